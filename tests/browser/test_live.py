@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+HOLD_LOCK = """(name) => new Promise((held) => {
+  navigator.locks.request(name, () => {
+    held();
+    return new Promise(() => {});
+  }).catch(() => {});
+})"""
 LISTS = ("/list_conversation_by_user/", "/list_workspaces/")
 OF_A_CONVERSATION = ("/list_messages_by_conversation/", "/get_conversation_details/", "/pinned_messages")
 
@@ -126,6 +132,22 @@ def test_one_window_watches_for_all_and_another_takes_over_when_it_closes(person
     do(person, "PUT", f"/conversations/{talk.conversation_id}/title", {"title": "Growing peas"})
     expect(SidebarPage(second).row("Growing peas")).to_be_visible()
     assert len(streams) == 1
+
+
+def test_a_window_takes_over_where_the_one_that_watches_is_frozen(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    # To others, a frozen page holds the lock and answers nothing.
+    frozen = open_page(person, "/healthz")
+    email = talk.conversation_id.rpartition("_")[0]
+    frozen.evaluate(HOLD_LOCK, f"anaphora.changes.{email}")
+    page = frozen.context.new_page()
+    page.goto(talk.path)
+    expect(body(page, 2)).to_have_text("Understood.")
+    with page.expect_request("**/events?*"):
+        # As when the machine comes back to its network. Without that, the page looks every 20 s.
+        page.evaluate("dispatchEvent(new Event('online'))")
+    do(person, "PUT", f"/conversations/{talk.conversation_id}/title", {"title": "Growing beans"})
+    expect(SidebarPage(page).row("Growing beans")).to_be_visible()
 
 
 HIDE = "() => Object.defineProperty(document, 'hidden', { configurable: true, value: true })"

@@ -64,7 +64,7 @@ class World {
     };
     world.tabs.push(tab);
     tab.feed = new ChangeFeed({
-      name: 'n', channel, position, open: (query, options) => world.open(query, options), now: () => world.now ?? 0,
+      name: 'n', channel, position, open: (query, options) => world.open(query, options), 
       wait: (milliseconds) => {
         world.waits.push(milliseconds);
         return settled();
@@ -206,17 +206,19 @@ test('a session that has ended, or is of another account, ends the watching', as
   }
 });
 
-test('a leader that is silent for long is taken over by a tab that is looked at', async () => {
+test('a tab that is looked at takes over from a leader that does not answer', async () => {
   const world = new World();
-  world.now = 0;
   const [leader, looked] = [world.tab(), world.tab()];
   await settled();
-  world.now = 30_000;
+  await looked.feed.watch();
+  assert.deepEqual([leader.feed.leads, looked.feed.leads], [true, false], 'it answers, also while nothing happens');
+  leader.isFrozen = true;
   looked.feed.wake();
-  assert.equal(looked.feed.leads, false);
-  world.now = 60_000;
-  looked.feed.wake();
-  assert.deepEqual([leader.feed.leads, looked.feed.leads], [false, true]);
+  await settled();
+  await settled();
+  assert.equal(looked.feed.leads, true);
+  await world.say(2);
+  assert.deepEqual(looked.seen, [1, 2]);
 });
 
 /** Web Locks, as far as leading needs them. */
@@ -275,6 +277,38 @@ test('one tab leads by a lock until it resigns or is taken over', async () => {
   third.leadership.resign();
   await settled();
   assert.deepEqual([second.leads, third.leads], [true, false]);
+});
+
+test('a page that is being left asks for the lock no more', async () => {
+  let asked = 0;
+  const request = (_name, _options, hold) => {
+    asked += 1;
+    if (asked === 1) hold();
+    // As WebKit says it: first of the lock that the page held, then of each that it asks for.
+    return Promise.reject(new DOMException('left', asked === 1 ? 'AbortError' : 'InvalidStateError'));
+  };
+  const left = candidate((on) => leadByLock('n', on, { request }));
+  await settled();
+  await settled();
+  assert.equal(left.leads, false);
+  assert.equal(asked, 2);
+});
+
+test('where the browser forbids locks, a lease decides', async () => {
+  const refused = { request: () => Promise.reject(new DOMException('forbidden', 'SecurityError')) };
+  const leases = [];
+  const byLease = (_name, { begin }) => {
+    begin();
+    const lease = { taken: 0, resigned: 0, takeOver: () => (lease.taken += 1), resign: () => (lease.resigned += 1) };
+    leases.push(lease);
+    return lease;
+  };
+  const tab = candidate((on) => leadByLock('n', on, refused, byLease));
+  await settled();
+  assert.equal(tab.leads, true);
+  tab.leadership.takeOver();
+  tab.leadership.resign();
+  assert.deepEqual(leases.map(({ taken, resigned }) => [taken, resigned]), [[1, 1]]);
 });
 
 test('without locks, one tab leads by a lease that it renews', () => {

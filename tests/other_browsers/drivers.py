@@ -52,8 +52,6 @@ def webkit() -> Iterator[Any]:
     options = webdriver.WebKitGTKOptions()
     options.add_argument("--automation")
     options.binary_location = WEBKIT_BROWSER
-    # WebKit takes a page as loaded only when its stream of changes ends, which it does not.
-    options.page_load_strategy = "none"
     with _display() as name:
         service = Service(WEBKIT_DRIVER, env=os.environ | {"DISPLAY": name, "LC_ALL": "C.UTF-8"})
         browser = webdriver.WebKitGTK(options=options, service=service)

@@ -3,6 +3,14 @@
 import { ChangeFeed } from '../core/changes.js';
 import { callAttention } from './attention.js';
 
+const WATCH_MS = 20_000;
+
+/** Once the page is there: WebKit takes a page as loading until the requests end that it began while it was loading. */
+const loaded = new Promise((resolve) => {
+  if (document.readyState === 'complete') resolve();
+  else addEventListener('load', () => resolve(), { once: true });
+});
+
 /**
  * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: object, kept: object, onReset: () => void}} page
  *   `onReset`: too much has changed to be told one by one
@@ -11,7 +19,10 @@ export function followChanges({ api, store, events, bootstrap, kept, onReset }) 
   const feed = new ChangeFeed({
     name: `anaphora.changes.${bootstrap.user_email}`,
     position: bootstrap.changes,
-    open: (query, options) => api.watchChanges(query, options),
+    open: async (query, options) => {
+      await loaded;
+      return api.watchChanges(query, options);
+    },
     on: {
       changes: (changes) => store.apply(changes),
       reset() {
@@ -34,5 +45,6 @@ export function followChanges({ api, store, events, bootstrap, kept, onReset }) 
   document.addEventListener('visibilitychange', wake);
   document.addEventListener('resume', wake);
   addEventListener('online', wake);
+  setInterval(() => document.hidden || feed.watch(), WATCH_MS);
   addEventListener('pageshow', ({ persisted }) => persisted && wake());
 }

@@ -11,8 +11,8 @@ import { ndjsonBatches } from './ndjson.js';
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** The server says something every 10 s. A leader that is silent for longer is frozen, or has no connection. */
-const SILENCE_MS = 40_000;
+/** A leader that runs answers at once, also where its window is hidden. */
+const ANSWER_MS = 2000;
 
 const pause = (milliseconds, signal) => new Promise((resolve) => {
   const timer = setTimeout(resolve, milliseconds);
@@ -34,8 +34,9 @@ export class ChangeFeed {
   #leadership;
   #position;
   #wait;
-  #now;
-  #heardAt;
+  /** How often the leader was heard. */
+  #heard = 0;
+  #closed = new AbortController();
   /** Of the stream that this tab reads as the leader; null while it doesn't lead. */
   #reading = null;
 
@@ -48,14 +49,12 @@ export class ChangeFeed {
    * @param {string} parts.name of the channel between the tabs, the same for all tabs of one account
    */
   constructor({
-    open, position, on, name, channel = new BroadcastChannel(name), leadBy = lead, wait = pause, now = Date.now,
+    open, position, on, name, channel = new BroadcastChannel(name), leadBy = lead, wait = pause,
   }) {
     this.#open = open;
     this.#position = position;
     this.#on = on;
     this.#wait = wait;
-    this.#now = now;
-    this.#heardAt = now();
     this.#channel = channel;
     channel.addEventListener('message', ({ data }) => this.#hear(data));
     this.#leadership = leadBy(name, { begin: () => this.#read(), end: () => this.#stopReading() });
@@ -73,12 +72,20 @@ export class ChangeFeed {
   /** The page can be seen again, or is online again: makes sure that nothing was missed. */
   wake() {
     this.#reading?.wakeUp.abort();
+    this.watch();
+  }
+
+  /** Takes over where no leader answers: its window may be frozen by the browser. To be called now and then while this page is seen. */
+  async watch() {
     if (this.leads) return;
-    if (this.#now() - this.#heardAt > SILENCE_MS) this.#leadership.takeOver();
-    else this.#askFromHere();
+    const before = this.#heard;
+    this.#askFromHere();
+    await this.#wait(ANSWER_MS, this.#closed.signal);
+    if (this.#heard === before && !this.leads && !this.#closed.signal.aborted) this.#leadership.takeOver();
   }
 
   close() {
+    this.#closed.abort();
     this.#leadership.resign();
     this.#stopReading();
     this.#channel.close();
@@ -89,13 +96,20 @@ export class ChangeFeed {
   }
 
   #hear({ from, lines, epoch }) {
-    if (lines) {
-      this.#heardAt = this.#now();
-      this.#take(lines, epoch);
-      this.#on.alive();
-    } else if (this.leads && from.epoch === this.#position.epoch && from.seq < this.#position.seq) {
-      this.#read(from);
+    if (from) {
+      if (this.leads) this.#answer(from);
+      return;
     }
+    this.#heard += 1;
+    if (!lines) return;
+    this.#take(lines, epoch);
+    this.#on.alive();
+  }
+
+  /** As the leader, to a tab that knows the changes up to `from`. */
+  #answer(from) {
+    this.#channel.postMessage({ isLed: true });
+    if (from.epoch === this.#position.epoch && from.seq < this.#position.seq) this.#read(from);
   }
 
   /** Begins to read as the leader, from the position of the tab that knows least. */

@@ -24,9 +24,10 @@ export function lead(name, on) {
 }
 
 /** @returns {Leadership} */
-export function leadByLock(name, { begin, end }, locks) {
+export function leadByLock(name, { begin, end }, locks, fallback = leadByLease) {
   const resigned = new AbortController();
   let release = () => {};
+  let lease = null;
 
   function hold() {
     begin();
@@ -39,20 +40,24 @@ export function leadByLock(name, { begin, end }, locks) {
     try {
       await locks.request(name, options, hold);
       end();
-    } catch {
+    } catch (error) {
       if (resigned.signal.aborted) return;
-      // Another tab took over: this one is the next in line.
       end();
-      request({ signal: resigned.signal });
+      // Another tab took over: this tab is the next in line.
+      if (error.name === 'AbortError') request({ signal: resigned.signal });
+      // The browser forbids locks to this page, as it forbids cookies.
+      else if (error.name === 'SecurityError') lease ??= fallback(name, { begin, end });
+      // Anything else is said of a page that is being left. Asking again there would never end.
     }
   }
 
   request({ signal: resigned.signal });
   return {
-    takeOver: () => request({ steal: true }),
+    takeOver: () => (lease ? lease.takeOver() : request({ steal: true })),
     resign() {
       resigned.abort();
       release();
+      lease?.resign();
     },
   };
 }
