@@ -36,7 +36,7 @@ from database.turns.events import answer_events, joined_text
 from .conversation import ConversationRow, record_listed
 from .deletion import erase_incomplete
 from .friendly_ids import assign_friendly_id
-from .repository import insert_conversation, new_conversation_id, read_live
+from .repository import created_before, insert_conversation, new_conversation_id, read_live
 from .tags import insert_tags
 from .titles import copy_title, heuristic_title
 
@@ -168,31 +168,37 @@ class _Copy:
     message_count: int = 0
 
 
-def clone_conversation(*, database: Database, user_email: str, conversation_id: str) -> ConversationRow:
+def clone_conversation(
+    *, database: Database, user_email: str, conversation_id: str, client_id: str | None = None
+) -> ConversationRow:
     """A copy of a conversation with the messages that it has at this moment.
 
     A running answer is copied as far as it got, and marked as interrupted. Variants of answers and earlier texts of
-    messages are copied too.
+    messages are copied too. client_id: the clone of this conversation that was made under it before is returned.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
+        ConflictError: the clone of this client_id is still being made, or was deleted.
     """
     store = database
     with store.reading() as connection:
         source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
-        copy = _plan(connection, source, suffix="copy")
+        copy = _plan(connection, source, suffix="copy", client_id=client_id)
     return _filled(store, copy)
 
 
-def fork_conversation(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> ConversationRow:
+def fork_conversation(
+    *, database: Database, user_email: str, conversation_id: str, message_id: str, client_id: str | None = None
+) -> ConversationRow:
     """A copy of a conversation up to and including a message.
 
     A copy has no branches, only the messages that lead to this one. A summary that covers later messages, or another
-    branch, is not copied.
+    branch, is not copied. client_id: the fork at this message that was made under it before is returned.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         MessageNotFoundError: it has no such live message.
+        ConflictError: the fork of this client_id is still being made, or was deleted.
     """
     store = database
     with store.reading() as connection:
@@ -205,12 +211,15 @@ def fork_conversation(*, database: Database, user_email: str, conversation_id: s
         tree = branches_of(connection, conversation_id)
         path = tree.choosing(tree.choices_to(last.branch_id, last.ordinal)).path()
         leading_there = (_m.ordinal <= last.ordinal) & _m.deleted_at.is_(None) & on_path(path)
-        copy = _plan(connection, replace(source, branch_id=None), suffix="fork", which=leading_there)
+        point = client_id and f"{client_id}\n{message_id}"
+        copy = _plan(connection, replace(source, branch_id=None), suffix="fork", which=leading_there, client_id=point)
     return _filled(store, copy)
 
 
 def _filled(store: Database, copy: _Copy) -> ConversationRow:
-    store.write(lambda connection: _begin(connection, copy))
+    made = store.write(lambda connection: _begin(connection, copy))
+    if made is not None:
+        return made
     for message_ids in copy.slices:
         # One long read transaction would block WAL checkpoints, and with them the next writer.
         with store.reading() as connection:
@@ -240,7 +249,12 @@ def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
 
 
 def _plan(
-    connection: Connection, source: ConversationRow, *, suffix: str, which: ColumnElement[bool] | None = None
+    connection: Connection,
+    source: ConversationRow,
+    *,
+    suffix: str,
+    client_id: str | None,
+    which: ColumnElement[bool] | None = None,
 ) -> _Copy:
     query = _live_messages(
         source.conversation_id, _m.message_id, _m.ordinal, _a.thread_id, func.length(_m.text).label("characters")
@@ -250,7 +264,9 @@ def _plan(
     rows = connection.execute(query).all()
     copy = _Copy(
         source=source,
-        conversation_id=new_conversation_id(source.user_email),
+        conversation_id=new_conversation_id(
+            source.user_email, client_id=client_id and f"{client_id}\n{source.conversation_id}"
+        ),
         title=_title(connection, source, suffix),
         slices=_slices(rows),
         message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
@@ -311,8 +327,12 @@ def _messages(connection: Connection, message_ids: Sequence[str]) -> Sequence[Ro
     return connection.execute(query.where(_m.message_id.in_(message_ids)).order_by(_m.ordinal)).all()
 
 
-def _begin(connection: Connection, copy: _Copy) -> None:
+def _begin(connection: Connection, copy: _Copy) -> ConversationRow | None:
+    """Store the copy without its messages, unless it was made before: then that copy is returned."""
     source = copy.source
+    made = created_before(connection, source.user_email, copy.conversation_id, domain=source.domain)
+    if made is not None:
+        return made
     values = {
         "conversation_id": copy.conversation_id,
         "user_email": source.user_email,
@@ -343,6 +363,7 @@ def _begin(connection: Connection, copy: _Copy) -> None:
         )
     if copy.new_threads:
         connection.execute(insert(threads), copy.new_threads)
+    return None
 
 
 def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], cloned: ClonedRows) -> None:

@@ -94,7 +94,7 @@ def _create(
     user_email = values["user_email"]
     conversation_id = new_conversation_id(user_email, client_id=client_id)
     if client_id is not None:
-        created = _created_before(connection, user_email, conversation_id, domain=values["domain"])
+        created = created_before(connection, user_email, conversation_id, domain=values["domain"])
         if created is not None:
             return created
     insert_conversation(connection, {**values, "conversation_id": conversation_id}, workspace_id=workspace_id)
@@ -107,14 +107,16 @@ def _created(connection: Connection, *, user_email: str, conversation_id: str) -
     return row
 
 
-def _created_before(
+def created_before(
     connection: Connection, user_email: str, conversation_id: str, *, domain: str
 ) -> ConversationRow | None:
     """The conversation with this id, if there is one. Raises ConflictError where it is not what is asked for."""
-    query = select(conversations.c.domain, conversations.c.deleted_at).where(_own(user_email, conversation_id))
-    found = connection.execute(query).one_or_none()
+    columns = (conversations.c.domain, conversations.c.deleted_at, conversations.c.incomplete_since)
+    found = connection.execute(select(*columns).where(_own(user_email, conversation_id))).one_or_none()
     if found is None:
         return None
+    if found.incomplete_since is not None:
+        raise ConflictError("The copy under this client_id is still being made. Ask again in a moment.")
     if found.domain != domain or found.deleted_at is not None:
         raise ConflictError(
             "This client_id belongs to a conversation of another domain, or to one that was deleted. "

@@ -115,12 +115,13 @@ def set_title(conversation_id: str, body: conversation_models.TitleChange) -> No
 
 
 @blueprint.post("/clone_conversation/<conversation_id>")
+@takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
 @fails("conflict", "turn_in_progress")
 @works(Work.LONG)
-def clone_conversation(conversation_id: str) -> object:
+def clone_conversation(conversation_id: str, body: conversation_models.NewConversation) -> object:
     """Copy a conversation with its messages; the copy has ids of its own."""
-    row = clone(**current_user_scope(), conversation_id=conversation_id)
+    row = clone(**current_user_scope(), conversation_id=conversation_id, client_id=body.client_id)
     return {
         "conversation_id": row.conversation_id,
         "conversation_friendly_id": row.conversation_friendly_id or "",

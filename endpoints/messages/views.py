@@ -130,12 +130,15 @@ def list_pinned_messages(conversation_id: str) -> object:
 
 
 @blueprint.post("/fork_conversation/<conversation_id>/<message_id>")
+@takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
 @fails("conflict", "turn_in_progress")
 @works(Work.LONG)
-def fork_conversation(conversation_id: str, message_id: str) -> object:
+def fork_conversation(conversation_id: str, message_id: str, body: conversation_models.NewConversation) -> object:
     """Copy a conversation up to and including a message; the copy has its own ids."""
-    row = copying.fork_conversation(**current_user_scope(), conversation_id=conversation_id, message_id=message_id)
+    row = copying.fork_conversation(
+        **current_user_scope(), conversation_id=conversation_id, message_id=message_id, client_id=body.client_id
+    )
     return {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""}
 
 

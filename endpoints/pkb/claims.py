@@ -72,7 +72,7 @@ def add_claim(body: requests.NewClaim) -> object:
 @works(Work.LONG)
 def add_claims(body: requests.NewClaims) -> object:
     """Remember up to 100 things as one change; each has its own result."""
-    added = knowledge().add_claims_bulk(body.claims)
+    added = knowledge().add_claims_bulk(body.claims, client_id=body.client_id)
     return {**unwrap(added), **audited(added)}
 
 

@@ -61,9 +61,13 @@ class NewClaim(ClaimDraft):
 
 
 class NewClaims(Body):
-    """Claims in bulk; each is checked by itself."""
+    """Claims in bulk; each is checked by itself.
+
+    `client_id`: the same again answers with what became of the claims that were added under it.
+    """
 
     claims: Annotated[list[JsonObject], Field(min_length=1, max_length=100)]
+    client_id: ClientId | None = None
 
 
 class ClaimChange(Body):

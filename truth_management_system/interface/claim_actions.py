@@ -37,19 +37,19 @@ _CLIENT_IDS = UUID("0f4dfb4e-6a0b-4c1c-9f43-5d2f1f0a7c11")
 """The namespace of the ids that are derived from those of clients."""
 
 
-class _Identity(NamedTuple):
+class Identity(NamedTuple):
     """The ids of a new claim and of the audit entry that records its adding."""
 
     claim_id: str
     audit_id: str
 
 
-def _identity(user_email: str, client_id: str | None, statement: str) -> _Identity:
+def identity_of(user_email: str, client_id: str | None, statement: str) -> Identity:
     """Random ids, or derived ones: the claim's from the client's id, the entry's from that and from the statement."""
     if client_id is None:
-        return _Identity(generate_uuid(), generate_uuid())
+        return Identity(generate_uuid(), generate_uuid())
     claim_id = uuid5(_CLIENT_IDS, storable(f"{user_email}\n{client_id}"))
-    return _Identity(str(claim_id), str(uuid5(claim_id, storable(statement))))
+    return Identity(str(claim_id), str(uuid5(claim_id, storable(statement))))
 
 
 class ClaimActions(ApiParts):
@@ -90,7 +90,7 @@ class ClaimActions(ApiParts):
         if auto_extract:
             tags, entities = self._extracted(statement, tags, entities, warnings)
         similar = find_similar(self, statement) if suggest_similar else []
-        identity = _identity(self.owner, client_id, statement)
+        identity = identity_of(self.owner, client_id, statement)
         claim = Claim.create(statement, claim_type, context_domain, claim_id=identity.claim_id, **present(fields))
         with self.db.transaction():
             repeated = self._added_before(identity) if client_id is not None else None
@@ -104,7 +104,7 @@ class ClaimActions(ApiParts):
             metadata["similar"] = [one for one in similar if one.claim.claim_id != added.claim_id]
         return Outcome(added, added.claim_id, warnings, metadata)
 
-    def _added_before(self, identity: _Identity) -> Claim | None:
+    def _added_before(self, identity: Identity) -> Claim | None:
         """The claim that was added under the same client_id. Raises ClientIdTakenError where that was another one."""
         claim = self.claims.get(identity.claim_id)
         is_same = is_recorded(self.db, user_email=self.owner, audit_id=identity.audit_id)

@@ -76,6 +76,24 @@ def test_another_domain_or_a_deleted_conversation_is_refused(ada: Person) -> Non
     assert listed(ada) == []
 
 
+def test_a_copy_is_made_once(ada: Person) -> None:
+    source = create(ada).json["conversation_id"]
+    other = ada.post("/create_conversation/assistant/").json["conversation_id"]
+    first = ada.post(f"/clone_conversation/{source}", json={"client_id": "copy"})
+    again = ada.post(f"/clone_conversation/{source}", json={"client_id": "copy"})
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json == first.json
+    copies = [
+        ada.post(f"/clone_conversation/{where}", json=body).json["conversation_id"]
+        for where, body in [(other, {"client_id": "copy"}), (source, {"client_id": "second"}), (source, {})]
+    ]
+    assert len({source, other, first.json["conversation_id"], *copies}) == 6
+    assert len(listed(ada)) == 6
+
+    ada.delete(f"/delete_conversation/{first.json['conversation_id']}")
+    assert refused(ada.post(f"/clone_conversation/{source}", json={"client_id": "copy"})) == (409, "conflict")
+
+
 def test_an_id_that_is_no_text_or_too_long_is_refused(ada: Person) -> None:
     for wrong in ("", "x" * 65, "\x00", 7):
         assert refused(create(ada, client_id=wrong)) == (400, "bad_request")

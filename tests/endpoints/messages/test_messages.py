@@ -136,6 +136,16 @@ def test_a_fork_goes_another_way(ada: Person, talk: str) -> None:
     assert len(listed(ada, talk)) == 4
 
 
+def test_a_fork_is_made_once_under_its_client_id(ada: Person, talk: str) -> None:
+    _, answer, _, later = listed(ada, talk)
+    forks = [
+        ada.post(f"/fork_conversation/{talk}/{message['message_id']}", json={"client_id": "fork"}).json
+        for message in (answer, answer, later)
+    ]
+    assert forks[0] == forks[1] != forks[2]
+    assert len(ada.get("/list_conversation_by_user/assistant").json) == 3
+
+
 def test_a_reference_to_the_conversation_leaves_hidden_messages_out_and_says_so(
     ada: Person, talk: str, main_model: ScriptedChatModel
 ) -> None:

@@ -310,6 +310,15 @@ class TestMany:
         told(ada.post(f"/pkb/undo/{added.audit_id}"), responses.Undone)
         assert listed(ada, status="all").total_count == 0
 
+    def test_a_bulk_that_is_sent_again_under_its_client_id_adds_nothing(self, ada: Person) -> None:
+        body = {"claims": [{"statement": "One"}, {"statement": ""}, {"statement": "Two"}], "client_id": "three"}
+        first, again = (told(ada.post("/pkb/claims/bulk", json=body), responses.BulkAdded) for _ in range(2))
+        assert (again.added_count, again.failed_count, again.audit_id) == (2, 1, first.audit_id)
+        assert [result.claim_id for result in again.results] == [result.claim_id for result in first.results]
+        assert ada.get("/pkb/claims").json["total_count"] == 2
+        ada.post(f"/pkb/undo/{first.audit_id}")
+        assert refused(ada.post("/pkb/claims/bulk", json=body)) == (409, "conflict")
+
     @pytest.mark.parametrize("claims", [[], [{"statement": "x"}] * 101, ["x"], None])
     def test_a_bulk_has_from_one_to_a_hundred_claims(self, claims: Any, ada: Person) -> None:
         answer = ada.post("/pkb/claims/bulk", json={"claims": claims})

@@ -219,7 +219,7 @@ function conversationCalls({ open, get, patch, post, put, remove }) {
     /** Changes those settings that are given; null takes one away. */
     changeConversationSettings: (id, settings) => patch(`/conversations/${part(id)}/settings`, settings),
     setConversationTitle: (id, title) => put(`/conversations/${part(id)}/title`, { title }),
-    cloneConversation: (id) => post(`/clone_conversation/${part(id)}`),
+    cloneConversation: (id, clientId) => post(`/clone_conversation/${part(id)}`, { client_id: clientId }),
     deleteConversation: (id) => remove(`/delete_conversation/${part(id)}`),
     restoreConversation: (id) => post(`/restore_conversation/${part(id)}`),
     ...conversationStateCalls({ get, post, put, remove }),
@@ -258,7 +258,8 @@ function messageCalls({ open, get, post, put, remove }) {
     pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
     unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
     listPinnedMessages: (id, options) => get(`/conversations/${part(id)}/pinned_messages`, {}, options),
-    forkConversation: (id, messageId) => post(`/fork_conversation/${part(id)}/${part(messageId)}`),
+    forkConversation: (id, messageId, clientId) =>
+      post(`/fork_conversation/${part(id)}/${part(messageId)}`, { client_id: clientId }),
     /** Makes an answer again: the response whose body is its event stream. `clientId` names the wish: sent twice, it is one. */
     regenerate: (id, messageId, clientId, { signal } = {}) =>
       open('POST', `/regenerate/${part(id)}/${part(messageId)}`, { body: { client_message_id: clientId }, signal, accept: 'application/x-ndjson' }),

@@ -66,7 +66,7 @@ function claimCalls({ get, post, put, delete: remove }) {
     /** `{claim, similar, audit_id, warnings}` */
     pkbAddClaim: (claim) => post('/pkb/claims', claim),
     /** At most 100: `{results: [{index, success, claim_id?, friendly_id?, error?}], added_count, failed_count}` */
-    pkbAddClaims: (claims) => post('/pkb/claims/bulk', { claims }, slowly()),
+    pkbAddClaims: (claims, clientId) => post('/pkb/claims/bulk', { claims, client_id: clientId }, slowly()),
     pkbEditClaim: (id, changes) => put(`/pkb/claims/${part(id)}`, changes),
     pkbRetractClaim: (id) => remove(`/pkb/claims/${part(id)}`),
     /** The claim is kept, and points to the one that says it better. */

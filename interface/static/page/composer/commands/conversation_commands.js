@@ -1,3 +1,4 @@
+import { newId } from '../../core/ids.js';
 import { bring } from '../../core/api.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { attempt } from '../../ui/attempts.js';
@@ -64,6 +65,8 @@ export function createConversationCommands(page, { tellProblem, setText }) {
     beginning.begin(details.workspace_id);
   }
 
+  /** What a fork that may have failed was asked for under: the command again is the same fork. */
+  let forking = null;
   const fork = here(async ({ conversationId, onDone }) => {
     const newest = await api.listMessages(conversationId, { limit: 2 });
     const last = newest.findLast(({ status }) => status !== 'streaming');
@@ -71,7 +74,9 @@ export function createConversationCommands(page, { tellProblem, setText }) {
       tellProblem(words.noMessage);
       return;
     }
-    const { conversation_id: copy } = await api.forkConversation(conversationId, last.message_id);
+    if (forking?.messageId !== last.message_id) forking = { messageId: last.message_id, clientId: newId() };
+    const { conversation_id: copy } = await api.forkConversation(conversationId, last.message_id, forking.clientId);
+    forking = null;
     onDone();
     events.emit('conversation:created', { conversationId: copy });
     events.emit('conversation:open', { conversationId: copy });

@@ -147,15 +147,15 @@ function actionsIn(page, conversationId) {
     if (done) await place.changed();
   }
 
-  async function fork(message) {
+  async function fork(message, id = newId()) {
     const settle = showToast(messageActionStrings.fork.running);
     try {
-      const made = await api.forkConversation(conversationId, message.message_id);
+      const made = await api.forkConversation(conversationId, message.message_id, id);
       page.events.emit('conversation:created', { conversationId: made.conversation_id });
       await page.goTo({ conversation_id: made.conversation_id });
       showToast(messageActionStrings.fork.done, { kind: 'success' });
     } catch (error) {
-      tellFailure(error, { failed: messageActionStrings.fork.failed, again: () => fork(message), creates: true });
+      tellFailure(error, { failed: messageActionStrings.fork.failed, again: () => fork(message, id) });
     } finally {
       settle();
     }

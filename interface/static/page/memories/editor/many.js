@@ -2,6 +2,7 @@
 
 import { knowledgeStrings } from '../../strings/en/memories.js';
 import { splitNames } from '../memory_model.js';
+import { sentAs } from './save.js';
 import { statementsIn } from './suggestions_model.js';
 import { MOST_STATEMENTS } from '../tabs/ingest_model.js';
 import { failureText } from '../../ui/attempts.js';
@@ -11,6 +12,8 @@ import { button, field, fillSelect, select } from '../controls.js';
 
 const words = knowledgeStrings.many;
 const DRAFT = 'many';
+/** What was sent last and under which id, until the server has answered. */
+const TRIED = 'many-tried';
 
 function resultRow(statement, { success, error, friendly_id: friendlyId }) {
   return element('li', { class: success ? 'result-ok' : 'result-failed' },
@@ -37,6 +40,7 @@ export async function addManyMemories(page) {
   const results = element('ul', { class: 'knowledge-results' });
   const submit = element('button', { type: 'submit', class: 'btn btn-primary', text: words.add });
   let added = 0;
+  let tried = page.store.get(TRIED);
   const dialog = openDialog({
     title: words.title,
     wide: true,
@@ -64,10 +68,14 @@ export async function addManyMemories(page) {
     submit.disabled = true;
     setHidden(problem, true);
     try {
-      const answer = await page.api.pkbAddClaims(statements.map((statement) => ({ statement, ...shared })));
-      take(statements, answer);
+      const claims = statements.map((statement) => ({ statement, ...shared }));
+      tried = sentAs(JSON.stringify(claims), tried);
+      // Whoever closes the browser now does not know whether they arrived.
+      page.store.set(TRIED, tried);
+      take(statements, await page.api.pkbAddClaims(claims, tried.id));
+      page.store.set(TRIED, null);
     } catch (error) {
-      problem.textContent = failureText(error, knowledgeStrings.panel.failed, { creates: true });
+      problem.textContent = failureText(error, knowledgeStrings.panel.failed);
       problem.hidden = false;
       submit.disabled = false;
     }

@@ -3,6 +3,7 @@
 import { formatAddress } from '../../core/address.js';
 import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
+import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { conversationNodeId, shownTitle } from '../tree_nodes_model.js';
@@ -13,8 +14,6 @@ import { showToast } from '../../ui/toast.js';
 
 const words = shellStrings.conversation;
 const FAILED = { failed: shellStrings.sidebar.actionFailed };
-/** Of what makes something new: done twice, it makes two. */
-const CREATES = { ...FAILED, creates: true };
 
 /** Copy a reference and say so; where it had to be shown for copying by hand, that is message enough. */
 async function copy(reference) {
@@ -141,7 +140,8 @@ export function createConversationActions({ api, store, events, model, sidebar }
   }
 
   async function clone(id) {
-    const made = await attempt(() => api.cloneConversation(id), CREATES);
+    const clientId = newId();
+    const made = await attempt(() => api.cloneConversation(id, clientId), FAILED);
     if (made !== null) await showCopy(made, words.cloned(titleOf(id)));
   }
 
@@ -150,8 +150,9 @@ export function createConversationActions({ api, store, events, model, sidebar }
     const ask = async () => (await bring(() => import('../../conversation/fork/dialog.js'))).askForkPoint({ api, conversationId: id, friendlyId, title: titleOf(id) });
     const point = await attempt(ask, FAILED);
     if (!point || point.messageId === undefined) return;
-    const make = () => (point.messageId ? api.forkConversation(id, point.messageId) : api.cloneConversation(id));
-    const made = await attempt(make, CREATES);
+    const clientId = newId();
+    const make = () => (point.messageId ? api.forkConversation(id, point.messageId, clientId) : api.cloneConversation(id, clientId));
+    const made = await attempt(make, FAILED);
     if (made !== null) await showCopy(made, sidebarStrings.fork.done(titleOf(id)));
   }
 
