@@ -73,7 +73,7 @@ def test_the_menu_is_worked_by_keys_alone(person: Client, open_page: OpenPage) -
     assert clipboard(sidebar.page) == talk.friendly_id
 
     by_shift_f10(sidebar, sidebar.row("Growing tomatoes"))
-    for _ in range(3):
+    for _ in range(4):
         sidebar.page.keyboard.press("ArrowDown")
     expect(sidebar.menu_item("Rename")).to_be_focused()
     sidebar.page.keyboard.press("Enter")

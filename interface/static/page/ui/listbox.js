@@ -2,6 +2,7 @@
 
 import { composes } from '../core/typing.js';
 import { element } from './dom.js';
+import { icon } from './icons.js';
 
 const TYPED_TOGETHER_MS = 800;
 
@@ -13,7 +14,7 @@ const TYPED_TOGETHER_MS = 800;
  * @property {string} [text] what letters that are typed on the list find it by
  * @property {boolean} [isChosen] for lists that show what is chosen: whether it is this one
  * @property {string} [title]
- * @property {{label: string, title: string}|null} [action] something else that can be done with it: at the end of the row,
+ * @property {{label?: string, icon?: string, title: string}|null} [action] something else that can be done with it: at the end of the row,
  *   and with Ctrl+Enter
  */
 
@@ -60,7 +61,7 @@ export function createListbox({ id, label, className = '', field = null, onChoos
   /** Decoration to assistive technology, where an option has nothing in it that can be pressed: Ctrl+Enter does the same. */
   function actionOf({ value, action }) {
     if (!action) return null;
-    const button = element('span', { class: 'option-action', 'aria-hidden': 'true', title: action.title, text: action.label });
+    const button = element('span', { class: 'option-action', 'aria-hidden': 'true', title: action.title }, action.icon ? icon(action.icon) : action.label);
     button.addEventListener('click', (event) => {
       event.stopPropagation();
       onAction(value);

@@ -61,7 +61,7 @@ function createFinder(page, fixed, { isBeside, onChoose }) {
     const entries = [...fixed, ...known.values(), ...extra, ...(query && !isBeside ? [searchEntry(query, page)] : [])];
     const groups = paletteGroups(entries, { query, recent: page.kept.get(VIEW, RECENT) ?? [] });
     list.show(groups.map(({ group, entries: members }) => ({
-      label: words.groups[group], options: members.map((entry) => ({ value: entry, key: entry.key, content: contentOf(entry), action: !isBeside && entry.runBeside ? words.beside : null })),
+      label: words.groups[group], options: members.map((entry) => ({ value: entry, key: entry.key, content: contentOf(entry), action: !isBeside && entry.runBeside ? { icon: 'layout-split', title: words.beside } : null })),
     })));
     list.activate(Math.max(0, at === undefined ? 0 : list.positionOf(at)));
     const text = words.found(list.length);

@@ -7,7 +7,7 @@ export const paletteStrings = fill(english, {
   field: 'Befehl, Unterhaltung oder Einstellung eingeben',
   titleBeside: 'Eine Unterhaltung daneben öffnen',
   fieldBeside: 'Welche Unterhaltung soll neben dieser stehen?',
-  beside: { label: 'Daneben', title: 'Daneben öffnen (Strg+Eingabe)' },
+  beside: 'Daneben öffnen (Strg+Eingabe)',
   list: 'Befehle und Unterhaltungen',
   groups: {
     recent: 'Zuletzt', conversations: 'Unterhaltungen', actions: 'Befehle', conversation: 'Diese Unterhaltung', settings: 'Einstellungen', search: 'Suche',

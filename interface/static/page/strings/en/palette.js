@@ -7,7 +7,7 @@ export const paletteStrings = {
   field: 'Type a command, a conversation or a setting',
   titleBeside: 'Open a conversation beside',
   fieldBeside: 'Which conversation is to stand beside this one?',
-  beside: { label: 'Beside', title: 'Open beside (Ctrl+Enter)' },
+  beside: 'Open beside (Ctrl+Enter)',
   list: 'Commands and conversations',
   groups: {
     recent: 'Recent', conversations: 'Conversations', actions: 'Commands', conversation: 'This conversation', settings: 'Settings', search: 'Search',

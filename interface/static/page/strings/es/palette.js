@@ -7,7 +7,7 @@ export const paletteStrings = fill(english, {
   field: 'Escribe un comando, una conversación o un ajuste',
   titleBeside: 'Abrir una conversación al lado',
   fieldBeside: '¿Qué conversación quiere al lado de esta?',
-  beside: { label: 'Al lado', title: 'Abrir al lado (Ctrl+Intro)' },
+  beside: 'Abrir al lado (Ctrl+Intro)',
   list: 'Comandos y conversaciones',
   groups: {
     recent: 'Recientes', conversations: 'Conversaciones', actions: 'Comandos', conversation: 'Esta conversación', settings: 'Ajustes', search: 'Buscar',

@@ -7,7 +7,7 @@ export const paletteStrings = fill(english, {
   field: '输入命令、对话或设置',
   titleBeside: '在旁边打开对话',
   fieldBeside: '要在旁边打开哪个对话？',
-  beside: { label: '旁边', title: '在旁边打开（Ctrl+Enter）' },
+  beside: '在旁边打开（Ctrl+Enter）',
   list: '命令和对话',
   groups: {
     recent: '最近', conversations: '对话', actions: '命令', conversation: '此对话', settings: '设置', search: '搜索',
