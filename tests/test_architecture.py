@@ -39,7 +39,7 @@ OWNERS = {
     "flask": ("server", "endpoints", "commands"),
     "click": ("commands",),
     "uvicorn": ("endpoints",),
-    "sqlalchemy": ("database", "search", "truth_management_system", "vault.search", "vault.vectors", "activity"),
+    "sqlalchemy": ("database", "search", "truth_management_system", "vault.search", "activity"),
     "sqlite3": ("database",),
     "psycopg": ("database.engine.postgresql",),
     "dill": ("portability.bundles",),

@@ -17,12 +17,12 @@ from database.vault import documents as store
 from database.vault.documents import Progress
 from language_models.ports import EmbeddingModel
 
-from . import index
+from . import index, writing
 from .errors import VaultUnavailableError
 from .markdown import Document, Heading
 from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
-from .search import Excerpt, find_excerpts
-from .vectors import DocumentVectors
+from .search.excerpts import Excerpt, find_excerpts
+from .search.vectors import DocumentVectors
 from .wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
 
 __all__ = ["Document", "DocumentEntry", "Excerpt", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
@@ -241,6 +241,29 @@ class Vault:
     def texts(self) -> Iterator[tuple[str, str, str]]:
         """Path, title and text of each document, by path, as the index has them."""
         return store.texts_of(database=self.database, user_email=self.user_email)
+
+    def write(self, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
+        """`writing.write`."""
+        return writing.write(self, path, text, version=version, reason=reason)
+
+    def append(self, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
+        """`writing.append`."""
+        return writing.append(self, path, text, version=version, reason=reason)
+
+    def replace_lines(
+        self, path: str, text: str, *, line_start: int, line_end: int, expected: str, reason: str = ""
+    ) -> Document:
+        """`writing.replace_lines`."""
+        place = {"line_start": line_start, "line_end": line_end}
+        return writing.replace_lines(self, path, text, **place, expected=expected, reason=reason)
+
+    def rename(self, path: str, new_path: str, *, version: str | None = None, reason: str = "") -> writing.Renamed:
+        """`writing.rename`."""
+        return writing.rename(self, path, new_path, version=version, reason=reason)
+
+    def delete(self, path: str, *, version: str | None = None, reason: str = "") -> str:
+        """`writing.delete`."""
+        return writing.delete(self, path, version=version, reason=reason)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
         resolutions = self.resolve_many([row.wikilink for row in rows])

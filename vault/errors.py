@@ -4,6 +4,7 @@ StoreError
  ├─ DocumentNotFoundError     a NotFoundError
  ├─ PathRefusedError          an InvalidChangeError
  ├─ DocumentTooLargeError
+ ├─ DocumentExistsError       a ConflictError
  ├─ VersionConflictError      holds the document as it is now
  ├─ VersionMissingError
  ├─ VaultReadOnlyError
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from database.errors import InvalidChangeError, NotFoundError, StorageFailedError, StoreError
+from database.errors import ConflictError, InvalidChangeError, NotFoundError, StorageFailedError, StoreError
 
 if TYPE_CHECKING:
     from .markdown import Document
@@ -32,6 +33,10 @@ class PathRefusedError(InvalidChangeError):
 
 class DocumentTooLargeError(StoreError):
     """The document is larger than a vault takes."""
+
+
+class DocumentExistsError(ConflictError):
+    """Another document has this path."""
 
 
 class VersionConflictError(StoreError):

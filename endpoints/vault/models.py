@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from endpoints.http.models import LARGEST_NUMBER, Query, Shape, Text
+from endpoints.http.models import LARGEST_NUMBER, Body, Query, Shape, Text
 
 Path = Annotated[Text, Field(min_length=1, max_length=1_500)]
 
@@ -30,6 +30,45 @@ class LinkQuery(Query):
     """`link`: a wikilink, with or without its brackets."""
 
     link: Annotated[Text, Field(min_length=1, max_length=1_000)]
+
+
+class DocumentBody(Body):
+    """The whole text of a document."""
+
+    text: Annotated[Text, Field(max_length=2 * 1024 * 1024)]
+
+
+class RenameBody(Body):
+    """A document's path, and the one that it gets."""
+
+    path: Path
+    new_path: Path
+
+
+class IndexBody(Body):
+    """full: whether files that seem unchanged are read too."""
+
+    full: bool = False
+
+
+class RenamedDocument(Shape):
+    """Where the document is now, and the documents whose links were changed to follow it."""
+
+    path: str
+    version: str
+    followed: list[str]
+
+
+class DeletedDocument(Shape):
+    """Where the document lies in the vault's bin, a hidden folder of it."""
+
+    kept_at: str
+
+
+class IndexJob(Shape):
+    """The job that reads the files; `GET /events` tells its progress."""
+
+    job_id: str
 
 
 class DocumentEntry(Shape):

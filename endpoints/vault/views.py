@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint
 
+from database.jobs import add_job
+from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import current_state, current_user_email
-from endpoints.http.validation import answers, asks, fails
+from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
+from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 from vault.documents import Document, Vault
 from vault.graph import graph_of
+from vault.upkeep import JOB
 
 from . import models as vault_models
 
 blueprint = Blueprint("vault", __name__, url_prefix="/api/vault")
+_FAILING = ("path_refused", "too_large", "vault_unavailable")
 
 
 def current_vault() -> Vault:
@@ -39,7 +44,7 @@ def list_documents(query: vault_models.DocumentsQuery) -> object:
 @blueprint.get("/document")
 @asks(vault_models.PathQuery)
 @answers(vault_models.DocumentText)
-@fails("document_not_found", "too_large")
+@fails("document_not_found", *_FAILING)
 def get_document(query: vault_models.PathQuery) -> object:
     """One document: its text, front matter and headings, its links and the links to it."""
     vault = current_vault()
@@ -61,6 +66,57 @@ def resolve_link(query: vault_models.LinkQuery) -> object:
 def get_graph() -> object:
     """All documents and the links between them, the links that lead nowhere, and the documents without any link."""
     return asdict(graph_of(current_vault()))
+
+
+@blueprint.put("/document")
+@takes(vault_models.DocumentBody)
+@asks(vault_models.PathQuery)
+@answers(vault_models.DocumentText)
+@fails("version_conflict", "version_missing", "vault_read_only", *_FAILING)
+def put_document(body: vault_models.DocumentBody, query: vault_models.PathQuery) -> object:
+    """Write a document: a new one without a header; `If-Match` has to name the version that is replaced."""
+    vault = current_vault()
+    return document_answer(vault, vault.write(query.path, body.text, version=_version()))
+
+
+@blueprint.delete("/document")
+@asks(vault_models.PathQuery)
+@answers(vault_models.DeletedDocument)
+@fails("document_not_found", "version_conflict", "vault_read_only", *_FAILING)
+def delete_document(query: vault_models.PathQuery) -> object:
+    """Move a document into the vault's bin; with `If-Match`, only the version that it names."""
+    return {"kept_at": current_vault().delete(query.path, version=_version())}
+
+
+@blueprint.post("/rename")
+@takes(vault_models.RenameBody)
+@answers(vault_models.RenamedDocument)
+@fails("document_not_found", "version_conflict", "conflict", "vault_read_only", *_FAILING)
+def rename_document(body: vault_models.RenameBody) -> object:
+    """Rename or move a document; links to it follow. With `If-Match`, only the version that it names."""
+    renamed = current_vault().rename(body.path, body.new_path, version=_version())
+    now = renamed.document
+    return {"path": now.path, "version": now.version, "followed": renamed.followed}
+
+
+@blueprint.post("/index")
+@takes(vault_models.IndexBody, optional=True)
+@answers(vault_models.IndexJob, status=HTTPStatus.ACCEPTED)
+def index_vault(body: vault_models.IndexBody) -> object:
+    """Read the files anew, behind: a job, whose progress counts documents."""
+    current_vault()
+    return {"job_id": add_job(**current_user_scope(), kind=JOB, state={"full": body.full})}
+
+
+def _version() -> str | None:
+    """The version that `If-Match` names; None without the header, for any, and for several."""
+    given = current_request().if_match
+    if not given or given.star_tag:
+        return None
+    tags = list(given.as_set())
+    if len(tags) != 1:
+        raise InvalidRequestError("If-Match names one version of the document.")
+    return tags[0]
 
 
 def document_answer(vault: Vault, document: Document) -> Any:

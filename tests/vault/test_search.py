@@ -8,9 +8,9 @@ import pytest
 
 from tests.search.thesaurus import Thesaurus
 from tests.vault.conftest import ADA
-from vault.chunks import MOST_TOKENS, cut
 from vault.documents import Vaults
 from vault.markdown import parsed
+from vault.search.chunks import MOST_TOKENS, cut
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from database.changes import changes_after
 from endpoints.http.scope import EXTENSION
 from endpoints.vault import models
 from tests.endpoints.conftest import refused, told
@@ -98,3 +99,33 @@ def test_the_list_says_when_a_document_was_written_and_links_say_where_they_stan
     assert (document.title, document.links, document.backlinks) == ("alone", [], [])
     linked = told(ada.get("/api/vault/document", query_string={"path": "Garden plan.md"}), models.DocumentText)
     assert [link.source_title for link in linked.backlinks] == ["Tomatoes"]
+
+
+def test_a_document_is_created_replaced_by_version_renamed_and_deleted(ada, vault):
+    def put_text(text, **headers):
+        return ada.put("/api/vault/document?path=new.md", json={"text": text}, headers=headers)
+
+    created = put_text("# One [[alone]]")
+    version = told(created, models.DocumentText).version
+    assert refused(put_text("two")) == (428, "version_missing")
+    assert refused(put_text("two", **{"If-Match": '"other"'})) == (412, "version_conflict")
+    stale = put_text("two", **{"If-Match": '"other"'})
+    assert stale.json["details"] == {"path": "new.md", "version": version, "text": "# One [[alone]]"}
+    assert told(put_text("two [[alone]]", **{"If-Match": f'"{version}"'}), models.DocumentText).text == "two [[alone]]"
+    renamed = ada.post("/api/vault/rename", json={"path": "alone.txt", "new_path": "a/friend.md"})
+    assert told(renamed, models.RenamedDocument).followed == ["new.md"]
+    assert refused(ada.post("/api/vault/rename", json={"path": "new.md", "new_path": "a/friend.md"}))[0] == 409
+    deleted = told(ada.delete("/api/vault/document?path=new.md"), models.DeletedDocument)
+    assert vault.root.joinpath(deleted.kept_at).read_text() == "two [[friend]]"
+    assert refused(ada.delete("/api/vault/document?path=new.md")) == (404, "document_not_found")
+
+
+def test_a_person_has_the_index_made_anew(ada, vault):
+    told(ada.post("/api/vault/index", json={"full": True}), models.IndexJob, status=202)
+
+
+def test_changes_of_documents_are_recorded_for_other_windows(app, ada, vault):
+    ada.put("/api/vault/document?path=new.md", json={"text": "x"})
+    state = app.extensions[EXTENSION]
+    newest = changes_after(database=state.database, user_email=ada.email, after=0, most=100)[-1]
+    assert (newest.kind, newest.change, newest.id, newest.fields["title"]) == ("document", "created", "new.md", "new")

@@ -16,8 +16,8 @@ from language_models.tokens import estimated_tokens
 from search.embedding import Embedder
 from search.vectors import SignCache, encoded
 
+from ..markdown import parsed
 from .chunks import Chunk, cut
-from .markdown import parsed
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,181 @@
+"""Writing: by version, atomic, followed by links, the index and git; what another program wrote is never lost."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from vault.documents import MappedFolder, Vaults
+from vault.errors import (
+    DocumentExistsError,
+    DocumentNotFoundError,
+    DocumentTooLargeError,
+    PathRefusedError,
+    VaultReadOnlyError,
+    VersionConflictError,
+    VersionMissingError,
+)
+
+
+def text_of(vault, path):
+    return vault.root.joinpath(path).read_text()
+
+
+def test_a_new_document_is_written_and_found_at_once(vault):
+    written = vault.write("plants/roses.md", "# Roses\r\nred [[soil]]\n")
+    assert (written.title, written.text) == ("Roses", "# Roses\nred [[soil]]\n")
+    assert vault.resolve("[[roses]]").path == "plants/roses.md"
+    assert [each.path for each in vault.find_excerpts("red")] == ["plants/roses.md"]
+    assert [file.name for file in (vault.root / "plants").iterdir()] == ["roses.md"]
+
+
+def test_a_document_is_replaced_only_by_who_has_read_it(vault):
+    first = vault.write("a.md", "one")
+    with pytest.raises(VersionMissingError):
+        vault.write("a.md", "two")
+    vault.root.joinpath("a.md").write_text("written elsewhere")
+    with pytest.raises(VersionConflictError) as conflict:
+        vault.write("a.md", "two", version=first.version)
+    assert conflict.value.document.text == "written elsewhere"
+    vault.write("a.md", "two", version=conflict.value.document.version)
+    assert text_of(vault, "a.md") == "two"
+    with pytest.raises(VersionConflictError) as gone:
+        vault.write("gone.md", "x", version=first.version)
+    assert gone.value.document is None
+
+
+def test_text_is_appended_behind_the_last_line(vault):
+    vault.write("a.md", "one")
+    assert vault.append("a.md", "two\n").text == "one\ntwo\n"
+    with pytest.raises(DocumentNotFoundError):
+        vault.append("missing.md", "two")
+
+
+def test_lines_are_replaced_where_they_say_what_is_expected(vault):
+    vault.write("a.md", "one\ntwo\nthree\n")
+    assert vault.replace_lines("a.md", "2\n2b", line_start=2, line_end=2, expected="two").text == "one\n2\n2b\nthree\n"
+    for start, end, expected in ((1, 1, "two"), (4, 9, "three"), (0, 1, "one"), (3, 2, "")):
+        with pytest.raises(VersionConflictError):
+            vault.replace_lines("a.md", "x", line_start=start, line_end=end, expected=expected)
+    assert vault.replace_lines("a.md", "", line_start=2, line_end=3, expected="2\n2b\n").text == "one\nthree\n"
+
+
+def test_a_deleted_document_lies_in_the_bin(vault):
+    vault.write("a/b.md", "kept")
+    kept = vault.delete("a/b.md")
+    assert kept.startswith(".trash/")
+    assert text_of(vault, kept) == "kept"
+    assert vault.documents().documents == []
+
+
+def test_links_follow_a_renamed_document_and_keep_their_anchors_and_aliases(vault, put):
+    put(
+        {
+            "plan.md": "---\naliases: [beds]\n---\nself [[plan]]",
+            "a.md": r"[[plan]] ![[Plan#When|then]] [[beds]] `[[plan]]` |[[plan\|x]]| [[other]]",
+            "x/other.md": "[[plan.md#^b]]",
+        }
+    )
+    renamed = vault.rename("plan.md", "garden/year plan.md")
+    assert renamed.followed == ["a.md", "garden/year plan.md", "x/other.md"]
+    assert text_of(vault, "a.md") == (
+        r"[[year plan]] ![[year plan#When|then]] [[beds]] `[[plan]]` |[[year plan\|x]]| [[other]]"
+    )
+    assert text_of(vault, "x/other.md") == "[[year plan#^b]]"
+    assert {link.source for link in vault.backlinks("garden/year plan.md")} == set(renamed.followed)
+
+
+def test_a_renamed_link_names_folders_where_the_name_alone_is_another_documents(vault, put):
+    put({"plan.md": "", "b/note.md": "", "a.md": "[[plan]]"})
+    vault.rename("plan.md", "c/note.md")
+    assert text_of(vault, "a.md") == "[[c/note]]"
+
+
+def test_nothing_is_renamed_over_another_document(vault, put):
+    put({"a.md": "one", "b.md": "two"})
+    with pytest.raises(DocumentExistsError):
+        vault.rename("a.md", "b.md")
+    assert (text_of(vault, "a.md"), text_of(vault, "b.md")) == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "",
+            "/a.md",
+            "../a.md",
+            "a/../../b.md",
+            "a\\b.md",
+            "a\0.md",
+            "a.py",
+            ".git/a.md",
+            ".a.md",
+            "a//b.md",
+            "./a.md",
+        ),
+        *("C:/a.md", "x" * 300 + ".md", "a/" * 900 + "b.md", "\ud800.md", "a\n.md", "out.md", "folder/a.md"),
+    ],
+)
+def test_paths_that_lead_elsewhere_are_refused_for_reading_and_writing(vault, tmp_path, path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    outside.joinpath("a.md").write_text("secret")
+    vault.root.joinpath("out.md").symlink_to(outside / "a.md")
+    vault.root.joinpath("folder").symlink_to(outside)
+    for attempt in (lambda: vault.read(path), lambda: vault.write(path, "x"), lambda: vault.delete(path)):
+        with pytest.raises(PathRefusedError):
+            attempt()
+    assert outside.joinpath("a.md").read_text() == "secret"
+
+
+def test_a_document_has_two_mebibytes_at_most(vault):
+    vault.write("a.md", "x" * 2 * 1024 * 1024)
+    with pytest.raises(DocumentTooLargeError):
+        vault.append("a.md", "y")
+    with pytest.raises(DocumentTooLargeError):
+        vault.write("b.md", "é" * 1024 * 1024 + "y")
+    assert not vault.root.joinpath("b.md").exists()
+
+
+def test_a_vault_that_is_mapped_for_reading_is_not_written(vaults, database, tmp_path):
+    folder = tmp_path / "obsidian"
+    folder.mkdir()
+    folder.joinpath("a.md").write_text("mine")
+    mapped = Vaults(database=database, mapped={"ada@example.org": MappedFolder(folder, read_only=True)})
+    vault = mapped.of("ada@example.org")
+    assert vault.read("a.md").text == "mine"
+    for attempt in (
+        lambda: vault.write("b.md", "x"),
+        lambda: vault.delete("a.md"),
+        lambda: vault.rename("a.md", "b.md"),
+    ):
+        with pytest.raises(VaultReadOnlyError):
+            attempt()
+    mapped.erase("ada@example.org")
+    assert folder.joinpath("a.md").exists()
+
+
+def test_each_write_is_one_commit_where_the_vault_is_a_repository(vault):
+    def git(*arguments):
+        done = subprocess.run(["git", "-C", vault.root, *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    git("init", "--quiet")
+    vault.root.joinpath(".git/hooks/pre-commit").write_text("#!/bin/sh\ntouch hooked\n")
+    vault.root.joinpath(".git/hooks/pre-commit").chmod(0o755)
+    vault.root.joinpath("theirs.md").write_text("not ours to commit")
+    vault.write("a.md", "[[b]]", reason="@conversation_garden_k3f9_message_2")
+    vault.write("b.md", "x")
+    vault.rename("b.md", "c.md")
+    vault.delete("c.md")
+    assert git("log", "--format=%s") == [
+        "Delete c.md",
+        "Rename b.md to c.md",
+        "Write b.md",
+        "@conversation_garden_k3f9_message_2",
+    ]
+    assert "a.md" in git("show", "--name-only", "--format=", "HEAD~1")
+    assert git("ls-files") == ["a.md"]
+    assert not vault.root.joinpath("hooked").exists()

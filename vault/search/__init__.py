@@ -1,0 +1,1 @@
+"""Finding parts of documents: `chunks` cuts, `vectors` says what the parts mean, `excerpts` finds them."""

@@ -1,0 +1,232 @@
+"""Writing documents: atomic, of the version that the writer has read, indexed and committed at once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from database.errors import InvalidChangeError
+
+from . import history, index, paths
+from .errors import (
+    DocumentExistsError,
+    DocumentNotFoundError,
+    VaultReadOnlyError,
+    VaultUnavailableError,
+    VersionConflictError,
+    VersionMissingError,
+)
+from .markdown import Document
+from .wikilinks import Wikilink, find_wikilinks, without_extension
+
+if TYPE_CHECKING:
+    from .documents import Vault
+
+BIN = ".trash"
+_locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """A renamed document, and the paths of the documents whose links were changed to follow it."""
+
+    document: Document
+    followed: list[str]
+
+
+def write(vault: Vault, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
+    """Write the whole document. version: the one that is replaced; None: there is none yet. reason: of the commit.
+
+    Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
+    another version is there now; PathRefusedError, DocumentTooLargeError, VaultReadOnlyError.
+    """
+    with _writing(vault):
+        current = _current(vault, path)
+        if version is None and current is not None:
+            raise VersionMissingError
+        _require_version(current, version)
+        return _written(vault, path, text, is_new=current is None, reason=reason or f"Write {path}")
+
+
+def append(vault: Vault, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
+    """Write `text` behind the last line; raises as `write` does, and DocumentNotFoundError."""
+    with _writing(vault):
+        current = vault.read(path)
+        _require_version(current, version)
+        before = current.text if not current.text or current.text.endswith("\n") else current.text + "\n"
+        return _written(vault, path, before + text, reason=reason or f"Append to {path}")
+
+
+def replace_lines(
+    vault: Vault, path: str, text: str, *, line_start: int, line_end: int, expected: str, reason: str = ""
+) -> Document:
+    """Write `text` instead of the lines `line_start` to `line_end`, 1-based and inclusive.
+
+    expected: what these lines say, without the last line's end. Raises VersionConflictError where they say something
+    else, and what `append` raises.
+    """
+    with _writing(vault):
+        current = vault.read(path)
+        lines = current.lines
+        said = "\n".join(lines[line_start - 1 : line_end])
+        if not 1 <= line_start <= line_end <= len(lines) or said != expected.removesuffix("\n"):
+            raise VersionConflictError(current)
+        changed = [*lines[: line_start - 1], *([text.removesuffix("\n")] if text else []), *lines[line_end:]]
+        end = "\n" if current.text.endswith("\n") and changed else ""
+        return _written(vault, path, "\n".join(changed) + end, reason=reason or f"Change {path}")
+
+
+def delete(vault: Vault, path: str, *, version: str | None = None, reason: str = "") -> str:
+    """Move the document into the vault's bin; where it lies now, relative to the vault. Raises as `append` does."""
+    with _writing(vault):
+        current = vault.read(path)
+        _require_version(current, version)
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+        kept = Path(BIN, f"{moment}-{secrets.token_hex(3)}", path)
+        _make_folder(vault.root / kept.parent)
+        _move(paths.file_of(vault.root, path), vault.root / kept)
+        vault.follow([path])
+        history.commit(vault.root, [path], reason=reason or f"Delete {path}")
+        return kept.as_posix()
+
+
+def rename(vault: Vault, path: str, new_path: str, *, version: str | None = None, reason: str = "") -> Renamed:
+    """Move the document; links that led to it are changed where they would no longer do so.
+
+    Raises DocumentExistsError where `new_path` is taken, and what `append` raises.
+    """
+    with _writing(vault):
+        current = vault.read(path)
+        _require_version(current, version)
+        old, new = paths.file_of(vault.root, path), paths.file_of(vault.root, new_path)
+        if os.path.lexists(new) and not (old != new and old.samefile(new)):
+            raise DocumentExistsError("Another document has this path.")
+        links: dict[str, set[str]] = defaultdict(set)
+        for link in vault.backlinks(path):
+            links[new_path if link.source == path else link.source].add(link.wikilink)
+        _make_folder(new.parent)
+        _move(old, new)
+        vault.follow([path, new_path])
+        followed = [source for source in sorted(links) if _follow(vault, source, links[source], new_path)]
+        history.commit(vault.root, [path, new_path, *followed], reason=reason or f"Rename {path} to {new_path}")
+        return Renamed(document=vault.read(new_path), followed=followed)
+
+
+def _follow(vault: Vault, source: str, wikilinks: set[str], target: str) -> bool:
+    """Change the links of one document that no longer lead to `target`; whether any was."""
+    text = vault.read(source).text
+    links = [link for link in find_wikilinks(text) if link.raw in wikilinks]
+    lost = [
+        link
+        for link, found in zip(links, vault.resolve_many([link.raw for link in links]), strict=True)
+        if found.path != target
+    ]
+    if not lost:
+        return False
+    names = [without_extension(target.rpartition("/")[2]), without_extension(target), target]
+    resolutions = vault.resolve_many([f"[[{name}]]" for name in names])
+    fitting = zip(names, resolutions, strict=True)
+    name = next((name for name, found in fitting if found.path == target and not found.ambiguous), target)
+    for link in reversed(lost):
+        text = text[: link.start] + _renamed(link, name) + text[link.end :]
+    _written(vault, source, text, reason="")
+    return True
+
+
+def _renamed(link: Wikilink, name: str) -> str:
+    """The link with another target; its anchor and its alias stay as they are written."""
+    inside = link.raw[2:-2]
+    ends = [place for sign in ("#", "\\|", "|") if (place := inside.find(sign)) >= 0]
+    return f"[[{name}{inside[min(ends) :] if ends else ''}]]"
+
+
+def _written(vault: Vault, path: str, text: str, *, is_new: bool = False, reason: str) -> Document:
+    """Write, index and (with a reason) commit."""
+    try:
+        content = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").encode()
+    except UnicodeEncodeError:
+        raise InvalidChangeError("The text holds half a character, which UTF-8 can't express.") from None
+    paths.require_size(len(content))
+    file = paths.file_of(vault.root, path)
+    _make_folder(file.parent)
+    _put(file, content, is_new=is_new)
+    document = index.read_document(vault.root, path)
+    index.index_documents([document], database=vault.database, user_email=vault.user_email)
+    if reason:
+        history.commit(vault.root, [path], reason=reason)
+    return document
+
+
+def _put(file: Path, content: bytes, *, is_new: bool) -> None:
+    """Replace the file by one that is complete on the disk; a new one never replaces another. Raises the vault's."""
+    scratch = file.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with scratch.open("xb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        if is_new:
+            os.link(scratch, file)
+        else:
+            with suppress(OSError):
+                scratch.chmod(file.stat().st_mode & 0o777)
+            scratch.replace(file)
+        _sync_folder(file.parent)
+    except FileExistsError:
+        raise VersionMissingError from None  # another program made it meanwhile
+    except OSError as error:
+        raise VaultUnavailableError(f"The document can't be written: {error.strerror}.") from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _move(file: Path, to: Path) -> None:
+    try:
+        file.rename(to)
+        _sync_folder(to.parent)
+    except OSError as error:
+        raise VaultUnavailableError(f"The document can't be moved: {error.strerror}.") from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VaultUnavailableError(f"The folder can't be made: {error.strerror}.") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _current(vault: Vault, path: str) -> Document | None:
+    try:
+        return vault.read(path)
+    except DocumentNotFoundError:
+        return None
+
+
+def _require_version(current: Document | None, version: str | None) -> None:
+    if version is not None and (current is None or current.version != version):
+        raise VersionConflictError(current)
+
+
+@contextmanager
+def _writing(vault: Vault) -> Iterator[None]:
+    """One writer at a time within this process. Raises VaultReadOnlyError."""
+    if vault.read_only:
+        raise VaultReadOnlyError
+    with _locks[str(vault.root)]:
+        yield
