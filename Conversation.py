@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chat.agents.answering import with_answerers
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.context.finding import completed
 from chat.context.gather import (
@@ -328,6 +329,7 @@ class Conversation:
 
     def _accept(self, query: Mapping[str, Any]) -> Turn:
         self._name_in(query.get("_users_dir"))
+        query = with_answerers(query, self._history, user_email=self.user_id)
         return accept(query, self._history, user_email=self.user_id)
 
     def _gather(self, turn: Turn) -> GatheredContext:
@@ -373,10 +375,12 @@ class Conversation:
         return self._history.finish(turn.answer_id, **turn.ended(), title=title)
 
     def _finish_and_go_on(self, turn: Turn, title: str | None) -> FinishedTurn:
+        following = turn.answerers[turn.answering + 1]
         return self._history.finish_and_add_answer(
             turn.answer_id,
             question_id=turn.accepted.user_message_id,
-            next_model_name=turn.answerers[len(turn.given) + 1].model.name,
+            next_model_name=following.model.name,
+            next_agent=following.agent,
             owner=turn.query.get(OWNER),
             **turn.ended(),
             title=title,

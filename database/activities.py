@@ -122,7 +122,8 @@ def find_place(
         raise ThreadMismatchError("The message you reply to belongs to another thread.")
     thread = parent.thread_id
     if thread is None and may_open_thread:
-        thread = _open_thread(connection, user_email=user_email, root=parent)
+        thread = open_thread(connection, user_email=user_email, root_activity_id=parent.activity_id)
+        connection.execute(update(activities).where(activities.c.seq == parent.seq).values(thread_id=thread))
     return Place(reply_to_id=parent.activity_id, thread_id=thread)
 
 
@@ -198,14 +199,14 @@ def _access_thread(connection: Connection, *, user_email: str, thread_id: str) -
         raise ThreadNotFoundError
 
 
-def _open_thread(connection: Connection, *, user_email: str, root: Row[*tuple[Any, ...]]) -> str:
+def open_thread(connection: Connection, *, user_email: str, root_activity_id: str) -> str:
+    """Store a thread with this root, whose own row the caller puts into it; the thread's id."""
     thread_id = str(uuid.uuid4())
     connection.execute(
         insert(threads).values(
-            thread_id=thread_id, user_email=user_email, root_activity_id=root.activity_id, created_at=now_iso()
+            thread_id=thread_id, user_email=user_email, root_activity_id=root_activity_id, created_at=now_iso()
         )
     )
-    connection.execute(update(activities).where(activities.c.seq == root.seq).values(thread_id=thread_id))
     return thread_id
 
 

@@ -49,6 +49,7 @@ _MESSAGE_MAYBE: _Types = {
     "branch_of": _PERHAPS_TEXT,
     "chosen_branch": (int, type(None)),
     "deleted_at": _PERHAPS_TEXT,
+    "source_agent_title": _PERHAPS_TEXT,
 }
 _PART: _Types = {"id": int, "kind": str, "at": int}
 _DOCUMENT: _Types = {"wikilink": str, "reference_type": str}

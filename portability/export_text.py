@@ -54,9 +54,11 @@ def moment(time: str) -> str:
 
 
 def speaker_of(message: MessageRow) -> str:
-    """`You`, or the model's name, on one line."""
+    """`You`, the agent's title or the model's name, on one line."""
     if message.sender == "user":
-        return "You"
+        return message.source_agent_title or "You"
+    if isinstance(agent := message.config.get("agent"), dict):
+        return " ".join(str(agent.get("title") or "Agent").split())
     return " ".join(str(message.config.get("model") or "Assistant").split())
 
 

@@ -96,7 +96,7 @@ def build_prompt(
     going_on = _going_on(continued, room // 2, model)
     room -= sum(model.count_tokens(message["content"]) for message in going_on)
 
-    def fitted(shown: str) -> tuple[str, list[ChatMessage]]:
+    def fitted(shown: str) -> tuple[str, list[Message]]:
         last = _question(question, context, summary=shown, given=said, documents=documents)
         return last, _newest_that_fit(history, room - model.count_tokens(last), model)
 
@@ -147,36 +147,48 @@ def _fitted_answers(given: Sequence[GivenAnswer], model: ChatModel) -> list[Give
     ]
 
 
-def _with_joined_answers(history: Sequence[ChatMessage]) -> list[ChatMessage]:
+def _with_joined_answers(history: Sequence[Message]) -> list[ChatMessage]:
     """Several answers in a row as one message, since many models refuse prompts whose roles don't alternate."""
     joined: list[ChatMessage] = []
-    for role, group in groupby(history, key=lambda message: message["role"]):
+    for role, group in groupby(history, key=_role):
         said = [*group]
         if role == "assistant" and len(said) > 1:
-            texts = (f"Answer {number}:\n{message['content']}" for number, message in enumerate(said, 1))
-            said = [_message("assistant", "\n\n".join(texts))]
-        joined += said
+            texts = (
+                f"{message.get('agent_title') or f'Answer {number}'}:\n{_content(message)}"
+                for number, message in enumerate(said, 1)
+            )
+            joined.append(_message("assistant", "\n\n".join(texts)))
+        else:
+            joined += [_message(role, _content(message)) for message in said]
     return joined
 
 
-def _is_whole(history: Sequence[Message], kept: Sequence[ChatMessage]) -> bool:
+def _is_whole(history: Sequence[Message], kept: Sequence[Message]) -> bool:
     return len(kept) == len(history) and (not history or history[0]["message_index"] == 1)
 
 
-def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) -> list[ChatMessage]:
-    kept: list[ChatMessage] = []
+def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) -> list[Message]:
+    kept: list[Message] = []
     for message in reversed(history):
-        text = message["text"] or "(no answer)"
-        if message.get("tools"):
-            text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
-        tokens -= model.count_tokens(text) + 4
+        tokens -= model.count_tokens(_content(message)) + 4
         if tokens < 0:
             break
-        kept.append(_message("user" if message["sender"] == "user" else "assistant", text))
+        kept.append(message)
     # Drop leading answers: the API requires a user message first.
-    while kept and kept[-1]["role"] == "assistant":
+    while kept and _role(kept[-1]) == "assistant":
         kept.pop()
     return kept[::-1]
+
+
+def _content(message: Message) -> str:
+    text: str = message["text"] or "(no answer)"
+    if message.get("tools"):
+        text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
+    return text
+
+
+def _role(message: Message) -> str:
+    return "user" if message["sender"] == "user" else "assistant"
 
 
 def _message(role: str, content: str) -> ChatMessage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from chat.context.documents import AnswerDocuments
 from chat.ports import TurnServices
 from chat.prompting.options import answer_options
 from chat.prompting.preferences import Preferences, preferences_of
+from chat.prompting.prompt import GivenAnswer
 from chat.runtime.services import default_services
 from conversation_reference_utils import parse_references
 from database.connection import database_of
@@ -23,7 +24,7 @@ from language_models.unavailable import UnavailableChatModel
 from .errors import EmptyMessageError, MessageTooLongError
 from .history import History
 from .parts import AnswerParts
-from .turn import MAX_MESSAGE_CHARS, Turn, named_references, tracks_documents
+from .turn import MAX_MESSAGE_CHARS, Answerer, Turn, named_references, tracks_documents
 
 _OVERRIDES = "model_overrides"
 """The conversation's setting that names models by role, as a turn's `model` does: `{"main": "embedded:small"}`."""
@@ -49,24 +50,26 @@ def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServi
     if name := query.get("model"):
         return ChosenModel(model=services.models.for_name(name))
     own = _own_choice(settings)
-    if not own:
-        return ChosenModel(model=services.models.main())
+    return model_or_main(own, services=services) if own else ChosenModel(model=services.models.main())
+
+
+def model_or_main(name: str, *, services: TurnServices, chosen_by: str = "this conversation") -> ChosenModel:
+    """The model of this name, or the main model where it is not available any more."""
     try:
-        model = services.models.for_name(own)
+        model = services.models.for_name(name)
     except (ValueError, ModelNotAllowedError):
-        return instead_of(own, services=services)
+        return instead_of(name, services=services, chosen_by=chosen_by)
     # Its key is gone from the server's settings.
     if isinstance(model, UnavailableChatModel):
-        return instead_of(own, services=services)
+        return instead_of(name, services=services, chosen_by=chosen_by)
     return ChosenModel(model=model, is_own=True)
 
 
-def instead_of(gone: str, *, services: TurnServices) -> ChosenModel:
+def instead_of(gone: str, *, services: TurnServices, chosen_by: str = "this conversation") -> ChosenModel:
     """The main model in the place of one that is not to be had any more."""
     main = services.models.main()
     return ChosenModel(
-        model=main,
-        notice=f"{gone}, which this conversation has chosen, is not there any more: {main.name} answers instead.",
+        model=main, notice=f"{gone}, which {chosen_by} has chosen, is not there any more: {main.name} answers instead."
     )
 
 
@@ -83,6 +86,9 @@ OWNER = "_owner"
 ANSWERERS = "_answerers"
 """The field of a query that names who answers it, one after the other (`Answerer`s), instead of the model that the
 conversation has chosen; never a client's."""
+
+ASKED_BY = "_asked_by"
+"""The field of a query that names the agent (`{id, title}`) that asks; only the server sets it."""
 
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
@@ -123,6 +129,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
     if former:
         query = {**query, **_asked_with(history.config_of(former))}
     means = _means(query, history, user_email=user_email)
+    answerers: Sequence[Answerer] = query.get(ANSWERERS) or ()
     accepted = history.accept(
         text=text,
         config=_asked_with(query),
@@ -132,6 +139,9 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         client_message_id=query.get("client_message_id"),
         owner=query.get(OWNER),
         instead_of=former,
+        asked_by=query.get(ASKED_BY),
+        agent=answerers[0].agent if answerers else None,
+        opens_thread=len(answerers) > 1,
     )
     return _turn(query, accepted, means, text=text)
 
@@ -146,6 +156,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         client_message_id=query.get("client_message_id"),
         owner=query.get(OWNER),
         needs_text=is_continued,
+        agent=next((answerer.agent for answerer in query.get(ANSWERERS) or ()), None),
     )
     # The documents that the question names are found in its text again.
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report if entry["kind"] != "document"))
@@ -158,6 +169,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
     }
     turn = _turn(query, accepted, means, text=accepted.text)
+    turn.given = [_given(answer["config"], answer["text"]) for answer in accepted.answers_before]
     if is_continued:
         turn.continued = accepted.answer_text
         turn.parts = AnswerParts.of(part for part in accepted.answer_parts if part["kind"] != "notice")
@@ -165,10 +177,18 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     return turn
 
 
+def _given(config: Mapping[str, Any], text: str) -> GivenAnswer:
+    """An answer of somebody else, as it is stored."""
+    agent = config.get("agent") or {}
+    return GivenAnswer(title=agent.get("title") or config.get("model") or "Another answer", text=text)
+
+
 def _asked_with(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The switches and the options of a question, as they are stored with it."""
+    """The switches, the options and the chosen agents of a question, as they are stored with it."""
     switches = {"checkboxes": dict(asked.get("checkboxes") or {})}
-    return switches | {"options": dict(asked["options"])} if asked.get("options") else switches
+    options = {"options": dict(asked["options"])} if asked.get("options") else {}
+    agents = {"agents": list(asked["agents"])} if asked.get("agents") else {}
+    return switches | options | agents
 
 
 def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _Means:

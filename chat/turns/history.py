@@ -16,7 +16,7 @@ from database.engine.database import Database
 from database.messages import reading, variants
 from database.messages.message import MessageRow, message_shape, text_shape
 from database.turns import answers, turns
-from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
+from database.turns.identity import AcceptedTurn, AgentIdentity, FinishedTurn, RepeatedTurn
 
 _REMEMBERED = 256
 _UNREAD = object()
@@ -66,6 +66,11 @@ class History:
     def version(self) -> int | None:
         """The version that is stored now; None when the conversation is gone."""
         return conversations.conversation_version(**self._who)
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent that answers here instead of a model alone, unless a message names others."""
+        return self._row.agent_id
 
     def memory(self) -> dict[str, Any]:
         """Title, friendly id, dates, running summary, and the fields that callers have set."""
@@ -165,9 +170,11 @@ class History:
         client_message_id: str | None = None,
         owner: str | None = None,
         instead_of: str | None = None,
+        **who_answers: Any,
     ) -> AcceptedTurn:
         """Store a user message and an empty answer. instead_of: the question in whose place it is asked, in a branch.
 
+        who_answers: `asked_by`, `agent` and `opens_thread` of `database.turns.turns.accept_turn`.
         Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError, InvalidChangeError.
         """
         accepted = turns.accept_turn(
@@ -180,6 +187,7 @@ class History:
             client_message_id=client_message_id,
             owner=owner,
             instead_of=instead_of,
+            **who_answers,
         )
         if instead_of is not None:
             # The summary may have told of the branch that was left.
@@ -199,6 +207,7 @@ class History:
         client_message_id: str | None = None,
         owner: str | None = None,
         needs_text: bool = False,
+        agent: AgentIdentity | None = None,
     ) -> RepeatedTurn:
         """Begin a further variant of an answer. Raises as `database.messages.variants.accept_again`."""
         return variants.accept_again(
@@ -208,6 +217,7 @@ class History:
             client_message_id=client_message_id,
             owner=owner,
             needs_text=needs_text,
+            agent=agent,
         )
 
     def store_report(
@@ -248,7 +258,7 @@ class History:
         )
 
     def finish_and_add_answer(
-        self, response_message_id: str, *, question_id: str, next_model_name: str, owner: str | None, **ended: Any
+        self, response_message_id: str, *, question_id: str, next_model_name: str, **further: Any
     ) -> FinishedTurn:
         """End an answer and begin a further one. See `database.turns.answers.finish_and_add_answer`."""
         return answers.finish_and_add_answer(
@@ -256,8 +266,7 @@ class History:
             response_message_id=response_message_id,
             question_id=question_id,
             next_model_name=next_model_name,
-            owner=owner,
-            **ended,
+            **further,
         )
 
     def _refresh(self) -> None:

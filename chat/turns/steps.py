@@ -182,7 +182,7 @@ async def answers(
 
 async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
     """End the answer and begin the next answerer's; the event that tells of it. None where nobody else answers."""
-    if not turn.accepted.kept or len(turn.given) + 1 >= len(turn.answerers):
+    if not turn.accepted.kept or turn.answering + 1 >= len(turn.answerers):
         return None
     stops: list[asyncio.CancelledError] = []
     beginning = asyncio.ensure_future(_begun(turn, go_on, stops))
@@ -231,8 +231,7 @@ def _cite(turn: Turn) -> bool:
 
 def _told_answer(turn: Turn, *, short_id: str) -> events.Event:
     """The event with which an answer of a turn with several begins."""
-    agent = turn.answerers[len(turn.given)].agent
-    return turn.of_answer(events.answer(message_id=turn.answer_id, short_id=short_id, agent=agent))
+    return turn.of_answer(events.answer(message_id=turn.answer_id, short_id=short_id, agent=turn.agent))
 
 
 def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:

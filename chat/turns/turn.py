@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from chat.context.documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
@@ -32,7 +32,7 @@ from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title
 from database.engine.database import Database
 from database.engine.text import storable
-from database.turns.identity import AcceptedTurn
+from database.turns.identity import AcceptedTurn, AgentIdentity, config_of_answer
 from language_models.ports import ChatModel
 
 from . import events
@@ -52,10 +52,17 @@ Flush = Callable[[], Coroutine[Any, Any, bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerer:
-    """Who gives one answer of a turn. agent: the `{id, title}` that its answer is shown with; None: the model alone."""
+    """Who gives one answer of a turn.
+
+    agent: the `{id, title}` that its answer is shown with; None: the model alone. system_prompt: what the agent is told
+    instead of what the conversation says; None: what that says. has_own_model, notice: see `Turn`.
+    """
 
     model: ChatModel
-    agent: Mapping[str, str] | None = None
+    agent: AgentIdentity | None = None
+    system_prompt: str | None = None
+    has_own_model: bool = False
+    notice: str = ""
 
     @property
     def title(self) -> str:
@@ -78,9 +85,9 @@ class Turn:
     will be stored. under_way: set when there is time for what is not urgent, such as the title. flush: where a server
     runs the turn, waits until its events are stored; False where they could not be. finished: the answer is stored with
     its status. answer_id: the message id of the answer that is being written. user_email, conversation_id: whose turn
-    it is, and where. database: None for a bundle beside which there is none. answerers: of a turn with several answers,
-    those who give them, in order. given: the answers that have ended. title: the task that makes the title of a new
-    conversation.
+    it is, and where. database: None for a bundle beside which there is none. answerers: those who answer in the place of
+    the conversation's own model, in order. answering: which of them does so now. given: what others have answered to
+    the question before. title: the task that makes the title of a new conversation.
     """
 
     accepted: AcceptedTurn
@@ -110,26 +117,42 @@ class Turn:
     finished: bool = False
     title: asyncio.Task[str] | None = None
     answerers: Sequence[Answerer] = ()
+    answering: int = 0
     given: list[GivenAnswer] = field(default_factory=list)
     answer_id: str = ""
     user_email: str = ""
     conversation_id: str = ""
     database: Database | None = None
+    _shared_options: AnswerOptions = field(init=False)
 
     def __post_init__(self) -> None:
         self.answer_id = self.accepted.response_message_id
+        self._shared_options = self.options
+        if self.answerers:
+            self._answer_as(self.answerers[0])
 
     def begin_next(self, answer_id: str) -> None:
         """Go on to the next answerer: what it says is an answer of its own."""
-        self.given.append(GivenAnswer(title=self.answerers[len(self.given)].title, text=self.answer_text))
-        self.model, self.has_own_model = self.answerers[len(self.given)].model, False
+        self.given.append(GivenAnswer(title=self.answerers[self.answering].title, text=self.answer_text))
+        self.answering += 1
+        self._answer_as(self.answerers[self.answering])
         self.config = {name: value for name, value in self.config.items() if name == "memories"}
         self.answer_id, self.answer, self.parts = answer_id, [], AnswerParts()
         self.documents = AnswerDocuments()
 
+    def _answer_as(self, answerer: Answerer) -> None:
+        self.model, self.has_own_model, self.notice = answerer.model, answerer.has_own_model, answerer.notice
+        told = answerer.system_prompt
+        self.options = self._shared_options if told is None else replace(self._shared_options, system_prompt=told)
+
+    @property
+    def agent(self) -> AgentIdentity | None:
+        """The agent that answers now; None for a model alone."""
+        return self.answerers[self.answering].agent if self.answerers else None
+
     def ended(self) -> dict[str, Any]:
         """The answer as `database.turns.turns.finish_turn` takes it."""
-        config = {"model": self.model.name, **self.config}
+        config = {**config_of_answer(self.model.name, self.agent), **self.config}
         beside = {"parts": self.parts.stored(), "documents": self.documents.stored()}
         return {"text": self.answer_text, "status": self.status, "config": config, **beside}
 

@@ -24,8 +24,9 @@ class ConversationRow:
     """One conversation with the workspace it lies in.
 
     Times are ISO 8601 in UTC. `conversation_friendly_id` is None until the first turn is stored; `running_message_id`
-    names the answer that is being generated; `version` grows with every change of the conversation or its messages;
-    `has_documents` says whether any message ever referred to a document.
+    names the answer that is being generated, `agent_id` the agent that answers here instead of a model alone;
+    `version` grows with every change of the conversation or its messages; `has_documents` says whether any message
+    ever referred to a document.
     """
 
     conversation_id: str
@@ -52,6 +53,7 @@ class ConversationRow:
     deleted_at: str | None
     expires_at: str | None
     pinned_at: str | None
+    agent_id: str | None
     workspace_id: str
     workspace_name: str
     tags: list[str]

@@ -137,6 +137,8 @@ _KEPT = (
     "deleted_at",
     "chosen_branch",
     "other_branch",
+    "source_agent_id",
+    "source_agent_title",
 )
 
 _m = messages.c
@@ -348,6 +350,7 @@ def _begin(connection: Connection, copy: _Copy) -> ConversationRow | None:
         "stateless": int(source.stateless),
         "has_documents": int(source.has_documents),
         "branch_id": copy.message_ids.get(source.branch_id or ""),
+        "agent_id": source.agent_id,
         "deleted_at": copy.created_at,
         "incomplete_since": copy.created_at,
     }

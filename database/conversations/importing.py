@@ -249,6 +249,8 @@ def _said(message: Message) -> dict[str, Any]:
         "branch_id": message.get("branch_id"),
         "branch_of": message.get("branch_of"),
         "chosen_branch": message.get("chosen_branch"),
+        # The agent itself is nothing that a file can bring along.
+        "source_agent_title": message.get("source_agent_title"),
     }
 
 

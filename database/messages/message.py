@@ -108,6 +108,8 @@ _ROWS: Select[*tuple[Any, ...]] = select(
     messages.c.branch_of,
     messages.c.chosen_branch,
     messages.c.other_branch,
+    messages.c.source_agent_id,
+    messages.c.source_agent_title,
     activities.c.short_id,
     activities.c.reply_to_id,
     activities.c.thread_id,
@@ -127,6 +129,7 @@ class MessageRow(NamedTuple):
     those of the version that the message shows, see `database.messages.parts`; has_documents and documents likewise,
     see `database.messages.documents`. branch_id, branch_of, chosen_branch,
     other_branch: see `database.messages.branches`. branch: of a question with alternatives, `{number, count}`.
+    source_agent_id, source_agent_title: of a question that an agent asked; the title is that of the time.
     """
 
     seq: int
@@ -153,6 +156,8 @@ class MessageRow(NamedTuple):
     branch_of: str | None
     chosen_branch: int | None
     other_branch: int | None
+    source_agent_id: str | None
+    source_agent_title: str | None
     short_id: str
     reply_to_id: str | None
     thread_id: str | None
@@ -168,6 +173,7 @@ class MessageText(NamedTuple):
     """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
 
     model: the name of the one that gave this answer, where it is known. tools: a line about the tools that it called.
+    agent_title: of the agent that gave it.
     """
 
     message_id: str
@@ -179,6 +185,7 @@ class MessageText(NamedTuple):
     edited_at: str | None
     model: str | None
     tools: str | None
+    agent_title: str | None
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
 
@@ -244,6 +251,12 @@ def answering_model() -> ColumnElement[str | None]:
     return name
 
 
+def answering_agent() -> ColumnElement[str | None]:
+    """The title of the agent that gave an answer; None where a model alone gave it."""
+    title: ColumnElement[str | None] = messages.c.config["agent", "title"].as_string()
+    return title
+
+
 def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """The condition that a message is a live one on the active path of this conversation.
 
@@ -290,6 +303,7 @@ _FROM_END = Prepared(
         answering_model().label("model"),
         # Only answers with parts can have called tools: of others nothing is looked up.
         case((messages.c.has_parts == 1, messages.c.config["tools"].as_string())).label("tools"),
+        answering_agent().label("agent_title"),
     )
     .where(_LIVE)
     .order_by(messages.c.ordinal.desc())
@@ -451,6 +465,9 @@ def message_shape(row: MessageRow) -> dict[str, Any]:
         "pinned_at": row.pinned_at,
         "edited_at": row.edited_at,
         "branch": row.branch,
+        "agent": row.config.get("agent"),
+        "source_agent_id": row.source_agent_id,
+        "source_agent_title": row.source_agent_title,
     }
     if row.other_branch is not None:
         shape["other_branch"] = True

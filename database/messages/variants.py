@@ -7,6 +7,7 @@ was never made again has no variants at all.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
@@ -20,7 +21,7 @@ from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProg
 from database.schema import message_variants, messages, stream_events
 from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before
-from database.turns.identity import RepeatedTurn
+from database.turns.identity import AgentIdentity, RepeatedTurn, config_of_answer
 from database.turns.leases import new_lease
 
 from .documents import Documents, store_documents
@@ -43,11 +44,12 @@ def accept_again(
     client_message_id: str | None = None,
     owner: str | None = None,
     needs_text: bool = False,
+    agent: AgentIdentity | None = None,
 ) -> RepeatedTurn:
     """Begin a further variant of an answer; what was said until now becomes the first one.
 
     owner: as for `accept_turn`. needs_text: the attempt goes on where the answer stopped, so the answer must not be
-    empty. `database.turns.turns.finish_turn` ends the turn.
+    empty. agent: who answers, if no model alone does. `database.turns.turns.finish_turn` ends the turn.
 
     Raises ConversationNotFoundError, MessageNotFoundError, TurnInProgressError,
     InvalidChangeError (it is no answer, what it answers is not there any more, or it has no text), AlreadySentError and
@@ -69,11 +71,14 @@ def accept_again(
             raise InvalidChangeError("This answer is empty, so nothing can be continued. It can be made again.")
         created_at = now_iso()
         sent = {"client_message_id": client_message_id, "created_at": created_at}
-        _begin(connection, answer, attempt={**sent, "config": {"model": model_name}}, lease=new_lease(owner))
+        _begin(
+            connection, answer, attempt={**sent, "config": config_of_answer(model_name, agent)}, lease=new_lease(owner)
+        )
         touch(connection, conversation_id, running_message_id=message_id)
         begun = {"status": "streaming", "user_message_id": question.message_id}
         record(connection, TURN, "created", ids=[message_id], fields=begun, **who)
-        return _repeated(head, question, answer, created_at=created_at)
+        earlier = _answers_before(connection, question, answer)
+        return replace(_repeated(head, question, answer, created_at=created_at), answers_before=earlier)
 
     return database.write(accept, urgency=Urgency.ACCEPT)
 
@@ -164,6 +169,20 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
     if answer.in_answer_to is not None or not found:
         raise InvalidChangeError("The question of this answer is not there any more.")
     return found[0]
+
+
+def _answers_before(connection: Connection, question: MessageRow, answer: MessageRow) -> tuple[dict[str, Any], ...]:
+    """What others answered to the question before this answer: `{text, config}` each, in order."""
+    if answer.ordinal <= question.ordinal + 1:
+        return ()
+    query = select(messages.c.text, messages.c.config).where(
+        live_in(answer.conversation_id),
+        messages.c.ordinal > question.ordinal,
+        messages.c.ordinal < answer.ordinal,
+        messages.c.in_answer_to == question.message_id,
+    )
+    rows = connection.execute(query.order_by(messages.c.ordinal))
+    return tuple({"text": row.text, "config": row.config} for row in rows)
 
 
 def _begin(

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from database.activities import Place, insert_activities
+from database.activities import insert_activities
 from database.changes import TURN, record
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.engine.clock import now_iso
@@ -16,9 +16,9 @@ from database.errors import ConflictError, InvalidChangeError, MessageNotFoundEr
 from database.messages.message import MessageRow, live_in, row_with_id
 from database.schema import messages
 
-from .identity import FinishedTurn, finished_turn
+from .identity import AgentIdentity, FinishedTurn, config_of_answer, finished_turn
 from .leases import new_lease
-from .turns import finish_in, new_chat_activity
+from .turns import answer_activity, finish_in
 
 _LATER = "Something was said after this question. A further answer can only be added to the last turn."
 
@@ -31,18 +31,20 @@ def add_answer(
     question_id: str,
     model_name: str = "",
     owner: str | None = None,
+    agent: AgentIdentity | None = None,
 ) -> FinishedTurn:
     """Begin a further answer to the question of the last turn, empty and with status "streaming".
 
     It is a message of its own, behind the answers before it. `finish_turn` ends it, and a crash is recovered, as for
-    the first answer. owner: the process that answers, see `database.turns.leases`.
+    the first answer. owner: the process that answers, see `database.turns.leases`. agent: who
+    answers, if no model alone does.
     Raises ConversationNotFoundError, MessageNotFoundError, InvalidChangeError (no question, or nothing of this
     conversation is kept), TurnInProgressError, ConflictError (something else was said since).
     """
 
     def add(connection: Connection) -> FinishedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        return _begin(connection, head, question_id, model_name=model_name, owner=owner)
+        return _begin(connection, head, question_id, model_name=model_name, owner=owner, agent=agent)
 
     return database.write(add, urgency=Urgency.ACCEPT)
 
@@ -56,6 +58,7 @@ def finish_and_add_answer(
     question_id: str,
     next_model_name: str,
     owner: str | None = None,
+    next_agent: AgentIdentity | None = None,
     **ended: Any,
 ) -> FinishedTurn:
     """End an answer and begin a further one to its question, in one transaction: no other turn comes between.
@@ -68,18 +71,25 @@ def finish_and_add_answer(
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         finish_in(connection, head, response_message_id, **ended | {"text": storable(ended["text"])})
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        return _begin(connection, head, question_id, model_name=next_model_name, owner=owner)
+        return _begin(connection, head, question_id, model_name=next_model_name, owner=owner, agent=next_agent)
 
     return database.write(go_on, urgency=Urgency.ACCEPT)
 
 
 def _begin(
-    connection: Connection, head: ConversationHead, question_id: str, *, model_name: str, owner: str | None
+    connection: Connection,
+    head: ConversationHead,
+    question_id: str,
+    *,
+    model_name: str,
+    owner: str | None,
+    agent: AgentIdentity | None,
 ) -> FinishedTurn:
     question = _last_question(connection, head, question_id)
     created_at = now_iso()
-    place = Place(reply_to_id=question_id, thread_id=question.thread_id) if question.thread_id else Place()
-    activity = new_chat_activity("assistant", model_name, place=place, created_at=created_at)
+    activity = answer_activity(
+        model_name, agent=agent, question=question_id, thread_id=question.thread_id, created_at=created_at
+    )
     who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
     (stored,) = insert_activities(connection, [activity], **who)
     row = {
@@ -91,7 +101,7 @@ def _begin(
         "text": "",
         "status": "streaming",
         "in_answer_to": question_id,
-        "config": {"model": model_name} if model_name else {},
+        "config": config_of_answer(model_name, agent),
         "report": [],
         "created_at": created_at,
         "branch_id": head.branch_id,

@@ -237,7 +237,7 @@ def _lost_events(
         short_ids = {response["message_id"]: response["short_id"] for response in turn.responses}
         for answer in answers:
             own, whose = told.of(answer.message_id), {"message_id": answer.message_id}
-            known = {**whose, "short_id": short_ids.get(answer.message_id, ""), "agent": None}
+            known = {**whose, "short_id": short_ids.get(answer.message_id, ""), "agent": answer.config.get("agent")}
             begun: list[dict[str, Any]] = [] if own else [{"answer": known}]
             contents += [content | whose for content in begun + _missing(connection, answer, own)]
     contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": last.status}]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,6 +11,15 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, selec
 from database.conversations.conversation import ConversationHead
 from database.engine.statements import Prepared
 from database.schema import activities, messages
+
+AgentIdentity = Mapping[str, str]
+"""The `{id, title}` of an agent, as its answers are stored with it."""
+
+
+def config_of_answer(model_name: str, agent: AgentIdentity | None) -> dict[str, Any]:
+    """What is known of an answer before it is given: who gives it."""
+    config: dict[str, Any] = {"model": model_name} if model_name else {}
+    return config if agent is None else config | {"agent": dict(agent)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +81,8 @@ class RepeatedTurn(AcceptedTurn):
     """A turn that is answered once more.
 
     text, question_config, report: of the question as it is stored. answer_config, answer_text, answer_parts,
-    answer_documents: of the answer until now.
+    answer_documents: of the answer until now. answers_before: what others have answered to the question before,
+    `{text, config}` each.
     """
 
     text: str
@@ -82,6 +92,7 @@ class RepeatedTurn(AcceptedTurn):
     answer_text: str = ""
     answer_parts: tuple[dict[str, Any], ...] = ()
     answer_documents: tuple[dict[str, Any], ...] = ()
+    answers_before: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

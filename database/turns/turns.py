@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from database.activities import NewActivity, Place, StoredActivity, find_place, insert_activities
+from database.activities import NewActivity, Place, StoredActivity, find_place, insert_activities, open_thread
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
@@ -30,7 +30,7 @@ from database.search.vectors import renew_vectors_of_title
 
 from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
-from .identity import AcceptedTurn, FinishedTurn, finished_turn
+from .identity import AcceptedTurn, AgentIdentity, FinishedTurn, config_of_answer, finished_turn
 from .leases import new_lease
 from .tool_calls import record_tool_calls
 
@@ -55,6 +55,8 @@ _COLUMNS = (
     "lease_until",
     "branch_id",
     "branch_of",
+    "source_agent_id",
+    "source_agent_title",
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
@@ -79,6 +81,9 @@ class _Question:
     client_message_id: str | None
     owner: str | None
     branch_of: str | None = None
+    asked_by: AgentIdentity | None = None
+    agent: AgentIdentity | None = None
+    opens_thread: bool = False
 
 
 def accept_turn(
@@ -94,6 +99,9 @@ def accept_turn(
     client_message_id: str | None = None,
     owner: str | None = None,
     instead_of: str | None = None,
+    asked_by: AgentIdentity | None = None,
+    agent: AgentIdentity | None = None,
+    opens_thread: bool = False,
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
@@ -101,14 +109,22 @@ def accept_turn(
     conversation the turn is marked as one that is not kept, and gets no hash. client_message_id: unique among the
     user's messages. owner: the process that answers and renews the lease of the turn; see `database.turns.leases`.
     instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
-    from then on.
+    from then on. asked_by: the agent that asks, if no person does. agent: the agent that answers. opens_thread: the
+    answers reply to the question in a thread, since there will be several.
     Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to, instead_of),
     ThreadNotFoundError, ThreadMismatchError, AlreadySentError (the message was sent before under this
     client_message_id), ConflictError (another message was), InvalidChangeError (instead_of is no question, or nothing
     of this conversation is kept).
     """
     question = _Question(
-        text=storable(text), config=config, model_name=model_name, client_message_id=client_message_id, owner=owner
+        text=storable(text),
+        config=config,
+        model_name=model_name,
+        client_message_id=client_message_id,
+        owner=owner,
+        asked_by=asked_by,
+        agent=agent,
+        opens_thread=opens_thread,
     )
 
     def accept(connection: Connection) -> AcceptedTurn:
@@ -243,10 +259,17 @@ def finish_in(
 
 def _accept(connection: Connection, head: ConversationHead, question: _Question, place: Place) -> AcceptedTurn:
     created_at = now_iso()
-    asked = new_chat_activity("user", head.user_email, place=place, created_at=created_at)
-    # In a thread the answer replies to the question; outside of one, order says enough.
-    answer_place = Place(reply_to_id=asked.activity_id, thread_id=place.thread_id) if place.thread_id else Place()
-    answered = new_chat_activity("assistant", question.model_name, place=answer_place, created_at=created_at)
+    asked = asked_activity(head.user_email, agent=question.asked_by, place=place, created_at=created_at)
+    if question.opens_thread and place.thread_id is None and not head.stateless:
+        thread_id = open_thread(connection, user_email=head.user_email, root_activity_id=asked.activity_id)
+        asked = replace(asked, place=replace(place, thread_id=thread_id))
+    answered = answer_activity(
+        question.model_name,
+        agent=question.agent,
+        question=asked.activity_id,
+        thread_id=asked.place.thread_id,
+        created_at=created_at,
+    )
     user, response = insert_activities(
         connection, [asked, answered], user_email=head.user_email, conversation_id=head.conversation_id
     )
@@ -321,7 +344,10 @@ def _message_rows(
         "created_at": created_at,
         "branch_id": user.activity_id if question.branch_of else head.branch_id,
         "branch_of": None,
+        "source_agent_id": None,
+        "source_agent_title": None,
     }
+    asked_by: Mapping[str, str | None] = question.asked_by or {"id": None, "title": None}
     asked = {
         "seq": user.seq,
         "message_id": user.activity_id,
@@ -335,6 +361,8 @@ def _message_rows(
         "client_message_id": question.client_message_id,
         **new_lease(None),
         "branch_of": question.branch_of,
+        "source_agent_id": asked_by["id"],
+        "source_agent_title": asked_by["title"],
     }
     answer = {
         "seq": response.seq,
@@ -345,7 +373,7 @@ def _message_rows(
         "status": "streaming",
         "message_short_hash": None,
         "in_answer_to": user.activity_id,
-        "config": ({"model": question.model_name} if question.model_name else {}) | mark,
+        "config": config_of_answer(question.model_name, question.agent) | mark,
         "client_message_id": None,
         **new_lease(question.owner),
     }
@@ -356,14 +384,31 @@ def _model_of(config: Mapping[str, Any] | None, known: Mapping[str, Any]) -> str
     return str((config or {}).get("model") or known.get("model") or "")
 
 
-def new_chat_activity(actor_type: str, actor_id: str, *, place: Place, created_at: str) -> NewActivity:
-    """A message that a person or a model says in this place."""
+def asked_activity(user_email: str, *, agent: AgentIdentity | None, place: Place, created_at: str) -> NewActivity:
+    """A question, which a person asks or an agent of theirs."""
+    if agent is None:
+        return _chat_activity("user", user_email, user_email, place=place, created_at=created_at)
+    return _chat_activity("agent", agent["id"], agent["title"], place=place, created_at=created_at)
+
+
+def answer_activity(
+    model_name: str, *, agent: AgentIdentity | None, question: str, thread_id: str | None, created_at: str
+) -> NewActivity:
+    """An answer to the message `question`, of a model or an agent."""
+    # In a thread the answer replies to the question; outside of one, order says enough.
+    place = Place(reply_to_id=question, thread_id=thread_id) if thread_id else Place()
+    if agent is None:
+        return _chat_activity("assistant", model_name, model_name, place=place, created_at=created_at)
+    return _chat_activity("agent", agent["id"], agent["title"], place=place, created_at=created_at)
+
+
+def _chat_activity(actor_type: str, actor_id: str, actor_name: str, *, place: Place, created_at: str) -> NewActivity:
     return NewActivity(
         recipe=_RECIPE,
         type=_TYPE,
         actor_type=actor_type,
         actor_id=actor_id,
-        actor_name=actor_id,
+        actor_name=actor_name,
         created_at=created_at,
         place=place,
     )

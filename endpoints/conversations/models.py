@@ -121,6 +121,12 @@ class ConversationItem(Shape):
     message_count: int
 
 
+class ConversationDetails(ConversationItem):
+    """A conversation. `agent_id`: of the agent that answers in it, unless a message names others."""
+
+    agent_id: str | None
+
+
 class Tags(Body):
     """All tags of a conversation."""
 

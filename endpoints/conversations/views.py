@@ -70,11 +70,11 @@ def create_conversation_in_workspace(
 
 
 @blueprint.get("/get_conversation_details/<conversation_id>")
-@answers(conversation_models.ConversationItem)
+@answers(conversation_models.ConversationDetails)
 def get_conversation_details(conversation_id: str) -> object:
     """A conversation without its messages."""
     row = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return conversation.conversation_metadata(row)
+    return conversation.conversation_metadata(row) | {"agent_id": row.agent_id}
 
 
 @blueprint.get("/get_conversation_settings/<conversation_id>")

@@ -95,8 +95,15 @@ class BranchNumber(Shape):
     count: int
 
 
+class AgentIdentity(Shape):
+    """The agent that gave an answer, with the title that it had then."""
+
+    id: str
+    title: str
+
+
 class MessageItem(Shape):
-    """A message of a conversation."""
+    """A message of a conversation. `source_agent_id`, `source_agent_title`: of the agent that asked, if one did."""
 
     message_id: str
     text: str
@@ -120,6 +127,9 @@ class MessageItem(Shape):
     pinned_at: str | None
     edited_at: str | None
     branch: BranchNumber | None
+    agent: AgentIdentity | None
+    source_agent_id: str | None
+    source_agent_title: str | None
 
 
 class EarlierText(Shape):

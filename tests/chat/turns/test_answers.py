@@ -86,12 +86,16 @@ def test_who_answers_later_sees_the_answers_before_as_data(talk: Talk) -> None:
     assert second.count("--- End of context ---") == 1
 
 
-def test_a_later_prompt_has_both_answers_in_one_message(talk: Talk) -> None:
+@pytest.mark.parametrize(
+    ("agents", "said"),
+    [(False, "Answer 1:\nYes.\n\nAnswer 2:\nNo."), (True, "The Critic:\nYes.\n\nThe Critic:\nNo.")],
+)
+def test_a_later_prompt_has_both_answers_in_one_message(agents: bool, said: str, talk: Talk) -> None:
     conversation = talk.new()
-    talk.say(conversation, "Is it so?", **room(Reply("Yes."), Reply("No.")))
+    talk.say(conversation, "Is it so?", **room(Reply("Yes."), Reply("No."), agents=agents))
     talk.say(talk.again(conversation), "So what?")
     roles = [(message["role"], message["content"]) for message in talk.models.main_model.prompts[-1][1:]]
-    assert roles == [("user", "Is it so?"), ("assistant", "Answer 1:\nYes.\n\nAnswer 2:\nNo."), ("user", "So what?")]
+    assert roles == [("user", "Is it so?"), ("assistant", said), ("user", "So what?")]
 
 
 def test_no_other_turn_comes_between_two_answers(talk: Talk, runner: TurnRunner) -> None:
@@ -135,6 +139,7 @@ def test_a_crash_closes_the_answer_that_was_being_written_in_the_stream_of_its_t
     close_interrupted_turns(database=talk.database)
     _, *answers = talk.again(conversation).get_message_list()
     assert [(each["text"], each["status"]) for each in answers] == [("Yes.", "complete"), ("N", "interrupted")]
+    assert [each["agent"] for each in answers] == [CRITIC, CRITIC]
     told = parsed(runner.watch(user_email=EMAIL, message_id=no, after=0).lines())
     assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
     assert [answer["message_id"] for answer in answers_in(told)] == [yes, no]

@@ -12,12 +12,14 @@ from database.agents import repository
 from database.connection import open_store
 from database.engine.database import Database
 from database.schema import messages
+from database.search.indexing import index_pending
 from endpoints.agents.models import AgentItem
 from settings import Settings
-from tests.endpoints.conftest import Person, refused, told
+from tests.endpoints.conftest import Person, events_of, refused, told
 
 pytestmark = pytest.mark.contract
 
+FORMATS = ("markdown", "html", "json")
 BOTANIST = {
     "title": "The Botanist",
     "system_prompt": "You know plants.",
@@ -163,3 +165,38 @@ def test_an_agent_is_found_by_its_owner_alone(ada: Person, eve: Person) -> None:
     made = make(ada, title="Secret")
     assert refused(eve.get(f"/api/agents/{made.slug}")) == (404, "agent_not_found")
     assert all(each["title"] != "Secret" for each in eve.get("/api/agents").json)
+
+
+def test_agents_answer_over_http_and_are_found_exported_and_cloned_under_their_titles(
+    ada: Person, settings: Settings
+) -> None:
+    cook, critic = make(ada, title="Cook"), make(ada, title="Critic")
+    talk = ada.new_conversation()
+    events = ada.say(talk, "@agent_critic: soup?", agents=[cook.agent_id])
+    assert [event["answer"]["agent"]["title"] for event in events if "answer" in event] == ["Cook", "Critic"]
+    listed = ada.get(f"/list_messages_by_conversation/{talk}").json
+    assert [each["agent"] for each in listed] == [
+        None,
+        {"id": cook.agent_id, "title": "Cook"},
+        {"id": critic.agent_id, "title": "Critic"},
+    ]
+    again = events_of(ada.post(f"/regenerate/{talk}/{listed[2]['message_id']}"))
+    assert [event["answer"]["agent"]["title"] for event in again if "answer" in event] == ["Critic"]
+    while index_pending(database=open_store(settings.users_dir)):
+        pass
+    found = ada.get("/search?q=soup").json["results"]
+    assert any(hit.get("message_id") == listed[0]["message_id"] for hit in found)
+    exported = {form: ada.get(f"/export_conversation/{talk}?format={form}").get_data(True) for form in FORMATS}
+    assert all("Cook" in text and "Critic" in text for text in exported.values())
+    clone = ada.post(f"/clone_conversation/{talk}").json["conversation_id"]
+    copied = ada.get(f"/list_messages_by_conversation/{clone}").json
+    assert [each["agent"] and each["agent"]["title"] for each in copied] == [None, "Cook", "Critic"]
+    assert len({each["thread_id"] for each in copied}) == 1
+
+
+def test_the_details_of_a_conversation_name_its_agent(ada: Person) -> None:
+    talk, cook = ada.new_conversation(), make(ada, title="Cook")
+    ada.put(f"/conversations/{talk}/agent", json={"agent": "cook"})
+    assert ada.get(f"/get_conversation_details/{talk}").json["agent_id"] == cook.agent_id
+    (answer,) = [event["answer"] for event in ada.say(talk, "Soup?") if "answer" in event]
+    assert answer["agent"]["title"] == "Cook"

@@ -1,0 +1,1 @@
+"""Agents in conversations: who answers a message, and agents that ask each other."""

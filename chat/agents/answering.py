@@ -1,0 +1,109 @@
+"""Who answers a message: the agents that it names, else that of the conversation, else the conversation's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chat.context.kinds import AGENT_PREFIX, answering_agents
+from chat.ports import TurnServices
+from chat.runtime.services import default_services
+from chat.turns.accept import ANSWER_AGAIN, ANSWERERS, ASKED_INSTEAD_OF, ChosenModel, chosen_model, model_or_main
+from chat.turns.history import History
+from chat.turns.turn import Answerer
+from conversation_reference_utils import parse_references
+from database.agents.repository import Agent, find_agents
+from database.connection import database_of
+from database.engine.database import Database
+from database.engine.text import storable
+
+Query = Mapping[str, Any]
+
+
+def with_answerers(query: Query, history: History, *, user_email: str) -> Query:
+    """`query` with those who answer it; unchanged where that is the conversation's own model.
+
+    `query["agents"]` (ids or slugs) comes before what the text names. Each is also among the references, so that the
+    report tells of it.
+    """
+    if query.get(ANSWERERS):
+        return query
+    database = history.database or database_of(query.get("_users_dir"))
+    if database is None:
+        return query
+    if query.get(ANSWER_AGAIN):
+        return _as_answered_before(query, history, database=database, user_email=user_email)
+    if query.get(ASKED_INSTEAD_OF):
+        query = {**query, "agents": history.config_of(query[ASKED_INSTEAD_OF]).get("agents") or ()}
+    named = [storable(name) for name in query.get("agents") or ()]
+    asked = [*named, *_mentioned(storable(query.get("messageText", "")))]
+    if not asked and history.agent_id is None:
+        return query
+    answering = _answering(asked, history.agent_id, database=database, user_email=user_email)
+    references = [*(f"{AGENT_PREFIX}{name}" for name in named), *query.get("referenced_friendly_ids", ())]
+    return {
+        **query,
+        "referenced_friendly_ids": references,
+        ANSWERERS: _answerers(answering, query, history),
+    }
+
+
+def _mentioned(text: str) -> list[str]:
+    """The slugs that `text` names, in order."""
+    if f"@{AGENT_PREFIX}" not in text.lower():
+        return []
+    names = parse_references(text).friendly_ids
+    return [name[len(AGENT_PREFIX) :] for name in names if name.lower().startswith(AGENT_PREFIX)]
+
+
+def _answering(asked: Sequence[str], own: str | None, *, database: Database, user_email: str) -> list[Agent]:
+    """The agents that answer: the known ones of `asked`, else the agent `own` of the conversation, if there is one."""
+    wanted = {*asked, own} - {None}
+    found = find_agents(database=database, user_email=user_email, names={name for name in wanted if name})
+    return answering_agents(asked, found) or ([found[own]] if own in found else [])
+
+
+def _answerers(answering: Sequence[Agent], query: Query, history: History) -> list[Answerer]:
+    if len(answering) > 1 and history.metadata()["stateless"]:
+        notice = f"Nothing of this conversation is kept, so {answering[0].title} alone answers."
+        return [_answerer(answering[0], query, history, notice=notice)]
+    return [_answerer(agent, query, history) for agent in answering]
+
+
+def _answerer(agent: Agent, query: Query, history: History, *, notice: str = "") -> Answerer:
+    chosen = _model_of(agent, query, history)
+    return Answerer(
+        model=chosen.model,
+        agent=agent.identity,
+        system_prompt=instructions(agent),
+        has_own_model=chosen.is_own,
+        notice=notice or chosen.notice,
+    )
+
+
+def instructions(agent: Agent) -> str:
+    """What the agent is told first; "" for the server's own instructions."""
+    return f"You are {agent.title}.\n\n{agent.system_prompt}" if agent.system_prompt.strip() else ""
+
+
+def _model_of(agent: Agent, query: Query, history: History) -> ChosenModel:
+    """The agent's own model; without one, that of the message or the conversation."""
+    services: TurnServices = query.get("_services") or default_services()
+    if agent.model and not (query.get(ANSWER_AGAIN) and query.get("model")):
+        return model_or_main(agent.model, services=services, chosen_by=agent.title)
+    return chosen_model(query, history.metadata()["conversation_settings"], services=services)
+
+
+def _as_answered_before(query: Query, history: History, *, database: Database, user_email: str) -> Query:
+    """An answer is made again by the agent that gave it; where that is gone, by a model, and the person is told."""
+    before = history.config_of(str(query[ANSWER_AGAIN])).get("agent")
+    if not isinstance(before, Mapping):
+        return query
+    agent_id = str(before.get("id"))
+    agent = find_agents(database=database, user_email=user_email, names=[agent_id]).get(agent_id)
+    if agent is not None:
+        return {**query, ANSWERERS: [_answerer(agent, query, history)]}
+    services: TurnServices = query.get("_services") or default_services()
+    model = chosen_model(query, history.metadata()["conversation_settings"], services=services).model
+    notice = f"The agent {before.get('title')} is not there any more: {model.name} answers instead."
+    return {**query, ANSWERERS: [Answerer(model=model, notice=notice)]}
