@@ -21,6 +21,7 @@ from database.agents.repository import (
 )
 from database.conversations.repository import update_conversation
 from database.maintenance.verification import verify_store
+from database.messages.reading import last_messages
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, parsed, part, wait_until
 
@@ -112,6 +113,8 @@ def test_several_agents_answer_one_after_the_other_in_one_thread_each_seeing_the
     assert room.told("Cook")[0].startswith("You are Cook.")
     assert room.told("Critic")[0].startswith("You are a helpful assistant")
     assert list(verify_store(database=talk.database)) == []
+    own = {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    assert [each.agent_title for each in last_messages(**own)] == [None, "Critic", "Cook", "Botanist"]
     talk.say(talk.again(conversation), "And now?")
     assert "Critic:\nCritic speaks.\n\nCook:\nCook speaks." in talk.models.main_model.prompts[-1][2]["content"]
 
