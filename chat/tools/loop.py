@@ -218,7 +218,6 @@ class _Calls:
         turn = self.turn
         assert turn.database is not None
         assert turn.loader is not None
-        agent = turn.answerers[len(turn.given)].agent if turn.answerers else None
         return ToolContext(
             user_email=turn.user_email,
             database=turn.database,
@@ -226,7 +225,7 @@ class _Calls:
             load=turn.loader,
             conversation_id=turn.conversation_id,
             message_id=turn.answer_id,
-            agent_id=agent["id"] if agent else None,
+            agent_id=turn.agent["id"] if turn.agent else None,
             max_chars=max(_SHORTEST_RESULT, min(LONGEST_RESULT, context_chars(turn.model) // 4)),
         )
 
