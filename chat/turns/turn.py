@@ -85,7 +85,7 @@ class Turn:
     will be stored. under_way: set when there is time for what is not urgent, such as the title. flush: where a server
     runs the turn, waits until its events are stored; False where they could not be. finished: the answer is stored with
     its status. answer_id: the message id of the answer that is being written. user_email, conversation_id: whose turn
-    it is, and where. database: None for a bundle beside which there is none. answerers: those who answer in the place of
+    it is, and where. database: None for a bundle beside which there is none. answerers: those who answer instead of
     the conversation's own model, in order. answering: which of them does so now. given: what others have answered to
     the question before. title: the task that makes the title of a new conversation.
     """
