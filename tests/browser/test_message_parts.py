@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from database.connection import open_store
 from database.turns.turns import accept_turn, finish_turn
 from tests.browser.history import told
 from tests.browser.transcript import card
+from tests.fakes import Answer, RecordingModel, calling, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -72,3 +74,31 @@ def test_parts_stand_where_they_came_among_the_words(server: LiveServer, person:
     content.locator("summary").first.click()
     expect(thought.first).to_have_text("It is <b>hard</b>.")
     expect(thought.last).to_be_hidden()
+
+
+def test_a_tool_call_is_shown_while_the_model_answers_and_after_a_reload(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    def answer(request: dict[str, Any]) -> Answer:
+        is_answered = any(message["role"] == "tool" for message in request["messages"])
+        arguments = json.dumps({"query": "<b>garden</b>"})
+        return (
+            saying("You have none.") if is_answered else calling(("list_conversations", arguments), saying=["Wait. "])
+        )
+
+    shared_model.scripts["main"] = answer
+    conversation_id = person.create_conversation()
+    person.request("PATCH", f"/conversations/{conversation_id}/settings", json={"use_tools": True})
+    page = open_page(person, f"/interface/{conversation_id}")
+    page.fill("#composer-input", "What did I say about gardens?")
+    page.keyboard.press("Enter")
+    for _ in range(2):
+        content = card(page, 2).locator(".message-content")
+        expect(content.locator(".message-body")).to_have_text(["Wait.", "You have none."])
+        call = content.locator(".message-tool")
+        expect(call.locator("summary")).to_contain_text("Tool list_conversations: done")
+        expect(call.locator("pre")).to_be_hidden()
+        call.locator("summary").click()
+        expect(call.locator("pre")).to_contain_text('"query": "<b>garden</b>"')
+        expect(call.locator("pre")).to_contain_text('"success": true')
+        page.reload()

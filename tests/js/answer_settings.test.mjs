@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { fieldsOf, filled, isPromptName, promptNamed, promptsLike } from '../../interface/static/page/composer/prompts/prompts_model.js';
 import {
-  changedSettings, fieldsOfPreset, fieldsOfSettings, optionsOf, presetOf, settingsOf, wrongField,
+  changedSettings, fieldsOfPreset, fieldsOfSettings, optionsOf, presetOf, settingsOf, settingsOfTools, toolsOfSettings, wrongField,
 } from '../../interface/static/page/composer/settings/settings_model.js';
 
 const FIELDS = { systemPrompt: ' Be kind. ', temperature: '0.5', answerTokens: '300', model: 'openai:x' };
@@ -26,6 +26,17 @@ test('only what was changed is sent', () => {
   const before = settingsOf(FIELDS);
   assert.deepEqual(changedSettings(before, settingsOf({ ...FIELDS, temperature: '' })), { temperature: null });
   assert.deepEqual(changedSettings(before, settingsOf(FIELDS)), {});
+});
+
+test('tools are switched on and off by name, and left to the server where nothing is said', () => {
+  assert.deepEqual(toolsOfSettings({}), { use: '', chosen: {} });
+  assert.deepEqual(settingsOfTools({ use: '', chosen: {} }), { use_tools: null, tools: null });
+  for (const [use, stored] of [['on', true], ['off', false]]) {
+    const settings = settingsOfTools({ use, chosen: { read_document: false } });
+    assert.deepEqual(settings, { use_tools: stored, tools: { read_document: false } });
+    assert.deepEqual(toolsOfSettings(settings), { use, chosen: { read_document: false } });
+    assert.deepEqual(optionsOf(settings), settings);
+  }
 });
 
 test('a preset holds the same, by other names', () => {

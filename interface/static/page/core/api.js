@@ -198,6 +198,7 @@ export function createApi({
     ...referenceCalls({ get }),
     ...workspaceCalls({ get, post, put, remove }),
     models: (options) => get('/models', {}, quietly(options)),
+    tools: () => get('/api/tools'),
     /** The stream of changes from a position on. */
     watchChanges: (query, { signal } = {}) => open('GET', '/events', { query, signal, accept: 'application/x-ndjson', quiet: true }),
   };

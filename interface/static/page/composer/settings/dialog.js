@@ -8,7 +8,7 @@ import { addPanelStyle } from '../../ui/panel_style.js';
 import { showToast } from '../../ui/toast.js';
 import { createLibraryApi } from './library_api.js';
 import {
-  changedSettings, fieldsOfPreset, fieldsOfSettings, HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT, optionsOf, presetOf, settingsOf, wrongField,
+  changedSettings, fieldsOfPreset, fieldsOfSettings, HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT, optionsOf, presetOf, settingsOf, settingsOfTools, toolsOfSettings, wrongField,
 } from './settings_model.js';
 
 const button = (text, attributes) => element('button', { type: 'button', class: 'btn btn-quiet', text, ...attributes });
@@ -40,6 +40,23 @@ function createFields(choices) {
     fill,
     focus: (name) => controls[name].focus(),
   };
+}
+
+/** Which tools models may call. @returns {{node: HTMLElement, read: () => object}} */
+function createTools(tools, { use, chosen }) {
+  const whether = element('select', { class: 'form-select' }, option('', words.tools.auto), option('on', words.tools.on), option('off', words.tools.off));
+  whether.value = use;
+  const isOn = ({ name, on_by_default: usually }) => chosen[name] ?? usually;
+  const switches = tools.map((tool) => [tool, element('input', { type: 'checkbox', class: 'form-check-input', checked: isOn(tool) })]);
+  const list = switches.map(([{ name }, box]) => element('label', { class: 'answer-settings-tool' }, box, element('span', { text: words.tools.names[name] ?? name })));
+  const each = element('details', {}, element('summary', { text: words.tools.which }), ...list);
+
+  function read() {
+    const changed = switches.filter(([tool, box]) => box.checked !== tool.on_by_default).map(([{ name }, box]) => [name, box.checked]);
+    return { use: whether.value, chosen: Object.fromEntries(changed) };
+  }
+
+  return { node: element('div', {}, labelled(words.tools.label, whether, words.tools.help), each), read };
 }
 
 /** The presets: a list to choose from, a button that keeps what the fields hold, one that deletes the chosen one. */
@@ -97,14 +114,17 @@ function createPresets(library, { fields, tell, isSound }) {
  */
 export async function openAnswerSettings(page, { conversationId, pending }) {
   const library = createLibraryApi(page.api).presets;
-  const [models, presets, settings] = await Promise.all([
-    page.api.models(), library.list(), conversationId ? page.api.getConversationSettings(conversationId) : pending, addPanelStyle('composer/settings/settings'),
+  const [models, presets, tools, settings] = await Promise.all([
+    page.api.models(), library.list(), page.api.tools(), conversationId ? page.api.getConversationSettings(conversationId) : pending, addPanelStyle('composer/settings/settings'),
   ]);
   const fields = createFields(models.choices);
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const save = element('button', { type: 'submit', class: 'btn btn-primary', text: words.save });
   fields.fill(fieldsOfSettings(settings));
+  const toolbox = createTools(tools, toolsOfSettings(settings));
+  const read = () => ({ ...settingsOf(fields.read()), ...settingsOfTools(toolbox.read()) });
   const before = fields.read();
+  const toolsBefore = toolbox.read();
 
   function say(text) {
     problem.textContent = text;
@@ -131,20 +151,21 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
 
   function submit() {
     if (!isSound()) return;
-    const wanted = settingsOf(fields.read());
+    const wanted = read();
     save.disabled = true;
     tell(async () => {
-      if (conversationId) await page.api.changeConversationSettings(conversationId, changedSettings(settingsOf(before), wanted));
+      if (conversationId) await page.api.changeConversationSettings(conversationId, changedSettings({ ...settingsOf(before), ...settingsOfTools(toolsBefore) }, wanted));
       dialog.close({ settings: wanted, options: optionsOf(wanted) });
     }).finally(() => {
       save.disabled = false;
     });
   }
 
-  const mayClose = () => JSON.stringify(fields.read()) === JSON.stringify(before) || confirmAction({ title: words.discardTitle, confirmLabel: words.discard });
+  const isUnchanged = () => JSON.stringify([fields.read(), toolbox.read()]) === JSON.stringify([before, toolsBefore]);
+  const mayClose = () => isUnchanged() || confirmAction({ title: words.discardTitle, confirmLabel: words.discard });
   const cancel = button(words.cancel, { onclick: async () => (await mayClose()) && dialog.close() });
   const dialog = openDialog({
-    title: words.title, className: 'answer-settings', content: [shelf.node, ...fields.nodes, problem], buttons: [cancel, save], mayClose, onSubmit: submit,
+    title: words.title, className: 'answer-settings', content: [shelf.node, ...fields.nodes, toolbox.node, problem], buttons: [cancel, save], mayClose, onSubmit: submit,
   });
   fields.focus('systemPrompt');
   return dialog.closed;

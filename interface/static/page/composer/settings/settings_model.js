@@ -4,7 +4,7 @@ import { chosenModel, MAIN } from '../models/choices_model.js';
 
 export const LONGEST_SYSTEM_PROMPT = 12_000;
 export const HIGHEST_TEMPERATURE = 2;
-const OPTIONS = ['system_prompt', 'temperature', 'answer_tokens'];
+const OPTIONS = ['system_prompt', 'temperature', 'answer_tokens', 'use_tools', 'tools'];
 
 const text = (value) => (value === null || value === undefined ? '' : String(value));
 
@@ -54,6 +54,21 @@ export function presetOf({ systemPrompt, temperature, answerTokens, model }) {
 export function settingsOf(fields) {
   const { model, ...options } = presetOf(fields);
   return { ...options, model_overrides: model === null ? null : { main: model } };
+}
+
+/**
+ * The tools that models may call: `use` is '' where the server decides, 'on' or 'off'; `chosen` are those that are switched on
+ * or off by name, where that differs from what they are without it.
+ *
+ * @param {object} settings a conversation's @returns {{use: string, chosen: Object<string, boolean>}}
+ */
+export function toolsOfSettings({ use_tools: use, tools }) {
+  return { use: use === true ? 'on' : (use === false ? 'off' : ''), chosen: { ...tools } };
+}
+
+/** @param {{use: string, chosen: object}} tools @returns {object} settings, as `settingsOf` gives those of the other fields */
+export function settingsOfTools({ use, chosen }) {
+  return { use_tools: use === '' ? null : use === 'on', tools: Object.keys(chosen).length > 0 ? chosen : null };
 }
 
 /**

@@ -113,6 +113,40 @@ function createNotice() {
   };
 }
 
+/**
+ * A tool that the model called: what became of it, and folded what it was given and what it found. Neither is Markdown: it
+ * may be anybody's text. A call that nobody ended, when the answer is over, was stopped with it.
+ */
+function createToolCall() {
+  const summary = element('summary');
+  const data = element('pre', { class: 'message-tool-data', dir: 'auto', tabindex: '0' });
+  const node = element('details', { class: 'message-tool' }, summary, data);
+  let call = {};
+
+  function draw() {
+    const { name, status, seconds, arguments: given, result } = call;
+    node.dataset.status = status;
+    summary.textContent = strings.parts.tool(name, strings.parts.toolStates[status] ?? status, seconds?.toFixed(1));
+    // A long result is laid out only for those who look at it.
+    data.textContent = node.open ? strings.parts.toolData(JSON.stringify(given ?? {}, null, 2), JSON.stringify(result ?? null, null, 2)) : '';
+  }
+
+  node.addEventListener('toggle', draw);
+  return {
+    node,
+    update(part) {
+      call = part;
+      draw();
+    },
+    finish() {
+      if (call.status !== 'running') return;
+      call = { ...call, status: 'cancelled' };
+      draw();
+    },
+  };
+}
+
+registerPart('tool_call', { inline: true, create: createToolCall });
 registerPart('text', { inline: true, create: createText });
 registerPart('thinking', { inline: true, create: createThinking });
 registerPart('notice', { inline: false, create: createNotice });

@@ -201,6 +201,9 @@ export const strings = fill(english, {
     thinking: 'Gedankengang',
     notice: (sentence) => `Hinweis: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Werkzeug', file: 'Datei', image: 'Bild' }[kind] ?? kind}: ${name}`,
+    tool: (name, state, seconds) => `Werkzeug ${name}: ${state}${seconds ? ` (${seconds} s)` : ''}`,
+    toolStates: { running: 'läuft …', complete: 'fertig', failed: 'fehlgeschlagen', cancelled: 'angehalten', interrupted: 'abgebrochen' },
+    toolData: (given, result) => `Eingabe: ${given}\n\nErgebnis: ${result}`,
   },
 
   answerSettings: {

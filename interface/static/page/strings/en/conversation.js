@@ -201,6 +201,9 @@ export const strings = {
     thinking: 'Thinking',
     notice: (sentence) => `Note: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Tool', file: 'File', image: 'Picture' }[kind] ?? kind}: ${name}`,
+    tool: (name, state, seconds) => `Tool ${name}: ${state}${seconds ? ` (${seconds} s)` : ''}`,
+    toolStates: { running: 'running…', complete: 'done', failed: 'failed', cancelled: 'stopped', interrupted: 'broken off' },
+    toolData: (given, result) => `Given: ${given}\n\nFound: ${result}`,
   },
 
   answerSettings: {

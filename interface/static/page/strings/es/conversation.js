@@ -201,6 +201,9 @@ export const strings = fill(english, {
     thinking: 'Razonamiento',
     notice: (sentence) => `Nota: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Herramienta', file: 'Archivo', image: 'Imagen' }[kind] ?? kind}: ${name}`,
+    tool: (name, state, seconds) => `Herramienta ${name}: ${state}${seconds ? ` (${seconds} s)` : ''}`,
+    toolStates: { running: 'en curso…', complete: 'terminada', failed: 'fallida', cancelled: 'detenida', interrupted: 'interrumpida' },
+    toolData: (given, result) => `Entrada: ${given}\n\nResultado: ${result}`,
   },
 
   answerSettings: {

@@ -201,6 +201,9 @@ export const strings = fill(english, {
     thinking: '思考过程',
     notice: (sentence) => `提示：${sentence}`,
     other: (kind, name) => `${{ tool_call: '工具', file: '文件', image: '图片' }[kind] ?? kind}：${name}`,
+    tool: (name, state, seconds) => `工具 ${name}：${state}${seconds ? `（${seconds} 秒）` : ''}`,
+    toolStates: { running: '运行中…', complete: '完成', failed: '失败', cancelled: '已停止', interrupted: '已中断' },
+    toolData: (given, result) => `输入：${given}\n\n结果：${result}`,
   },
 
   answerSettings: {
