@@ -103,6 +103,7 @@ DOCUMENT = change_kind(
     fields="`title` and `version`, when it was written; the `id` is its path. Of more than 20 documents at once one "
     "change is told, with the `id` `*` and their `count`",
 )
+PROPOSAL = change_kind("proposal", fields="`kind` and `state`")
 SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
 
 

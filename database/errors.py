@@ -11,6 +11,7 @@ StoreError
  │   ├─ PresetNotFoundError
  │   ├─ PromptNotFoundError
  │   ├─ AgentNotFoundError
+ │   ├─ ProposalNotFoundError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
@@ -24,6 +25,7 @@ StoreError
  │   ├─ ThreadMismatchError
  │   ├─ FriendlyIdTakenError
  │   ├─ NotShareableError
+ │   ├─ ProposalDecidedError
  │   ├─ NameTakenError
  │   ├─ UserExistsError
  │   ├─ LastAdministratorError
@@ -111,6 +113,12 @@ class AgentNotFoundError(NotFoundError):
     noun = "agent"
 
 
+class ProposalNotFoundError(NotFoundError):
+    """No such proposal to this person."""
+
+    noun = "proposal"
+
+
 class SessionNotFoundError(NotFoundError):
     """No such session of this user."""
 
@@ -189,6 +197,14 @@ class NotShareableError(ConflictError):
 
 class ThreadMismatchError(ConflictError):
     """A reply belongs to its parent's thread; the caller named another one."""
+
+
+class ProposalDecidedError(ConflictError):
+    """The proposal was accepted, declined or has expired before. `state`: what became of it."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"This proposal is {state} already.")
+        self.details = {"state": state}
 
 
 class NameTakenError(ConflictError):

@@ -15,6 +15,7 @@ from database.engine.database import Database
 from database.errors import StoreError
 from database.jobs import purge_jobs
 from database.maintenance.statistics import optimize
+from database.proposals import expire_proposals
 from database.search.indexing import clear_retired_index, index_pending
 from database.turns.events import purge_events
 from language_models.errors import ModelError
@@ -87,6 +88,7 @@ def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatche
         "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
         "purge_agents": partial(purge_agents, database=database),
+        "expire_proposals": partial(expire_proposals, database=database),
         "purge_jobs": partial(purge_jobs, database=database),
         "scan_vaults": watcher.scan,
         "clear_retired_index": partial(clear_retired_index, database=database),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .conversations import list_conversations, read_conversation
 from .documents import read_document
+from .proposals import add_memory
 from .references import resolve_reference
 from .registry import CodeOf, ToolRegistry
 from .search import regex_search, search_memories, search_messages
@@ -16,6 +17,7 @@ BUILT_IN = (
     regex_search,
     resolve_reference,
     read_document,
+    add_memory,
 )
 
 

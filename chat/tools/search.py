@@ -15,7 +15,7 @@ from search.messages import search_messages as find_messages
 from search.patterns.expressions import LONGEST_PATTERN, Deadline, InvalidPatternError
 from search.patterns.messages import PatternMatch, find_pattern
 from search.query import conversation_name, first_day, parse_query
-from truth_management_system import Claim
+from truth_management_system import Claim, StructuredAPI
 
 from .documents import matching_lines, suggested_range
 from .registry import ToolContext, ToolError, tool
@@ -76,9 +76,8 @@ def search_memories(
     context: ToolContext, *, query: Query, limit: Limit = 10, before: Day | None = None, after: Day | None = None
 ) -> dict[str, Any]:
     """Search what is remembered about the person, by words and by meaning; each with the reference to cite."""
-    door = context.services.knowledge or knowledge_in(context.database.folder)
     filters = {name: day for name, day in (("created_after", after), ("created_before", before)) if day is not None}
-    found = door.for_user(context.user_email).search(query, k=limit + 1, filters=filters)
+    found = memories_of(context).search(query, k=limit + 1, filters=filters)
     if not found.success:
         raise found.metadata["error"]
     claims = [result.claim for result in found.data]
@@ -128,6 +127,12 @@ def regex_search(
     except InvalidPatternError as error:
         raise PatternError(error.message) from error
     return {"success": True, "matches": matches, "truncated": is_partial}
+
+
+def memories_of(context: ToolContext) -> StructuredAPI:
+    """What is remembered about the person. Raises KnowledgeUnavailableError."""
+    door = context.services.knowledge or knowledge_in(context.database.folder)
+    return door.for_user(context.user_email)
 
 
 def _shared_out(documents: list[dict[str, Any]], others: list[dict[str, Any]], *, most: int) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from database.schema import (
     library,
     message_references,
     password_links,
+    proposals,
     sessions,
     shares,
     threads,
@@ -35,7 +36,7 @@ from .users import account_key
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
-_LEFT_TO_THE_END = (agents, changes, jobs, library, message_references, shares, threads, workspaces)
+_LEFT_TO_THE_END = (agents, changes, jobs, library, message_references, proposals, shares, threads, workspaces)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
 _c = users.c

@@ -45,6 +45,7 @@ from . import (
     m0022_agents,
     m0023_documents,
     m0024_document_references,
+    m0025_proposals,
 )
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0022_agents.upgrade,
     m0023_documents.upgrade,
     m0024_document_references.upgrade,
+    m0025_proposals.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

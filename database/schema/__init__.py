@@ -29,6 +29,7 @@ from .messages import (
     threads,
     unembedded_messages,
 )
+from .proposals import proposals
 from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, search_state, stream_events
 from .vault import document_chunks, document_links, document_names, document_summaries, documents
 
@@ -58,6 +59,7 @@ __all__ = [
     "messages",
     "metadata",
     "password_links",
+    "proposals",
     "purge_clock",
     "schema_version",
     "search_state",

@@ -25,6 +25,7 @@ from endpoints.operations import health, limits
 from endpoints.pages import installation
 from endpoints.pages import views as page_views
 from endpoints.pkb import claims, groups, history, intake, search
+from endpoints.proposals import views as proposal_views
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
 from endpoints.sharing import public
@@ -73,6 +74,7 @@ _NOUNS = (
     page_views,
     installation,
     password_reset,
+    proposal_views,
     reference_views,
     search_views,
     public,

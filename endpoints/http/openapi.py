@@ -34,6 +34,7 @@ _NOUN_OF_ARGUMENT = {
     "message_id": "message",
     "preset_id": "preset",
     "prompt_id": "prompt",
+    "proposal_id": "proposal",
     "reference": "reference",
     "session_id": "session",
     "tag_id": "tag",

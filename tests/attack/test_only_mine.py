@@ -27,6 +27,7 @@ MISSING = {
     "identifier": "zzzzzz",
     "session_id": "00000000-0000-4000-8000-000000000002",
     "token_id": "00000000-0000-4000-8000-000000000003",
+    "proposal_id": "00000000-0000-4000-8000-000000000009",
     "preset_id": "00000000-0000-4000-8000-000000000004",
     "prompt_id": "00000000-0000-4000-8000-000000000005",
     "agent_id": "00000000-0000-4000-8000-000000000006",
@@ -58,6 +59,8 @@ PROBES = {
     ("PUT", "/conversations/<conversation_id>/pin"): Probe(),
     ("DELETE", "/conversations/<conversation_id>/pin"): Probe(),
     ("PUT", "/conversations/<conversation_id>/tags"): Probe({"tags": ["mine"]}),
+    ("POST", "/api/proposals/<proposal_id>/accept"): Probe(),
+    ("POST", "/api/proposals/<proposal_id>/decline"): Probe(),
     ("GET", "/presets/<preset_id>"): Probe(),
     ("PUT", "/presets/<preset_id>"): Probe({"name": "Mine now"}),
     ("DELETE", "/presets/<preset_id>"): Probe(),
@@ -118,6 +121,7 @@ PROBES = {
 # These take no id of a person's thing in their address.
 WITHOUT_ID = {
     ("GET", "/"),
+    ("GET", "/api/proposals"),
     ("GET", "/api/tools"),
     # tests/chat/tools tries each tool with two people.
     ("POST", "/api/tools/<tool_name>"),
@@ -237,6 +241,7 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         "workspace_id": workspace["workspace_id"],
         "token_id": token["token_id"],
         "session_id": session["session_id"],
+        "proposal_id": ada.post("/api/tools/add_memory", json={"statement": "Secret"}).json["proposal"]["proposal_id"],
         "preset_id": ada.post("/presets", json={"name": "Secret"}).json["preset_id"],
         "prompt_id": ada.post("/prompts", json={"name": "secret", "text": "Secret"}).json["prompt_id"],
         "agent_id": ada.post("/api/agents", json={"title": "Secret"}).json["agent_id"],

@@ -88,7 +88,7 @@ def test_a_tool_call_is_shown_while_the_model_answers_and_after_a_reload(
 
     shared_model.scripts["main"] = answer
     conversation_id = person.create_conversation()
-    person.request("PATCH", f"/conversations/{conversation_id}/settings", json={"use_tools": True})
+    person.request("PATCH", f"/conversations/{conversation_id}/settings", {"use_tools": True})
     page = open_page(person, f"/interface/{conversation_id}")
     page.fill("#composer-input", "What did I say about gardens?")
     page.keyboard.press("Enter")

@@ -1,0 +1,41 @@
+"""Request and response models of proposals."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from endpoints.http.models import Query, Shape
+
+State = Literal["open", "accepted", "declined", "expired"]
+
+
+class ProposalFilter(Query):
+    """Which proposals: those of this state, or all; the newest first."""
+
+    state: Literal["open", "accepted", "declined", "expired", "all"] = "open"
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
+class ProposalItem(Shape):
+    """What a model or a program proposes. `payload`: what is to be changed, by kind; `diff`: what that does to a text.
+
+    `source`: the `message_id` of the answer, or the `agent_id` of the agent, that it comes from.
+    """
+
+    proposal_id: str
+    kind: Literal["document", "memory", "tool_call"]
+    payload: dict[str, Any]
+    diff: str
+    source: dict[str, str]
+    state: State
+    created_at: str
+    decided_at: str | None
+
+
+class AcceptedProposal(Shape):
+    """A proposal that was accepted, and what came of it: the `reference` of what is there now, where it has one."""
+
+    proposal: ProposalItem
+    outcome: dict[str, Any]
