@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from endpoints.proposals.models import AcceptedProposal, ProposalItem
 from flask import Flask
 from sqlalchemy import update
 
@@ -14,6 +13,7 @@ from database.engine.clock import iso_in
 from database.proposals import KEPT_DAYS, OPEN_DAYS, create_proposal, expire_proposals
 from database.schema import proposals
 from endpoints.http.scope import EXTENSION
+from endpoints.proposals.models import AcceptedProposal, ProposalItem
 from tests.endpoints.conftest import Person, refused, told
 
 STATEMENT = "I am allergic to walnuts"
