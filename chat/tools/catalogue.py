@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .conversations import list_conversations, read_conversation
-from .documents import read_document
+from .documents import find_documents, find_excerpts, read_document
 from .proposals import add_memory
 from .references import resolve_reference
 from .registry import CodeOf, ToolRegistry
@@ -17,6 +17,8 @@ BUILT_IN = (
     regex_search,
     resolve_reference,
     read_document,
+    find_excerpts,
+    find_documents,
     add_memory,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,11 +10,13 @@ from pydantic import Field
 from search.patterns.expressions import Deadline, compiled, preview
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
+from vault.search import Excerpt
 
 from .ranges import LineEnd, LineStart, counted, line_range, numbered
 from .registry import ToolContext, ToolError, tool
 
 _AROUND = 3
+Query = Annotated[str, Field(pattern=r"\S", max_length=2_000, description="Words, or a question in your own words.")]
 Path = Annotated[str | None, Field(min_length=1, max_length=1_000, description="Its path, or a link as in [[…]].")]
 
 
@@ -45,6 +47,39 @@ def read_document(
         "totalLines": len(document.lines),
         **shown.told(wanted),
     }
+
+
+@tool()
+def find_excerpts(
+    context: ToolContext, *, query: Query, n: Annotated[int, Field(ge=1, le=50, description="How many.")] = 8
+) -> dict[str, Any]:
+    """Find parts of the person's documents that say or mean what is asked for, best first."""
+    return _found(vault_of(context).find_excerpts(query, n=n + 1), n)
+
+
+@tool(aliases=("find_zk_documents", "find_zk_documents_related_to"))
+def find_documents(
+    context: ToolContext, *, query: Query, n: Annotated[int, Field(ge=1, le=50, description="How many.")] = 3
+) -> dict[str, Any]:
+    """Find the person's documents that have to do with what is asked for, each with its best part."""
+    return _found(vault_of(context).find_documents(query, n=n + 1), n)
+
+
+def _found(excerpts: Sequence[Excerpt], n: int) -> dict[str, Any]:
+    results = [
+        {
+            "document_id": each.path,
+            "relative_path": each.path,
+            "title": each.title,
+            "distance": round(each.distance, 4),
+            "lineStart": each.line_start,
+            "lineEnd": each.line_end,
+            "text": each.text,
+            "reference": f"[[{each.path.removesuffix('.md')}]]",
+        }
+        for each in excerpts[:n]
+    ]
+    return {"success": True, "results": results, "truncated": len(excerpts) > n}
 
 
 def vault_of(context: ToolContext) -> Vault:

@@ -164,3 +164,18 @@ def test_a_link_is_a_reference_too(vaults: Vaults, call: Call) -> None:
 def test_without_a_vault_there_are_no_documents(call: Call) -> None:
     assert call("read_document", path="a.md")["error"]["code"] == "vault_unavailable"
     assert call("regex_search", pattern="anything")["matches"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["find_excerpts", "find_documents", "find_zk_documents", "find_zk_documents_related_to"]
+)
+def test_documents_are_found_by_what_they_say(vaults: Vaults, call: Call, name: str) -> None:
+    assert vaults
+    told = call(name, query="compost")
+    (hit,) = told["results"]
+    assert (told["success"], told["truncated"]) == (True, False)
+    assert (hit["document_id"], hit["relative_path"], hit["title"]) == ("notes/soil.md", "notes/soil.md", "Soil")
+    assert "compost" in hit["text"]
+    assert hit["lineStart"] <= 3 <= hit["lineEnd"]
+    assert call(name, query="clay of Eve", email=EVE)["results"][0]["relative_path"] == "secret.md"
+    assert call(name, query=" ")["error"]["code"] == "bad_request"
