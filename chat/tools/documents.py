@@ -10,7 +10,7 @@ from pydantic import Field
 from search.patterns.expressions import Deadline, compiled, preview
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
-from vault.search import Excerpt
+from vault.search.excerpts import Excerpt
 
 from .ranges import LineEnd, LineStart, counted, line_range, numbered
 from .registry import ToolContext, ToolError, tool
