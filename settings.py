@@ -304,6 +304,7 @@ class Settings(BaseModel):
     long_threads: Threads = _setting(
         2, "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin."
     )
+    mcp_threads: Threads = _setting(4, "Threads for requests of programs that speak the Model Context Protocol.")
     password_threads: Annotated[int, _whole(1, 64)] = _setting(
         2,
         "Threads for requests that hash a password. At most half as many as cores hash at once, each with 64 MB "

@@ -47,6 +47,7 @@ OWNERS = {
     "xllamacpp": ("language_models",),
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
+    "mcp": ("endpoints.mcp", "commands.mcp", "chat.tools.foreign"),
     "snowballstemmer": ("search.language",),
     "re2": ("search.patterns",),
     "argon2": ("database.accounts.passwords",),
@@ -82,7 +83,18 @@ ENGINE_TEXT_OWNERS = {
 }
 
 # Imported when first needed: a server without them starts faster and takes less memory.
-HEAVY = ("numpy", "onnxruntime", "tokenizers", "xllamacpp", "aiohttp", "playwright", "re2", "benchmarks", "psycopg")
+HEAVY = (
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "xllamacpp",
+    "aiohttp",
+    "playwright",
+    "re2",
+    "benchmarks",
+    "psycopg",
+    "mcp",
+)
 
 
 @cache

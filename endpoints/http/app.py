@@ -20,6 +20,7 @@ from endpoints.export import views as export_views
 from endpoints.language_models import views as language_model_views
 from endpoints.languages import register_languages
 from endpoints.library import views as library_views
+from endpoints.mcp import views as mcp_views
 from endpoints.messages import views as message_views
 from endpoints.operations import health, limits
 from endpoints.pages import installation
@@ -68,6 +69,7 @@ _NOUNS = (
     intake,
     history,
     library_views,
+    mcp_views,
     message_views,
     language_model_views,
     openapi,

@@ -139,9 +139,15 @@ def find_out_who_asks() -> Response | None:
             return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
         raise UnauthorizedError
     _refuse_other_account(access)
-    if access is not None and access.read_only and request.method not in _SAFE_METHODS:
-        raise ForbiddenError("This token may only read.")
+    _refuse_change_by_reader(access)
     return None
+
+
+def _refuse_change_by_reader(access: Access | None) -> None:
+    if access is None or not access.read_only or current_request().method in _SAFE_METHODS:
+        return
+    if not _view_has("admits_read_only_tokens"):
+        raise ForbiddenError("This token may only read.")
 
 
 def _refuse_other_account(access: Access | None) -> None:

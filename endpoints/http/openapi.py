@@ -127,6 +127,9 @@ def _successes(view: Callable[..., Any], schemas: dict[str, Any]) -> dict[str, A
     if redirect is not None:
         location = {"required": True, "schema": {"type": "string"}}
         found[str(int(redirect))] = {"description": "The way to another page.", "headers": {"Location": location}}
+    without_body = getattr(view, "answer_without_body", None)
+    if without_body is not None:
+        found[str(int(without_body))] = {"description": "Success, without a body."}
     return found
 
 
@@ -145,9 +148,11 @@ def _errors(path: str, method: str, view: Callable[..., Any], schemas: dict[str,
 
 def _error_content(status: int, view: Callable[..., Any], schemas: dict[str, Any]) -> dict[str, Any]:
     schema = _schema(http_models.ErrorAnswer, schemas, "serialization")
-    unable = getattr(view, "answer_unable", None)
-    if unable is not None and status == HTTPStatus.SERVICE_UNAVAILABLE:
-        schema = {"anyOf": [_schema(unable, schemas, "serialization"), schema]}
+    further = getattr(view, "own_errors", None)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        further = getattr(view, "answer_unable", None) or further
+    if further is not None:
+        schema = {"anyOf": [_schema(further, schemas, "serialization"), schema]}
     content: dict[str, Any] = {"application/json": {"schema": schema}}
     if "text/html" in getattr(view, "answer_media", ()) or getattr(view, "takes_form", False):
         content["text/html"] = {"schema": {"type": "string"}}

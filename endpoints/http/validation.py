@@ -71,6 +71,8 @@ def answers(
     status: HTTPStatus = HTTPStatus.OK,
     redirect: HTTPStatus | None = None,
     unable: Any = None,
+    without_body: HTTPStatus | None = None,
+    own_errors: Any = None,
 ) -> Callable[[Callable[..., object]], Callable[..., BaseResponse]]:
     """Turn what the view returns into a response with `status`, and declare it for the API's description.
 
@@ -78,7 +80,8 @@ def answers(
     Flask takes.
 
     shape: of the JSON; None for other media. redirect: the status of a possible redirect. unable: the shape of a 503
-    that is not a usual error.
+    that is not a usual error. without_body: the status of a possible response without a body. own_errors: the shape of
+    errors of another protocol, beside the usual ones.
     """
 
     def decorate(view: Callable[..., object]) -> Callable[..., BaseResponse]:
@@ -92,6 +95,8 @@ def answers(
         answered.answer_status = status  # type: ignore[attr-defined]
         answered.answer_redirect = redirect  # type: ignore[attr-defined]
         answered.answer_unable = unable  # type: ignore[attr-defined]
+        answered.answer_without_body = without_body  # type: ignore[attr-defined]
+        answered.own_errors = own_errors  # type: ignore[attr-defined]
         return answered
 
     return decorate
@@ -113,6 +118,12 @@ def fails(*codes: str) -> Callable[[View], View]:
 def public(view: View) -> View:
     """Mark a view that needs no authentication."""
     view.is_public = True  # type: ignore[attr-defined]
+    return view
+
+
+def admits_read_only_tokens(view: View) -> View:
+    """Mark a view that itself holds read-only tokens to reading, whatever its method."""
+    view.admits_read_only_tokens = True  # type: ignore[attr-defined]
     return view
 
 

@@ -35,6 +35,8 @@ class Work(StrEnum):
     """Changes memories, and waits for the knowledge base's single writer, which a large import keeps busy."""
     LONG = "long"
     """Reads, copies or writes all data of a user."""
+    MCP = "mcp"
+    """Answers a program that speaks the Model Context Protocol."""
     PASSWORD = "password"
     """Hashes a password."""
 
@@ -118,10 +120,11 @@ class WorkPool:
 
 def pools(settings: Settings) -> dict[Work, WorkPool]:
     """The pools of one server."""
-    models, searches, longs, passwords = (
+    models, searches, longs, programs, passwords = (
         settings.model_threads,
         settings.search_threads,
         settings.long_threads,
+        settings.mcp_threads,
         settings.password_threads,
     )
     return {
@@ -130,6 +133,7 @@ def pools(settings: Settings) -> dict[Work, WorkPool]:
         Work.MEMORIES: WorkPool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
         Work.MODEL: WorkPool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
         Work.LONG: WorkPool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
+        Work.MCP: WorkPool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),
         # A queued request waits for the hashes before it: half a second, with these numbers.
         Work.PASSWORD: WorkPool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
     }

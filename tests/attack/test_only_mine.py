@@ -125,6 +125,8 @@ WITHOUT_ID = {
     ("GET", "/api/tools"),
     # tests/chat/tools tries each tool with two people.
     ("POST", "/api/tools/<tool_name>"),
+    # tests/endpoints/mcp tries it with two people.
+    ("POST", "/mcp"),
     ("GET", "/account"),
     ("GET", "/api/agents"),
     ("POST", "/api/agents"),

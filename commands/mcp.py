@@ -1,0 +1,74 @@
+"""The Model Context Protocol over standard input and output, for one account."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+import click
+from flask.cli import with_appcontext
+
+from chat.tools.registry import NotSignedInError, ToolContext
+from database.accounts.users import get_user
+from database.engine.database import Database
+from database.errors import UserNotFoundError
+from endpoints.http.scope import conversation_loader, current_state
+from endpoints.mcp.server import Account, server_for
+
+T = TypeVar("T")
+
+
+@click.command("mcp")
+@click.option("--email", required=True, help="The account that the program acts as.")
+@click.option("--write", is_flag=True, help="Offer tools that change something, too.")
+@with_appcontext
+def command(email: str, write: bool) -> None:
+    """Serve one account's tools and resources to the program that runs this command (Model Context Protocol)."""
+    state = current_state()
+    try:
+        user_email = _active_account(state.database, email)
+    except NotSignedInError:
+        raise click.ClickException(f"There is no account {email} that may sign in.") from None
+    context = ToolContext(
+        user_email=user_email,
+        database=state.database,
+        services=state.services,
+        load=conversation_loader(user_email),
+    )
+    account = Account(context=context, tools=state.tools, may_write=write)
+    asyncio.run(_serve(account, threads=state.settings.mcp_threads))
+
+
+async def _serve(account: Account, *, threads: int) -> None:
+    """Answer until standard input ends. Blocking work runs in threads, so a slow call holds up no other one."""
+    from mcp.server.stdio import stdio_server
+
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="mcp")
+
+    async def run(work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(pool, partial(_run_for, account, work))
+
+    server = server_for(account, run=run)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+    pool.shutdown(cancel_futures=True)
+
+
+def _run_for(account: Account, work: Callable[[], T]) -> T:
+    """Run `work` while the account exists. Raises NotSignedInError once it was closed or disabled."""
+    _active_account(account.context.database, account.context.user_email)
+    return work()
+
+
+def _active_account(database: Database, email: str) -> str:
+    """The address of the account as it is stored. Raises NotSignedInError."""
+    try:
+        found = get_user(database=database, user_email=email)
+    except UserNotFoundError:
+        raise NotSignedInError from None
+    if found.disabled_at is not None:
+        raise NotSignedInError
+    return found.user_email

@@ -1,0 +1,38 @@
+"""The Model Context Protocol over streamable HTTP."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import orjson
+from flask import Blueprint, Response
+
+from endpoints.http.errors import UnauthorizedError
+from endpoints.http.scope import current_access, current_request, current_state
+from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
+from endpoints.http.work_queues import Work, works
+from endpoints.tools.views import current_tool_context
+
+from . import models as mcp_models
+from .exchange import answer_to
+from .server import Account, server_for
+
+blueprint = Blueprint("mcp", __name__)
+
+
+@blueprint.post("/mcp")
+@takes(mcp_models.JsonRpcRequest)
+@answers(mcp_models.JsonRpcAnswer, without_body=HTTPStatus.ACCEPTED, own_errors=mcp_models.JsonRpcAnswer)
+@fails("tool_not_found")
+@admits_read_only_tokens
+@works(Work.MCP)
+def model_context_protocol(body: mcp_models.JsonRpcRequest) -> Response:
+    """One message of the Model Context Protocol, with an API token; a read-only one is offered what only reads."""
+    access = current_access()
+    if access.by != "token":
+        raise UnauthorizedError("Programs show an API token.")
+    account = Account(context=current_tool_context(), tools=current_state().tools, may_write=not access.read_only)
+    answer = answer_to(orjson.dumps(body.root), current_request().headers.items(), server=server_for(account))
+    assert isinstance(answer.body, bytes)
+    media = dict(answer.headers).get(b"content-type", b"application/json").decode("latin-1")
+    return Response(answer.body, status=answer.status, content_type=media if answer.body else None)

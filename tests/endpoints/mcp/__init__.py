@@ -1,0 +1,1 @@
+"""The Model Context Protocol, spoken by the official client."""
