@@ -22,6 +22,7 @@ from truth_management_system.interface.structured_api import (
     KnowledgeError,
     KnowledgeUnavailableError,
 )
+from vault.errors import VaultUnavailableError
 
 log = logging.getLogger(__name__)
 SCHEME = "anaphora"
@@ -138,7 +139,33 @@ class Memories:
         return "\n".join([claim.statement, "", *(f"{label}: {text}" for label, text in filed.items() if text)])
 
 
-KINDS: dict[str, ResourceKind] = {"conversation": Conversations(), "memory": Memories()}
+class Documents:
+    """Documents of the person's vault, by path."""
+
+    argument = "+path"
+    description = "A document of the person's vault, as it is written."
+    media = "text/markdown"
+
+    def page(self, context: ToolContext, cursor: str | None) -> Page:
+        """See ResourceKind. Without its folder, a list goes on without documents."""
+        if context.services.vaults is None:
+            return Page(resources=(), next=None)
+        try:
+            found = context.services.vaults.of(context.user_email).documents(limit=_PAGE, cursor=cursor or "")
+        except VaultUnavailableError:
+            log.warning("a list of resources goes on without documents", exc_info=True)
+            return Page(resources=(), next=None)
+        listed = [Listed(name=each.path, title=each.title) for each in found.documents]
+        return Page(resources=listed, next=found.next)
+
+    def read(self, context: ToolContext, name: str) -> str:
+        """See ResourceKind."""
+        if context.services.vaults is None:
+            raise ResourceNotFoundError
+        return context.services.vaults.of(context.user_email).read(name).text
+
+
+KINDS: dict[str, ResourceKind] = {"conversation": Conversations(), "memory": Memories(), "document": Documents()}
 """By the name in an address; a list shows them in this order."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,7 +17,8 @@ from database.accounts.users import set_disabled
 from endpoints.http.asgi_server import Bridge
 from endpoints.http.scope import EXTENSION
 from endpoints.http.work_queues import Work
-from tests.endpoints.conftest import Person, refused
+from endpoints.mcp.models import JsonRpcAnswer
+from tests.endpoints.conftest import Person, refused, told
 
 from .programs import MODES, token_of, with_client
 
@@ -32,6 +34,15 @@ def conversation_of(person: Person, text: str) -> str:
     conversation_id = person.new_conversation()
     person.say(conversation_id, text)
     return friendly_id_of(person, conversation_id)
+
+
+def put_document(app: Flask, person: Person, path: str, text: str) -> None:
+    """Write a document into a person's vault, as another program would."""
+    vault = app.extensions[EXTENSION].vaults.of(person.email)
+    file = Path(vault.root, path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    list(vault.refresh())
 
 
 async def everything(client: Client) -> list[Any]:
@@ -94,6 +105,7 @@ def test_conversations_and_memories_are_resources(mode: str, app: Flask, ada: Pe
     friendly_id = conversation_of(ada, "Tomatoes, please.")
     ada.new_conversation()
     memory = ada.remember("Tomatoes need sun.", claim_type="fact", tags=["garden"])
+    put_document(app, ada, "plants/Big tomatoes.md", "# Big tomatoes\nSown in March.\n")
 
     async def use(client: Client) -> tuple[Any, ...]:
         templates = (await client.list_resource_templates()).resource_templates
@@ -105,11 +117,14 @@ def test_conversations_and_memories_are_resources(mode: str, app: Flask, ada: Pe
     assert {each.uri_template.partition("{")[0] for each in templates} >= {
         "anaphora://conversation/",
         "anaphora://memory/",
+        "anaphora://document/",
     }
     assert [each.uri for each in resources] == [
         f"anaphora://conversation/{friendly_id}",
         f"anaphora://memory/{memory.friendly_id}",
+        "anaphora://document/plants/Big%20tomatoes.md",
     ]
+    assert (resources[2].title, texts[2]) == ("Big tomatoes", "# Big tomatoes\nSown in March.\n")
     assert texts[0] == "1→[user] Tomatoes, please.\n2→[assistant] It is forty-two."
     assert texts[1].splitlines()[0] == "Tomatoes need sun."
     assert "Tags: garden" in texts[1].splitlines()
@@ -117,21 +132,26 @@ def test_conversations_and_memories_are_resources(mode: str, app: Flask, ada: Pe
 
 def test_a_list_of_resources_has_pages(app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("endpoints.mcp.resources._PAGE", 2)
+    for name in ("a.md", "b.md", "c.md"):
+        put_document(app, ada, name, name)
     conversations = [conversation_of(ada, f"Question {number}") for number in range(3)]
     memories = [ada.remember(f"Fact number {number}.").friendly_id for number in range(3)]
     resources = with_client(app, token_of(app, ada.email), everything)
     assert [each.uri for each in resources] == [
         *(f"anaphora://conversation/{name}" for name in reversed(conversations)),
         *(f"anaphora://memory/{name}" for name in reversed(memories)),
+        *(f"anaphora://document/{name}" for name in ("a.md", "b.md", "c.md")),
     ]
 
 
 def test_another_persons_things_are_like_missing_ones(app: Flask, ada: Person, eve: Person) -> None:
     friendly_id = conversation_of(ada, "A secret.")
     memory = ada.remember("Ada has a secret.").friendly_id
+    put_document(app, ada, "secret.md", "Ada's secret.")
     addresses = {
         f"anaphora://conversation/{friendly_id}": "anaphora://conversation/nothing_here_0000",
         f"anaphora://memory/{memory}": "anaphora://memory/nothing_here",
+        "anaphora://document/secret.md": "anaphora://document/nothing.md",
     }
 
     async def use(client: Client) -> list[tuple[str, str]]:
@@ -156,6 +176,12 @@ def test_another_persons_things_are_like_missing_ones(app: Flask, ada: Person, e
 )
 def test_an_address_of_another_shape_names_nothing(uri: str, app: Flask, ada: Person) -> None:
     assert with_client(app, token_of(app, ada.email), partial(refusal, uri)).data == {"code": "resource_not_found"}
+
+
+@pytest.mark.parametrize("path", ["../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "/etc/passwd"])
+def test_a_path_out_of_the_vault_is_refused(path: str, app: Flask, ada: Person) -> None:
+    error = with_client(app, token_of(app, ada.email), partial(refusal, f"anaphora://document/{path}"))
+    assert error.data["code"] in ("bad_request", "document_not_found", "path_refused")
 
 
 def test_what_fails_inside_is_logged_and_not_told(
@@ -213,7 +239,8 @@ def test_only_an_api_token_opens_the_door(app: Flask, ada: Person) -> None:
     assert status({}) == 401
     assert status({"Authorization": "Bearer anaphora_wrong"}) == 401
     assert refused(ada.post("/mcp", json=PING)) == (401, "unauthorized")
-    assert status({"Authorization": f"Bearer {token}"}) == 200
+    answer = app.test_client().post("/mcp", json=PING, headers={"Authorization": f"Bearer {token}"})
+    assert told(answer, JsonRpcAnswer).jsonrpc == "2.0"
     assert app.test_client().get("/mcp", headers={"Authorization": f"Bearer {token}"}).status_code == 405
     set_disabled(database=app.extensions[EXTENSION].database, user_email=ada.email, disabled=True)
     assert status({"Authorization": f"Bearer {token}"}) == 401
