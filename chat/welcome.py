@@ -1,4 +1,4 @@
-"""The two example conversations of a new account, one of which refers to the other."""
+"""The two example conversations of a new account, one of which refers to the other, in the page's languages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 
 DOMAIN = "assistant"
-_TEXTS = Path(__file__).with_name("welcome.toml")
+_ENGLISH = "en"
 _ID_LENGTH = 36
 
 
-def welcome(*, database: Database, user_email: str) -> str | None:
+def welcome(*, database: Database, user_email: str, language: str = _ENGLISH) -> str | None:
     """Store the example conversations for a user who never had one; the id of the one that explains Anaphora.
+
+    language: one that `welcome.<language>.toml` is in, or `en`.
 
     Called again, it returns the same id and stores nothing. None for a user who has had other conversations, or has
     deleted this one. Raises UserNotFoundError.
@@ -33,21 +35,23 @@ def welcome(*, database: Database, user_email: str) -> str | None:
         user_email=user_email,
         domain=DOMAIN,
         conversation_id=ids["welcome"],
-        write=partial(_write, ids=ids),
+        write=partial(_write, ids=ids, texts=_texts(language)),
     )
 
 
-def _write(store: StoreConversation, *, ids: dict[str, str]) -> None:
-    texts = _texts()
+def _write(store: StoreConversation, *, ids: dict[str, str], texts: dict[str, Any]) -> None:
     trip, explanation = texts["lisbon"], texts["welcome"]
     lisbon_id, welcome_id = (
         generate_conversation_friendly_id(told["title"], now_iso()) for told in (trip, explanation)
     )
-    rows = store(_messages(trip["messages"]), conversation_id=ids["lisbon"], friendly_id=lisbon_id, title=trip["title"])
+    narrator = texts["narrator"]
+    rows = store(
+        _messages(trip["messages"], narrator), conversation_id=ids["lisbon"], friendly_id=lisbon_id, title=trip["title"]
+    )
     lisbon = f"@conversation_{lisbon_id}"
     saturday = f"{lisbon}_message_{rows[-1]['message_short_hash']}"
     named = partial(str.format, lisbon=lisbon, saturday=saturday)
-    question, answer = _messages([named(text) for text in explanation["messages"]])
+    question, answer = _messages([named(text) for text in explanation["messages"]], narrator)
     store(
         [question | {"references": [_entry(saturday, trip["title"], rows[-1])]}, answer],
         conversation_id=ids["welcome"],
@@ -57,9 +61,9 @@ def _write(store: StoreConversation, *, ids: dict[str, str]) -> None:
     )
 
 
-def _messages(texts: list[str]) -> list[dict[str, Any]]:
-    """Questions and answers in turn."""
-    answer = {"sender": "model", "config": {"model": _texts()["narrator"]}}
+def _messages(texts: list[str], narrator: str) -> list[dict[str, Any]]:
+    """Questions, and answers by `narrator`, in turn."""
+    answer = {"sender": "model", "config": {"model": narrator}}
     return [{"text": text, **(answer if place % 2 else {"sender": "user"})} for place, text in enumerate(texts)]
 
 
@@ -84,8 +88,9 @@ def _conversation_id(user_email: str, secret: str) -> str:
 
 
 @cache
-def _texts() -> dict[str, Any]:
-    texts = tomllib.loads(_TEXTS.read_text(encoding="utf-8"))
+def _texts(language: str) -> dict[str, Any]:
+    name = "welcome.toml" if language == _ENGLISH else f"welcome.{language}.toml"
+    texts = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     for conversation in (texts["lisbon"], texts["welcome"]):
         conversation["messages"] = [text.strip() for text in conversation["messages"]]
     return texts

@@ -73,6 +73,11 @@ def template_strings(language: str) -> Mapping[str, str]:
     return strings
 
 
+def translated(text: str) -> str:
+    """A sentence in the language of the page that the request is answered with; English where it has no translation."""
+    return template_strings(requested_language()).get(text, text)
+
+
 @pass_context
 def _text(context: Context, text: str) -> str:
     return template_strings(context["language"]).get(text, text)

@@ -28,7 +28,7 @@ from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state
 from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
 from endpoints.http.work_queues import Work, works
-from endpoints.languages import remember_language
+from endpoints.languages import remember_language, translated
 from portability.restoring import is_incomplete
 
 from . import models as account_models
@@ -233,7 +233,7 @@ def _form_again(template: str, error: Exception) -> Response:
     message = str(getattr(error, "message", ""))
     if isinstance(error, ValidationError):
         fields = {str(item["loc"][0]) for item in error.errors(include_input=False) if item["loc"]}
-        message = " ".join(text for field, text in _FIELD_PROBLEMS.items() if field in fields)
+        message = " ".join(translated(text) for field, text in _FIELD_PROBLEMS.items() if field in fields)
     status = row_of(error).status
     answer = _page(
         template,

@@ -78,9 +78,10 @@ def permalink(friendly_id: str, identifier: str) -> Response:
 def tell_newcomer(body: http_models.Nothing) -> object:
     """Make the welcome conversation of an account that never had any; called again, the same answer.
 
-    `conversation_id` is null for an account that has had conversations of its own, or has deleted the welcome.
+    It is in the language of the page. `conversation_id` is null for an account that has had conversations of
+    its own, or has deleted the welcome.
     """
-    return {"conversation_id": welcome(**current_user_scope())}
+    return {"conversation_id": welcome(**current_user_scope(), language=requested_language())}
 
 
 def _message_id(conversation_id: str, identifier: str) -> str:

@@ -154,6 +154,23 @@ def test_what_became_of_messages(told: Talk, person: Client, open_page: OpenPage
     assert every_finding(page, "variants-and-earlier-texts", shown=dialog) == []
 
 
+@pytest.mark.shows("rail", "branch-tree")
+def test_what_stands_beside_a_conversation_and_its_branches(told: Talk, person: Client, open_page: OpenPage) -> None:
+    question, *_ = messages(person, told.conversation_id)
+    person.post(f"/branch/{told.conversation_id}/{question['message_id']}", {"text": "How much salt?"})
+    page = open_page(person, told.path)
+    expect(page.locator(".message-body").first).to_have_text("How much salt?")
+    page.get_by_role("button", name="References, pins and branches").click()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    rail.get_by_role("tab", name="Branches").click()
+    branch = rail.get_by_role("button", name="How much salt?")
+    assert every_finding(page, "rail", shown=branch) == []
+    versions = page.locator(".message-card").first.get_by_role("group", name="Versions of this question")
+    versions.get_by_role("button", name="Show all branches").click()
+    tree = page.get_by_role("dialog", name="Branches of this conversation")
+    assert every_finding(page, "branch-tree", shown=tree) == []
+
+
 @pytest.mark.shows("mentions", "mentions-messages", "mention-chosen")
 def test_what_is_offered_while_a_reference_is_written(person: Client, open_page: OpenPage) -> None:
     hold_talk(person, "Growing tomatoes", "How much water?")

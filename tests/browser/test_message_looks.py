@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk
+from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.browser.transcript import body, card, choose, clipboard, open_talk, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -68,7 +69,7 @@ def test_long_messages_are_folded_and_each_block_has_its_own_direction(
 ) -> None:
     shared_model.scripts["main"] = saying("שלום, עולם!\n\n- אחת\n- two\n\nHello.\n\n```\ncode\n```")
     long = "\n".join(f"line {number}" for number in range(250))
-    _, page = open_talk(person, open_page, long, "مرحبا")
+    talk, page = open_talk(person, open_page, long, "مرحبا")
     unfold = card(page, 1).get_by_role("button", name="Show all 250 lines")
     assert body(page, 1).evaluate("node => node.parentElement.clientHeight") < 500
     unfold.click()
@@ -83,8 +84,16 @@ def test_long_messages_are_folded_and_each_block_has_its_own_direction(
     expect(page.locator("#composer-input")).to_have_css("direction", "rtl")
     page.fill("#composer-input", "Hello")
     expect(page.locator("#composer-input")).to_have_css("direction", "ltr")
-    expect(page.locator("#conversation-title")).to_have_attribute("dir", "auto")
-    expect(page.locator(".jstree-anchor, .sidebar-link").last).to_have_css("unicode-bidi", "plaintext")
+
+    person.put(f"/conversations/{talk.conversation_id}/title", {"title": "زراعة الطماطم (v2)"})
+    expect(page.locator("#conversation-title")).to_have_text("زراعة الطماطم (v2)")
+    expect(page.locator("#conversation-title")).to_have_css("direction", "rtl")
+    row = SidebarPage(page).row("زراعة الطماطم (v2)")
+    expect(row).to_have_css("unicode-bidi", "plaintext")
+    by_right_click(SidebarPage(page), row)
+    SidebarPage(page).menu_item("Rename").click()
+    expect(page.locator("dialog[open] input")).to_have_css("direction", "rtl")
+    page.keyboard.press("Escape")
 
 
 def test_a_diagram_stands_above_its_source_and_follows_the_theme(

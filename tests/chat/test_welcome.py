@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from chat.welcome import welcome
+from chat.welcome import _texts, welcome
 from Conversation import Conversation
 from conversation_reference_utils import generate_message_short_hash
 from database.accounts.users import create_user
@@ -13,9 +15,13 @@ from database.conversations.repository import delete_conversation, get_conversat
 from database.errors import UserNotFoundError
 from database.references import backlinks
 from database.search.indexing import index_pending
+from endpoints.languages import LANGUAGES
 from search.messages import search_conversation
 from tests.chat.conftest import EMAIL, Talk, fid
 from tests.load.invariants import broken_invariants
+
+# What stands for a reference.
+PLACES = re.compile(r"\{\w+\}")
 
 
 @pytest.fixture
@@ -84,6 +90,33 @@ def test_its_words_are_found(talk: Talk, trip: Conversation) -> None:
 def test_the_explanation_can_be_read_in_a_minute(welcomed: Conversation) -> None:
     explanation = welcomed.get_message_list()[1]["text"]
     assert 80 <= len(explanation.split()) <= 160
+
+
+@pytest.mark.parametrize("language", ["de", "es", "zh-Hans"])
+def test_it_is_told_in_the_language_of_the_page(talk: Talk, language: str) -> None:
+    create_user(database=talk.database, user_email=EMAIL, password="correct horse battery")
+    own = {"database": talk.database, "user_email": EMAIL}
+    conversation_id = welcome(**own, language=language)
+    names = {row.title: row.conversation_friendly_id for row in get_conversations_for_user(**own)}
+    question, explanation = Conversation(EMAIL, talk.store, conversation_id or "").get_message_list()
+    (report,) = question["references"]
+    assert (report["status"], report["title"] in names, report["title"] in explanation["text"]) == (
+        "resolved", True, True
+    )  # fmt: skip
+    assert "{" not in question["text"] + explanation["text"]
+    assert not {"A weekend in Lisbon", "Welcome to Anaphora"} & names.keys()
+    # The suggestions lead to what they ask about, in a report that has found it.
+    assert f"@conversation_{names[report['title']]}_message_" in question["text"]
+    assert broken_invariants(talk.database.folder) == {}
+
+
+def test_all_languages_say_as_much_and_refer_to_the_same() -> None:
+    def shape(language: str) -> list[list[str]]:
+        texts = _texts(language)
+        messages = [*texts["lisbon"]["messages"], *texts["welcome"]["messages"], *texts["welcome"]["suggestions"]]
+        return [PLACES.findall(text) + (["/memory"] if text.startswith("/memory ") else []) for text in messages]
+
+    assert [shape(language) for language in LANGUAGES] == [shape("en")] * len(LANGUAGES)
 
 
 def test_both_can_be_deleted_for_good(talk: Talk, welcomed: Conversation, trip: Conversation) -> None:

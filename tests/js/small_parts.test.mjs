@@ -6,6 +6,7 @@ import { addCopyFallback, copyText } from '../../interface/static/page/core/clip
 import { createEvents, createOwnEvents } from '../../interface/static/page/core/events.js';
 import { createLatest } from '../../interface/static/page/core/latest.js';
 import { fullTime, shortTime } from '../../interface/static/page/core/times.js';
+import { createAnnouncer } from '../../interface/static/page/ui/announcer.js';
 
 test('an address leads back to the conversation and message it was made of', () => {
   const cases = [['ada@example.org_x9', null], ['ada@example.org_x9', 'm-1'], ['ö/ä?#%_1', 'm&2'], [null, null]];
@@ -106,4 +107,16 @@ test('a part has events of its own among those of the page', () => {
   page.emit('shown');
   part.emit('told');
   assert.deepEqual(heard, ['part shown', 'page shown', 'page told', 'part told']);
+});
+
+test('the same announcement twice is a change that a screen reader speaks', () => {
+  const region = { textContent: '' };
+  const announce = createAnnouncer(region);
+  const heard = [];
+  for (const text of ['Copied', 'Copied', 'Copied', 'Done', '']) {
+    announce(text);
+    heard.push(region.textContent);
+  }
+  assert.deepEqual(heard.map((text) => text.trim()), ['Copied', 'Copied', 'Copied', 'Done', '']);
+  assert.ok(heard.every((text, place) => text !== heard[place - 1]));
 });

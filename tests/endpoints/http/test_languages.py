@@ -64,6 +64,16 @@ def test_a_page_without_an_account_is_in_the_best_language_that_the_browser_asks
     assert language_of(app.test_client(), "/setup", asked) == answered
 
 
+def test_a_form_with_two_mistakes_names_both_in_the_language_of_the_page(app: Flask) -> None:
+    wrong = {"email": "no address", "password": "short"}
+    page = (
+        app.test_client()
+        .post("/setup", data=wrong, headers={"Accept-Language": "de", **OWN_PAGE})
+        .get_data(as_text=True)
+    )
+    assert "Das ist keine E-Mail-Adresse. Das Passwort hat 8 bis 1.024 Zeichen." in page
+
+
 def test_the_language_of_the_account_comes_first_and_stays_in_the_browser(app: Flask, ada: Person) -> None:
     assert language_of(ada.client, "/settings", "es") == "es"
     assert ada.put("/language", json={"language": "de"}).status_code == 200

@@ -10,6 +10,7 @@ import { Store } from '../core/store.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { shortcutOf } from './shortcuts/shortcuts_model.js';
 import { followChanges } from './live.js';
+import { createAnnouncer } from '../ui/announcer.js';
 import { attempt } from '../ui/attempts.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { isDialogOpen } from '../ui/dialog.js';
@@ -204,9 +205,7 @@ async function start() {
   installCopyFallbacks();
   const announcer = element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' });
   document.body.append(announcer);
-  const announce = (text) => {
-    announcer.textContent = text;
-  };
+  const announce = createAnnouncer(announcer);
 
   kept = await openKept(bootstrap.user_email);
   await takeOverDrafts(kept, bootstrap.user_email);

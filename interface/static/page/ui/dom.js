@@ -1,5 +1,9 @@
+const isWrittenIn = (tag, { type = 'text' }) => tag === 'textarea' || (tag === 'input' && (type === 'text' || type === 'search'));
+
 /**
  * Builds an element. Text goes in as text: there is no way to hand in HTML.
+ *
+ * A field takes the direction of what is written into it.
  *
  * @param {string} tag
  * @param {Object<string, any>} [attributes] `text` is the text; `on<event>` a listener; true, false and null set or leave
@@ -9,6 +13,7 @@
  */
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
+  if (isWrittenIn(tag, attributes)) node.dir = 'auto';
   for (const [name, value] of Object.entries(attributes)) {
     if (name === 'text') node.textContent = value;
     else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
