@@ -13,6 +13,7 @@ from flask import Flask
 
 import commands
 import endpoints
+from chat.agents.asking import AgentDesk
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
 from chat.runtime.account_erasure import AccountErasure
@@ -83,6 +84,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     vaults = Vaults(database=database, embedding=knowledge.embedding)
     tools = all_tools(code_of=code_of)
+    agents = AgentDesk(database=database)
     services = services_from(
         settings,
         models=models,
@@ -91,8 +93,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         vectors=vectors,
         vaults=vaults,
         tools=ToolLoop(tools),
+        agents=agents,
     )
     turns = _turn_runner(settings, database, services)
+    agents.run_turns_by(turns.start)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()

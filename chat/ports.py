@@ -134,6 +134,38 @@ class ToolUse(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCaller:
+    """Who asks an agent. is_model: a model does, while it answers; agent_id: the agent that it answers as.
+
+    depth: how many questions to agents have led to this one. chain: the agents that wait for its answer.
+    """
+
+    user_email: str
+    is_model: bool = False
+    agent_id: str | None = None
+    depth: int = 0
+    chain: tuple[str, ...] = ()
+
+
+class AskableAgents(Protocol):
+    """Where agents are asked."""
+
+    def ask(
+        self,
+        agent: str,
+        question: str,
+        *,
+        caller: AgentCaller,
+        services: TurnServices,
+        load: ConversationLoader,
+        context: str = "",
+        conversation_id: str | None = None,
+    ) -> dict[str, Any]:
+        """The answer of `agent` (an id or slug) as a result of the tool `ask_agent`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:
     """What a turn is answered with.
 
@@ -141,7 +173,7 @@ class TurnServices:
     then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
     found by meaning. vaults: people's documents; None: links between double brackets name nothing. tools: None: no
-    model calls tools.
+    model calls tools. agents: None: no agent can be asked by others.
     messages_found: so many related messages are given to the model at most.
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
@@ -157,6 +189,7 @@ class TurnServices:
     vectors: MessageVectors | None = None
     vaults: Vaults | None = None
     tools: ToolUse | None = None
+    agents: AskableAgents | None = None
     messages_found: int = 3
     embedding_patience: float = 2.0
     distill_patience: float = 3.0

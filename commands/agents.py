@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from flask.cli import AppGroup
 
+from chat.ports import AgentCaller
+from chat.turns.errors import TurnError
+from Conversation import Conversation
 from database.accounts.users import get_user
 from database.agents import repository
 from database.agents.repository import AgentRules
-from database.errors import StoreError
+from database.errors import ConversationNotFoundError, StoreError
 from endpoints.http.scope import UserScope, current_state
 from language_models.errors import ModelError
 
@@ -89,13 +93,47 @@ def delete(email: str, agent: str, for_good: bool) -> None:
     click.echo(f"{agent} is deleted.")
 
 
+@group.command("ask")
+@_email
+@_named
+@click.argument("question")
+@click.option("--context", default="", help="What the agent should know.")
+@click.option("--conversation", help="A conversation of the agent to go on with: its id or friendly id.")
+def ask(email: str, agent: str, question: str, context: str, conversation: str | None) -> None:
+    """Ask an AGENT a QUESTION and print its answer; the conversation is kept."""
+    services = current_state().services
+    with _owner(email) as who:
+        user_email = who["user_email"]
+        if services.agents is None:
+            raise click.ClickException("No agents can be asked here.")
+        result = services.agents.ask(
+            _name(agent),
+            question,
+            context=context,
+            conversation_id=conversation,
+            caller=AgentCaller(user_email=user_email),
+            services=services,
+            load=partial(_own_conversation, user_email),
+        )
+    click.echo(result["answer"])
+    click.echo(f"Conversation: {result['conversationId']}", err=True)
+
+
+def _own_conversation(user_email: str, conversation_id: str) -> Conversation:
+    """Raises ConversationNotFoundError for somebody else's."""
+    conversation = current_state().conversation_cache[conversation_id]
+    if conversation.user_id != user_email:
+        raise ConversationNotFoundError
+    return conversation
+
+
 @contextmanager
 def _owner(email: str) -> Iterator[UserScope]:
     """Whose agents they are. Errors become one line."""
     database = current_state().database
     try:
         yield UserScope(database=database, user_email=get_user(database=database, user_email=email).user_email)
-    except (StoreError, ModelError) as error:
+    except (StoreError, ModelError, TurnError) as error:
         raise click.ClickException(error.message) from None
 
 

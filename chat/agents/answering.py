@@ -8,7 +8,15 @@ from typing import Any
 from chat.context.kinds import AGENT_PREFIX, answering_agents
 from chat.ports import TurnServices
 from chat.runtime.services import default_services
-from chat.turns.accept import ANSWER_AGAIN, ANSWERERS, ASKED_INSTEAD_OF, ChosenModel, chosen_model, model_or_main
+from chat.turns.accept import (
+    AGENT_CHAIN,
+    ANSWER_AGAIN,
+    ANSWERERS,
+    ASKED_INSTEAD_OF,
+    ChosenModel,
+    chosen_model,
+    model_or_main,
+)
 from chat.turns.history import History
 from chat.turns.turn import Answerer
 from conversation_reference_utils import parse_references
@@ -37,6 +45,8 @@ def with_answerers(query: Query, history: History, *, user_email: str) -> Query:
         query = {**query, "agents": history.config_of(query[ASKED_INSTEAD_OF]).get("agents") or ()}
     named = [storable(name) for name in query.get("agents") or ()]
     asked = [*named, *_mentioned(storable(query.get("messageText", "")))]
+    if query.get(AGENT_CHAIN):
+        asked = []  # the agent that was asked answers, whomever the question names
     if not asked and history.agent_id is None:
         return query
     answering = _answering(asked, history.agent_id, database=database, user_email=user_email)
@@ -76,6 +86,7 @@ def _answerer(agent: Agent, query: Query, history: History, *, notice: str = "")
         model=chosen.model,
         agent=agent.identity,
         system_prompt=instructions(agent),
+        tools=agent.enabled_tools,
         has_own_model=chosen.is_own,
         notice=notice or chosen.notice,
     )

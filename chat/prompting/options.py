@@ -24,6 +24,7 @@ class AnswerOptions:
     system_prompt: stands in the place of the server's own first sentences; "" for those. temperature and
     answer_tokens (the most tokens of the answer): None leaves them to the model. use_tools: whether the model may call
     tools; None: if it is known to do so. tools: those that were switched on or off, by name.
+    only_tools: all that the agent that answers may call; None: as `tools` say.
     """
 
     system_prompt: str = ""
@@ -31,6 +32,11 @@ class AnswerOptions:
     answer_tokens: int | None = None
     use_tools: bool | None = None
     tools: Mapping[str, bool] = field(default_factory=dict)
+    only_tools: frozenset[str] | None = None
+
+    def offers(self, tool: str, *, by_default: bool) -> bool:
+        """Whether the model may call the tool of this name, if it may call any."""
+        return self.tools.get(tool, by_default) if self.only_tools is None else tool in self.only_tools
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given the whole system prompt."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from chat.ports import KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
+from chat.ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
 from language_models.ports import Price
@@ -25,6 +25,7 @@ def services_from(
     vectors: MessageVectors | None = None,
     vaults: Vaults | None = None,
     tools: ToolUse | None = None,
+    agents: AskableAgents | None = None,
 ) -> TurnServices:
     """The services of turns under `settings`."""
     return TurnServices(
@@ -43,6 +44,7 @@ def services_from(
         vectors=vectors,
         vaults=vaults,
         tools=tools,
+        agents=agents,
         messages_found=settings.messages_found,
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .agents import ask_agent
 from .conversations import list_conversations, read_conversation
 from .documents import find_documents, find_excerpts, read_document
 from .proposals import add_memory
@@ -20,6 +21,7 @@ BUILT_IN = (
     find_excerpts,
     find_documents,
     add_memory,
+    ask_agent,
 )
 
 

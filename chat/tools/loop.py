@@ -19,6 +19,7 @@ import orjson
 from chat.ports import Ask
 from chat.prompting.prompt import context_chars
 from chat.turns import events
+from chat.turns.accept import AGENT_CHAIN
 from chat.turns.events import Event
 from chat.turns.threads import WorkerThreads
 from chat.turns.turn import Turn
@@ -70,7 +71,7 @@ class ToolLoop:
         if not wants or turn.database is None or turn.loader is None:
             return []
         tools = map(self._registry.get, self._registry.names())
-        return [tool for tool in tools if options.tools.get(tool.name, tool.on_by_default)]
+        return [tool for tool in tools if options.offers(tool.name, by_default=tool.on_by_default)]
 
 
 async def _native(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
@@ -218,6 +219,7 @@ class _Calls:
         turn = self.turn
         assert turn.database is not None
         assert turn.loader is not None
+        depth, chain = turn.query.get(AGENT_CHAIN) or (0, ())
         return ToolContext(
             user_email=turn.user_email,
             database=turn.database,
@@ -226,6 +228,8 @@ class _Calls:
             conversation_id=turn.conversation_id,
             message_id=turn.answer_id,
             agent_id=turn.agent["id"] if turn.agent else None,
+            call_depth=depth,
+            agent_chain=chain,
             max_chars=max(_SHORTEST_RESULT, min(LONGEST_RESULT, context_chars(turn.model) // 4)),
         )
 

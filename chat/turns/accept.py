@@ -90,6 +90,10 @@ conversation has chosen; never a client's."""
 ASKED_BY = "_asked_by"
 """The field of a query that names the agent (`{id, title}`) that asks; only the server sets it."""
 
+AGENT_CHAIN = "_agent_chain"
+"""The field of a query that says through how many questions to agents it came, and which agents wait for its answer;
+only the server sets it. Its text names nobody who answers."""
+
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
 

@@ -55,12 +55,14 @@ class Answerer:
     """Who gives one answer of a turn.
 
     agent: the `{id, title}` that its answer is shown with; None: the model alone. system_prompt: what the agent is told
-    instead of what the conversation says; None: what that says. has_own_model, notice: see `Turn`.
+    instead of what the conversation says; None: what that says. tools: those that it may call; None: as the
+    conversation says. has_own_model, notice: see `Turn`.
     """
 
     model: ChatModel
     agent: AgentIdentity | None = None
     system_prompt: str | None = None
+    tools: Sequence[str] | None = None
     has_own_model: bool = False
     notice: str = ""
 
@@ -142,8 +144,11 @@ class Turn:
 
     def _answer_as(self, answerer: Answerer) -> None:
         self.model, self.has_own_model, self.notice = answerer.model, answerer.has_own_model, answerer.notice
-        told = answerer.system_prompt
-        self.options = self._shared_options if told is None else replace(self._shared_options, system_prompt=told)
+        self.options = self._shared_options
+        if answerer.system_prompt is not None:
+            self.options = replace(self.options, system_prompt=answerer.system_prompt)
+        if answerer.tools is not None:
+            self.options = replace(self.options, use_tools=bool(answerer.tools), only_tools=frozenset(answerer.tools))
 
     @property
     def agent(self) -> AgentIdentity | None:

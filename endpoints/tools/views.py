@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint
 
 from chat.tools.registry import ToolContext
-from endpoints.http.scope import conversation_loader, current_state, current_user_email
+from endpoints.http.scope import allowed_models, conversation_loader, current_state, current_user_email
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
 
@@ -44,12 +45,22 @@ def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
     return current_state().tools.run(tool_name, body.root, current_tool_context())
 
 
+@blueprint.post("/api/tools/ask_agent")
+@takes(tool_models.Arguments)
+@answers(dict[str, Any])
+@fails("agent_not_found", "conversation_not_found", "shutting_down", "too_many_turns", "turn_in_progress")
+@works(Work.MODEL)
+def ask_agent(body: tool_models.Arguments) -> object:
+    """Ask an agent, as the tool does, and wait for its answer."""
+    return current_state().tools.run("ask_agent", body.root, current_tool_context())
+
+
 def current_tool_context() -> ToolContext:
     """The context of a call that the current request makes, for its caller alone."""
     state, user_email = current_state(), current_user_email()
     return ToolContext(
         user_email=user_email,
         database=state.database,
-        services=state.services,
+        services=replace(state.services, models=allowed_models()),
         load=conversation_loader(user_email),
     )

@@ -11,6 +11,8 @@ import pytest
 from database.accounts.users import create_user
 from database.agents.repository import get_agent
 from database.connection import close_store, open_store
+from language_models.roles import ModelRoles
+from language_models.testing import ScriptedChatModel
 from server import create_app
 from settings import load_settings
 
@@ -28,7 +30,18 @@ def run(tmp_path: Path) -> Iterator[Run]:
         "ANAPHORA_EMBEDDING_MODEL": "none",
     }
     settings = load_settings(environ, env_file=tmp_path / "no.env")
-    runner = create_app(settings).test_cli_runner()
+    scripted = ScriptedChatModel.saying("Sorrel.")
+    models = ModelRoles(
+        main="none",
+        cheap="none",
+        embedding="none",
+        openai_base_url=None,
+        openai_api_key=None,
+        anthropic_api_key=None,
+        model_dir=settings.model_dir,
+        overrides={"main": scripted, "cheap": scripted},
+    )
+    runner = create_app(settings, models=models).test_cli_runner()
     create_user(database=open_store(settings.users_dir), user_email=ADA, password="correct horse battery")
     yield lambda name, *args: runner.invoke(args=["agents", name, "--email", ADA, *args])
     close_store(settings.users_dir)
@@ -63,3 +76,14 @@ def test_what_can_not_be_done_is_said_in_a_line(command: tuple[str, ...], said: 
     assert answer.exit_code == 1
     assert said in answer.output
     assert "Traceback" not in answer.output
+
+
+def test_an_agent_is_asked_and_its_answer_printed(run: Run) -> None:
+    run("create", "--title", "Botanist")
+    answer = run("ask", "botanist", "What grows?")
+    assert answer.output.splitlines()[0] == "Sorrel."
+    assert f"Conversation: {ADA}_" in answer.output
+    (conversation_id,) = [line.removeprefix("Conversation: ") for line in answer.output.splitlines()[1:]]
+    again = run("ask", "botanist", "And now?", "--conversation", conversation_id)
+    assert again.output.splitlines()[0] == "Sorrel."
+    assert "not one of" in run("ask", "global_assistant", "And you?", "--conversation", conversation_id).output

@@ -200,3 +200,16 @@ def test_the_details_of_a_conversation_name_its_agent(ada: Person) -> None:
     assert ada.get(f"/get_conversation_details/{talk}").json["agent_id"] == cook.agent_id
     (answer,) = [event["answer"] for event in ada.say(talk, "Soup?") if "answer" in event]
     assert answer["agent"]["title"] == "Cook"
+
+
+def test_a_program_asks_an_agent_and_nobody_elses(ada: Person, eve: Person) -> None:
+    cook = make(ada, title="Cook")
+    asked = {"agentId": cook.agent_id, "question": "Soup?"}
+    answer = ada.post("/api/tools/ask_agent", json=asked).json
+    assert (answer["success"], answer["metadata"]["agentId"]) == (True, cook.agent_id)
+    messages_there = ada.get(f"/list_messages_by_conversation/{answer['conversationId']}").json
+    assert [each["source_agent_id"] for each in messages_there] == [None, None]
+    assert refused(eve.post("/api/tools/ask_agent", json=asked)) == (404, "agent_not_found")
+    again = {**asked, "agentId": "global_assistant", "conversationId": answer["conversationId"]}
+    assert refused(eve.post("/api/tools/ask_agent", json=again)) == (404, "conversation_not_found")
+    assert refused(ada.post("/api/tools/ask_agent", json=again)) == (400, "bad_request")

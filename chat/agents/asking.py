@@ -1,0 +1,173 @@
+"""Agents that are asked a question by another agent, by a model, or by a program: `ask_agent`.
+
+The agent that is asked answers in a conversation of its own, which the person can open and go on with. The question
+names the agent that asked it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import orjson
+
+from chat.ports import AgentCaller, ConversationLoader, TurnServices
+from chat.turns.accept import AGENT_CHAIN, ASKED_BY
+from chat.turns.errors import TooManyTurnsError, TurnError
+from chat.turns.runner import Replies
+from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent
+from database.conversations.repository import (
+    create_conversation,
+    delete_conversation,
+    find_by_friendly_id,
+    get_conversation,
+)
+from database.engine.database import Database
+from database.errors import AgentNotFoundError, InvalidChangeError
+from language_models.errors import ModelFailedError
+
+DEEPEST = 2
+"""A person's message may lead to a question to an agent, and that to one more."""
+_AT_ONCE = 4
+_DOMAIN = "assistant"
+
+
+class Stream(Protocol):
+    """The events of a turn."""
+
+    def lines(self, after: int = 0) -> Iterator[bytes]:
+        """Chunks of NDJSON lines, until the turn has ended."""
+        ...
+
+
+class Start(Protocol):
+    """Begins turns: `TurnRunner.start`."""
+
+    def __call__(self, conversation: Replies, query: Mapping[str, Any]) -> Stream:
+        """Accept a turn and let it run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """text: what was said. status: that of the answer. failure: why it broke off, if it did."""
+
+    text: str
+    status: str
+    failure: str
+
+
+class AgentDesk:
+    """Where agents are asked. Thread-safe; a question blocks its thread until it is answered."""
+
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._start: Start | None = None
+
+    def run_turns_by(self, start: Start) -> None:
+        """Have turns run by `start` from now on; nobody can be asked before."""
+        self._start = start
+
+    def ask(
+        self,
+        agent: str,
+        question: str,
+        *,
+        caller: AgentCaller,
+        services: TurnServices,
+        load: ConversationLoader,
+        context: str = "",
+        conversation_id: str | None = None,
+    ) -> dict[str, Any]:
+        """The answer of `agent` (an id or slug) to `question`, as a result of the tool.
+
+        context: what it should know, sent with the question. conversation_id: an id or friendly id of a conversation
+        of this agent to go on with; None begins one.
+        Raises AgentNotFoundError, ConversationNotFoundError, InvalidChangeError (too deep, in the chain already, or the
+        conversation is another agent's), TooManyTurnsError, ModelFailedError, and what accepting a turn raises.
+        """
+        who: dict[str, Any] = {"database": self._database, "user_email": caller.user_email}
+        asked = get_agent(**who, agent=agent)
+        source = self._source(caller)
+        depth = caller.depth + 1
+        chain = (*caller.chain, *([source.agent_id] if source else []))
+        _refuse_chain(asked, depth=depth, chain=chain)
+        found, is_new = self._conversation(asked, caller.user_email, conversation_id)
+        query = {
+            "messageText": f"{question}\n\n{context}" if context.strip() else question,
+            "_users_dir": str(self._database.folder),
+            "_services": services,
+            "_conversation_loader": load,
+            ASKED_BY: source.identity if source else None,
+            AGENT_CHAIN: (depth, tuple(dict.fromkeys(chain))),
+        }
+        try:
+            answer = self._answered(cast("Replies", load(found)), query)
+        except TurnError:
+            if is_new:
+                delete_conversation(**who, conversation_id=found)
+            raise
+        if answer.status != "complete":
+            raise ModelFailedError(answer.failure or f"{asked.title} was stopped before it had answered.")
+        return {
+            "success": True,
+            "answer": answer.text,
+            "conversationId": found,
+            "metadata": {
+                "agentId": asked.agent_id,
+                "sourceAgentId": source and source.agent_id,
+                "sourceAgentTitle": source and source.title,
+                "callDepth": depth,
+                "isNewConversation": is_new,
+            },
+        }
+
+    def _source(self, caller: AgentCaller) -> Agent | None:
+        """The agent that asks; the Global Assistant for a model without one, None for a person or a program."""
+        if not caller.is_model:
+            return None
+        who: dict[str, Any] = {"database": self._database, "user_email": caller.user_email}
+        try:
+            return get_agent(**who, agent=caller.agent_id or GLOBAL_SLUG)
+        except AgentNotFoundError:  # it was deleted while it answered
+            return None
+
+    def _conversation(self, asked: Agent, user_email: str, named: str | None) -> tuple[str, bool]:
+        """The id of the conversation in which `asked` answers, and whether it is new."""
+        who: dict[str, Any] = {"database": self._database, "user_email": user_email}
+        if named is None:
+            made = create_conversation(**who, domain=_DOMAIN).conversation_id
+            assign_conversation(**who, conversation_id=made, agent=asked.agent_id)
+            return made, True
+        known = find_by_friendly_id(**who, conversation_friendly_id=named) or named
+        if get_conversation(**who, conversation_id=known).agent_id != asked.agent_id:
+            raise InvalidChangeError(f"This conversation is not one of {asked.title}'s.")
+        return known, False
+
+    def _answered(self, conversation: Replies, query: Mapping[str, Any]) -> _Answer:
+        if self._start is None or not self._room.acquire(blocking=False):
+            raise TooManyTurnsError(limit=_AT_ONCE)
+        try:
+            return _read(self._start(conversation, query))
+        finally:
+            self._room.release()
+
+
+def _refuse_chain(asked: Agent, *, depth: int, chain: tuple[str, ...]) -> None:
+    if asked.agent_id in chain:
+        raise InvalidChangeError(f"{asked.title} is waiting for this answer itself, so it can't be asked.")
+    if depth > DEEPEST:
+        raise InvalidChangeError(f"Agents ask each other at most {DEEPEST} deep. Answer with what you know.")
+
+
+def _read(stream: Stream) -> _Answer:
+    text, status, failure = [], "", ""
+    for chunk in stream.lines():
+        for event in map(orjson.loads, chunk.splitlines()):
+            text.append(event["text"])
+            failure = event.get("error", {}).get("message", failure)
+            status = event.get("answer_status", status)
+    return _Answer(text="".join(text), status=status, failure=failure)

@@ -1,0 +1,217 @@
+"""Agents that are asked by others: seed 004's rows 6.1 to 6.4, depth, chains and access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+
+from chat.agents.asking import AgentDesk
+from chat.tools.catalogue import all_tools
+from chat.tools.loop import ToolLoop
+from chat.tools.registry import ToolContext
+from chat.turns.runner import TurnRunner
+from Conversation import Conversation
+from database.agents.repository import Agent, AgentRules, create_agent, delete_agent, get_agent
+from database.conversations.repository import get_conversation
+from endpoints.http.errors import code_of
+from language_models.errors import ModelFailedError
+from language_models.testing import Prompt, Reply, ScriptedChatModel, calling
+from tests.chat.conftest import EMAIL, Talk, joined
+
+Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def desk(talk: Talk, runner: TurnRunner) -> AgentDesk:
+    """Lets agents of `talk` be asked, and models call every tool."""
+    desk = AgentDesk(database=talk.database)
+    desk.run_turns_by(runner.start)
+    talk.configure(agents=desk, tools=ToolLoop(all_tools(code_of=code_of), seconds=60.0))
+    return desk
+
+
+@pytest.fixture
+def ask(talk: Talk, desk: AgentDesk) -> Call:
+    """Calls `ask_agent` as a program does."""
+    assert desk
+
+    def make(agent: str, question: str = "What grows?", *, email: str = EMAIL, **more: Any) -> dict[str, Any]:
+        load = partial(Conversation, email, talk.database)
+        caller = ToolContext(user_email=email, database=talk.database, services=talk.services, load=load)
+        arguments = {"agentId": agent, "question": question, **more}
+        return all_tools(code_of=code_of).call("ask_agent", arguments, caller)
+
+    return make
+
+
+def made(talk: Talk, title: str, **rules: Any) -> Agent:
+    return create_agent(database=talk.database, user_email=EMAIL, rules=AgentRules(title=title, **rules))
+
+
+def asking(agent: str, question: str = "And you?") -> Reply:
+    """A reply that asks an agent."""
+    call = calling(("ask_agent", orjson.dumps({"agentId": agent, "question": question}).decode()))
+    return Reply(call, finish_reason="tool_calls")
+
+
+def playing(talk: Talk, play: Callable[[str, bool], Reply]) -> ScriptedChatModel:
+    """A model that calls tools. play: who is asked, by what it is told first, and whether a tool has answered."""
+
+    def reply(prompt: Prompt) -> Reply:
+        return play(prompt[0]["content"].partition(".")[0], prompt[-1]["role"] == "tool")
+
+    talk.models.main_model = ScriptedChatModel(replies=reply, calls_tools=True)
+    return talk.models.main_model
+
+
+def result_in(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the call of the tool gave."""
+    results = [event["part"]["result"] for event in events if "result" in event.get("part", {})]
+    return dict(results[-1])
+
+
+def question_in(talk: Talk, conversation_id: str) -> dict[str, Any]:
+    conversation = Conversation(EMAIL, talk.database, conversation_id)
+    return dict(conversation.get_message_list()[-2])
+
+
+def test_6_1_a_question_that_an_agent_asks_names_the_agent_as_its_source(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    cook, botanist = made(talk, "Cook", system_prompt="You cook."), made(talk, "Botanist", system_prompt="Plants.")
+    playing(
+        talk,
+        lambda who, answered: Reply("Sorrel.") if "Botanist" in who or answered else asking("botanist", "What grows?"),
+    )
+    events = talk.say(talk.new(), "Soup, @agent_cook?")
+    assert joined(events) == "Sorrel."
+    result = result_in(events)
+    asked = question_in(talk, result["conversationId"])
+    assert (asked["text"], asked["source_agent_id"], asked["source_agent_title"]) == (
+        "What grows?",
+        cook.agent_id,
+        "Cook",
+    )
+    owner = get_conversation(database=talk.database, user_email=EMAIL, conversation_id=result["conversationId"])
+    assert owner.agent_id == botanist.agent_id
+
+
+def test_6_1_the_source_of_a_model_without_an_agent_is_the_global_assistant(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    made(talk, "Botanist", system_prompt="Plants.")
+    playing(talk, lambda who, answered: Reply("Sorrel.") if "Botanist" in who or answered else asking("botanist"))
+    result = result_in(talk.say(talk.new(), "What grows?"))
+    assert question_in(talk, result["conversationId"])["source_agent_title"] == "Global Assistant"
+
+
+def test_6_2_a_question_of_a_person_or_a_program_has_no_source(talk: Talk, ask: Call) -> None:
+    made(talk, "Botanist")
+    result = ask("botanist")
+    asked = question_in(talk, result["conversationId"])
+    assert (asked["source_agent_id"], asked["source_agent_title"]) == (None, None)
+
+
+def test_6_3_the_stored_question_has_the_field_and_keeps_the_title_when_the_agent_is_gone(
+    talk: Talk, desk: AgentDesk
+) -> None:
+    assert desk
+    made(talk, "Cook", system_prompt="You cook.")
+    made(talk, "Botanist", system_prompt="Plants.")
+    playing(talk, lambda who, answered: Reply("Sorrel.") if "Botanist" in who or answered else asking("botanist"))
+    result = result_in(talk.say(talk.new(), "Soup, @agent_cook?"))
+    delete_agent(database=talk.database, user_email=EMAIL, agent="cook", for_good=True)
+    asked = question_in(talk, result["conversationId"])
+    assert (asked["source_agent_id"], asked["source_agent_title"]) == (None, "Cook")
+
+
+def test_6_4_the_answer_tells_who_asked_whom(talk: Talk, ask: Call) -> None:
+    botanist = made(talk, "Botanist")
+    result = ask("@agent_botanist", context="It is spring.")
+    assert result == {
+        "success": True,
+        "answer": "Fine, thank you.",
+        "conversationId": result["conversationId"],
+        "metadata": {
+            "agentId": botanist.agent_id,
+            "sourceAgentId": None,
+            "sourceAgentTitle": None,
+            "callDepth": 1,
+            "isNewConversation": True,
+        },
+    }
+    assert question_in(talk, result["conversationId"])["text"] == "What grows?\n\nIt is spring."
+    further = ask("botanist", "And now, @agent_global_assistant?", conversationId=result["conversationId"])
+    assert (further["conversationId"], further["metadata"]["isNewConversation"]) == (result["conversationId"], False)
+    answer = Conversation(EMAIL, talk.database, result["conversationId"]).get_message_list()[-1]
+    assert answer["agent"] == botanist.identity
+
+
+def test_agents_ask_each_other_at_most_two_deep(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    for title in ("Cook", "Botanist", "Chemist"):
+        made(talk, title, system_prompt="You know.")
+    following = {"You are Cook": "botanist", "You are Botanist": "chemist"}
+    model = playing(
+        talk, lambda who, answered: Reply(f"Done: {who}.") if answered else asking(following.get(who, "cook"))
+    )
+    events = talk.say(talk.new(), "Begin!")
+    assert result_in(events)["metadata"]["callDepth"] == 1
+    results = [orjson.loads(each["content"]) for prompt in model.prompts for each in prompt if each["role"] == "tool"]
+    refused = [each["error"] for each in results if not each["success"]]
+    assert [each["code"] for each in refused] == ["bad_request"]
+    assert "at most 2 deep" in refused[0]["message"]
+
+
+def test_an_agent_in_the_chain_is_not_asked_again(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    made(talk, "Cook", system_prompt="You cook.")
+    made(talk, "Botanist", system_prompt="Plants.")
+    model = playing(
+        talk, lambda who, answered: Reply("Done.") if answered else asking("cook" if "Botanist" in who else "botanist")
+    )
+    talk.say(talk.new(), "Soup, @agent_cook?")
+    results = [orjson.loads(each["content"]) for prompt in model.prompts for each in prompt if each["role"] == "tool"]
+    assert [each["error"]["message"] for each in results if not each["success"]] == [
+        "Cook is waiting for this answer itself, so it can't be asked."
+    ]
+
+
+def test_nobody_asks_an_agent_or_goes_on_with_a_conversation_of_somebody_else(talk: Talk, ask: Call) -> None:
+    botanist = made(talk, "Botanist")
+    theirs = ask("botanist")["conversationId"]
+    missing = ask("nobody", email="eve@example.com")
+    assert missing["error"]["code"] == "agent_not_found"
+    assert ask(botanist.agent_id, email="eve@example.com") == missing
+    own = get_agent(database=talk.database, user_email="eve@example.com", agent="global_assistant")
+    assert (
+        ask(own.agent_id, email="eve@example.com", conversationId=theirs)["error"]["code"] == "conversation_not_found"
+    )
+
+
+def test_a_conversation_of_another_agent_is_not_gone_on_with(talk: Talk, ask: Call) -> None:
+    made(talk, "Botanist")
+    made(talk, "Cook")
+    theirs = ask("cook")["conversationId"]
+    assert ask("botanist", conversationId=theirs)["error"] == {
+        "code": "bad_request",
+        "message": "This conversation is not one of Botanist's.",
+    }
+
+
+def test_an_agent_that_breaks_off_is_a_failure_of_the_call(talk: Talk, ask: Call) -> None:
+    made(talk, "Botanist")
+    talk.models.main_model = ScriptedChatModel.failing(ModelFailedError("It broke off."), after=["So"])
+    assert ask("botanist")["error"] == {"code": "model_unavailable", "message": "It broke off."}
+
+
+def test_an_agent_is_offered_its_own_tools_alone(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    made(talk, "Reader", enabled_tools=["read_document"])
+    made(talk, "Hermit", enabled_tools=[])
+    model = playing(talk, lambda _who, _answered: Reply("Well."))
+    talk.say(talk.new(), "@agent_reader, @agent_hermit: hello")
+    offered = [[tool["function"]["name"] for tool in call.tools or ()] for call in model.calls]
+    assert offered == [["read_document"], []]
