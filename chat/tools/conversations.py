@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -22,6 +23,8 @@ from .registry import ToolContext, tool
 _PREVIEW = 100
 _MOST_LISTED = 200
 _AT_ONCE = 500
+# In a title, these would let it end what it stands in.
+_BREAKS = re.compile(r"[\]\s]+")
 Limit = Annotated[int, Field(ge=1, le=_MOST_LISTED)]
 Shown = Annotated[str, Field(max_length=500, description="What this call is shown as.")]
 Name = Annotated[str, Field(min_length=1, max_length=400)]
@@ -101,7 +104,10 @@ def conversation_id_of(name: str, context: ToolContext) -> str:
 
 def author(message: MessageRow) -> str:
     """Who wrote a message: "user", "assistant", or "user@" with the title of the agent that asked."""
-    return "user" if message.sender == "user" else "assistant"
+    if message.sender != "user":
+        return "assistant"
+    title = _BREAKS.sub(" ", message.source_agent_title or "").strip()
+    return f"user@{title}" if title else "user"
 
 
 def body(message: MessageRow) -> str:

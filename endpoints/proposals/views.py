@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from chat.tools.proposals import accept, described
-from database.proposals import decide, list_proposals
+from database.proposals import decide, get_proposal, list_proposals
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
@@ -19,10 +19,17 @@ blueprint = Blueprint("proposals", __name__)
 @blueprint.get("/api/proposals")
 @asks(proposal_models.ProposalFilter)
 @answers(list[proposal_models.ProposalItem])
-def get_proposals(query: proposal_models.ProposalFilter) -> object:
+def show_proposals(query: proposal_models.ProposalFilter) -> object:
     """The proposals that wait for you, newest first."""
     state = None if query.state == "all" else query.state
     return [described(each) for each in list_proposals(**current_user_scope(), state=state, limit=query.limit)]
+
+
+@blueprint.get("/api/proposals/<proposal_id>")
+@answers(proposal_models.ProposalItem)
+def show_proposal(proposal_id: str) -> object:
+    """One proposal."""
+    return described(get_proposal(**current_user_scope(), proposal_id=proposal_id))
 
 
 @blueprint.post("/api/proposals/<proposal_id>/accept")

@@ -59,6 +59,7 @@ PROBES = {
     ("PUT", "/conversations/<conversation_id>/pin"): Probe(),
     ("DELETE", "/conversations/<conversation_id>/pin"): Probe(),
     ("PUT", "/conversations/<conversation_id>/tags"): Probe({"tags": ["mine"]}),
+    ("GET", "/api/proposals/<proposal_id>"): Probe(),
     ("POST", "/api/proposals/<proposal_id>/accept"): Probe(),
     ("POST", "/api/proposals/<proposal_id>/decline"): Probe(),
     ("GET", "/presets/<preset_id>"): Probe(),

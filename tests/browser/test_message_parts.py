@@ -20,6 +20,8 @@ from tests.live_server import LiveServer
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from tests.browser.chromium import PageProblems
+
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 
@@ -102,3 +104,34 @@ def test_a_tool_call_is_shown_while_the_model_answers_and_after_a_reload(
         expect(call.locator("pre")).to_contain_text('"query": "<b>garden</b>"')
         expect(call.locator("pre")).to_contain_text('"success": true')
         page.reload()
+
+
+def test_a_proposed_memory_is_accepted_once_under_the_answer_that_proposed_it(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
+) -> None:
+    page_problems.expect("409")
+
+    def answer(request: dict[str, Any]) -> Answer:
+        if any(message["role"] == "tool" for message in request["messages"]):
+            return saying("Shall I?")
+        both = [("add_memory", json.dumps({"statement": f"I like <b>{fruit}</b>"})) for fruit in ("plums", "figs")]
+        return calling(*both)
+
+    shared_model.scripts["main"] = answer
+    conversation_id = person.create_conversation()
+    person.request("PATCH", f"/conversations/{conversation_id}/settings", {"use_tools": True})
+    page = open_page(person, f"/interface/{conversation_id}")
+    page.fill("#composer-input", "What do you know of my garden?")
+    page.keyboard.press("Enter")
+    plums, figs = (card(page, 2).locator(".message-proposal").nth(number) for number in range(2))
+    expect(plums).to_contain_text("To remember: I like <b>plums</b>")
+    plums.get_by_role("button", name="Accept").click()
+    expect(plums).to_contain_text("Accepted.")
+    (open_one,) = person.get("/api/proposals").json()
+    person.post(f"/api/proposals/{open_one['proposal_id']}/decline")
+    figs.get_by_role("button", name="Accept").click()
+    expect(figs).to_contain_text("Declined.")
+    page.reload()
+    expect(plums).to_contain_text("Accepted.")
+    expect(figs).to_contain_text("Declined.")
+    assert [claim["statement"] for claim in person.get("/pkb/claims").json()["claims"]] == ["I like <b>plums</b>"]

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from chat.tools.registry import NotSignedInError, ToolContext, ToolRegistry
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
 from database.errors import AgentNotFoundError, ConversationNotFoundError
 from database.messages.editing import delete_message, show_or_hide_message
+from database.schema import messages
 from tests.chat.conftest import EMAIL, Talk, fid
 
 Call = Callable[..., dict[str, Any]]
@@ -155,6 +157,14 @@ def test_4_6_and_4_7_a_message_says_who_wrote_it(garden: Conversation, call: Cal
     lines = call("read_conversation", conversationId=fid(garden))["content"].splitlines()
     assert lines[0].startswith("1→[user] ")
     assert lines[1].startswith("2→[assistant] ")
+
+
+def test_4_8_a_question_of_an_agent_has_its_title(talk: Talk, garden: Conversation, call: Call) -> None:
+    first = garden.get_message_list()[0]["message_id"]
+    asked = update(messages).where(messages.c.message_id == first).values(source_agent_title="Bota]nist\nof mine")
+    talk.store.write(lambda connection: connection.execute(asked))
+    lines = call("read_conversation", conversationId=fid(garden))["content"].splitlines()
+    assert lines[0] == "1→[user@Bota nist of mine] How do I grow tomatoes?"
 
 
 def test_4_9_a_range_beyond_the_end_is_empty_and_says_so(garden: Conversation, call: Call) -> None:

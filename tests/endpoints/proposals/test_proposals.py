@@ -40,6 +40,7 @@ def statements(person: Person) -> list[str]:
 def test_a_memory_is_there_once_it_was_accepted(ada: Person, eve: Person) -> None:
     proposal_id = propose(ada, type="preference", domain="health")
     assert (open_ones(ada), open_ones(eve), statements(ada)) == ([proposal_id], [], [])
+    assert told(ada.get(f"/api/proposals/{proposal_id}"), ProposalItem).state == "open"
     accepted = told(ada.post(f"/api/proposals/{proposal_id}/accept"), AcceptedProposal)
     assert (accepted.proposal.state, open_ones(ada), open_ones(ada, "accepted")) == ("accepted", [], [proposal_id])
     (claim,) = ada.get("/pkb/claims").json["claims"]

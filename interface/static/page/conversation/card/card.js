@@ -102,6 +102,7 @@ export class MessageCard {
       element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
     this.#content = new MessageContent(body, {
       typed: isFromUser(message),
+      api: page.api,
       decorate: (node, raw) => decorateReferences(node, raw, { entries: this.message.references ?? [], ...page }),
     });
     this.#editing = createEditing(body, {

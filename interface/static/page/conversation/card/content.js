@@ -18,7 +18,7 @@ export class MessageContent {
 
   /**
    * @param {HTMLElement} container which the content fills
-   * @param {object} context what views of parts share: `typed` (a person typed the words, so that line ends count) and
+   * @param {object} context what views of parts share: `api`, `typed` (a person typed the words, so that line ends count) and
    *   `decorate(node, raw)`, called with each block of words that is over
    */
   constructor(container, context) {

@@ -1,3 +1,4 @@
+import { createProposal } from './proposal.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element } from '../../ui/dom.js';
 import { MarkdownView } from '../../markdown/view.js';
@@ -115,28 +116,31 @@ function createNotice() {
 
 /**
  * A tool that the model called: what became of it, and folded what it was given and what it found. Neither is Markdown: it
- * may be anybody's text. A call that nobody ended, when the answer is over, was stopped with it.
+ * may be anybody's text. What it proposes stands below. A call that nobody ended, when the answer is over, was stopped with it.
  */
-function createToolCall() {
+function createToolCall(_part, { api }) {
   const summary = element('summary');
   const data = element('pre', { class: 'message-tool-data', dir: 'auto', tabindex: '0' });
-  const node = element('details', { class: 'message-tool' }, summary, data);
+  const folded = element('details', { class: 'message-tool' }, summary, data);
+  const proposal = createProposal(api);
+  const node = element('div', { class: 'message-tool-call' }, folded, proposal.node);
   let call = {};
 
   function draw() {
     const { name, status, seconds, arguments: given, result } = call;
-    node.dataset.status = status;
+    folded.dataset.status = status;
     summary.textContent = strings.parts.tool(name, strings.parts.toolStates[status] ?? status, seconds?.toFixed(1));
     // A long result is laid out only for those who look at it.
-    data.textContent = node.open ? strings.parts.toolData(JSON.stringify(given ?? {}, null, 2), JSON.stringify(result ?? null, null, 2)) : '';
+    data.textContent = folded.open ? strings.parts.toolData(JSON.stringify(given ?? {}, null, 2), JSON.stringify(result ?? null, null, 2)) : '';
   }
 
-  node.addEventListener('toggle', draw);
+  folded.addEventListener('toggle', draw);
   return {
     node,
     update(part) {
       call = part;
       draw();
+      proposal.show(part.result?.proposal);
     },
     finish() {
       if (call.status !== 'running') return;

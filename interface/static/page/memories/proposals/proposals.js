@@ -21,7 +21,8 @@ function factsOf(proposal) {
 /** What would happen to a memory that exists already, and why. */
 function relationOf({ action, existing, reason }) {
   if (!existing) return reason ?? '';
-  return [words.action[action]?.(existing.friendly_id), existing.statement].filter(Boolean).join(': ');
+  const say = words.action[action] || (() => '');
+  return [say(existing.friendly_id), existing.statement].filter(Boolean).join(': ');
 }
 
 /** The message that memories come from: of an answer to "remember this", the one that said what is to be remembered. */

@@ -206,6 +206,15 @@ export const strings = fill(english, {
     toolData: (given, result) => `Eingabe: ${given}\n\nErgebnis: ${result}`,
   },
 
+  proposal: {
+    memory: (statement) => `Zu merken: ${statement}`,
+    other: (kind) => `Eine Änderung ist vorgeschlagen (${kind}).`,
+    accept: 'Annehmen',
+    decline: 'Ablehnen',
+    states: { accepted: 'Angenommen.', declined: 'Abgelehnt.', expired: 'Zu alt: Dieser Vorschlag ist abgelaufen.' },
+    failed: (message) => `Das hat nicht geklappt. ${message}`,
+  },
+
   answerSettings: {
     saved: 'Die Einstellungen dieser Unterhaltung sind gespeichert.',
     failed: (message) => `Das hat nicht geklappt. ${message}`,

@@ -206,6 +206,15 @@ export const strings = {
     toolData: (given, result) => `Given: ${given}\n\nFound: ${result}`,
   },
 
+  proposal: {
+    memory: (statement) => `To remember: ${statement}`,
+    other: (kind) => `A change is proposed (${kind}).`,
+    accept: 'Accept',
+    decline: 'Decline',
+    states: { accepted: 'Accepted.', declined: 'Declined.', expired: 'Too old: this proposal has expired.' },
+    failed: (message) => `That did not work. ${message}`,
+  },
+
   answerSettings: {
     saved: 'The settings of this conversation are saved.',
     failed: (message) => `That did not work. ${message}`,

@@ -206,6 +206,15 @@ export const strings = fill(english, {
     toolData: (given, result) => `Entrada: ${given}\n\nResultado: ${result}`,
   },
 
+  proposal: {
+    memory: (statement) => `Para recordar: ${statement}`,
+    other: (kind) => `Se propone un cambio (${kind}).`,
+    accept: 'Aceptar',
+    decline: 'Rechazar',
+    states: { accepted: 'Aceptado.', declined: 'Rechazado.', expired: 'Demasiado antigua: esta propuesta ha caducado.' },
+    failed: (message) => `No ha funcionado. ${message}`,
+  },
+
   answerSettings: {
     saved: 'Los ajustes de esta conversación están guardados.',
     failed: (message) => `Eso no funcionó. ${message}`,

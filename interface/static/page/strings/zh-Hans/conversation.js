@@ -206,6 +206,15 @@ export const strings = fill(english, {
     toolData: (given, result) => `输入：${given}\n\n结果：${result}`,
   },
 
+  proposal: {
+    memory: (statement) => `待记住：${statement}`,
+    other: (kind) => `有一项改动建议（${kind}）。`,
+    accept: '接受',
+    decline: '拒绝',
+    states: { accepted: '已接受。', declined: '已拒绝。', expired: '时间过长：该建议已过期。' },
+    failed: (message) => `未能完成。${message}`,
+  },
+
   answerSettings: {
     saved: '此对话的设置已保存。',
     failed: (message) => `操作未成功。${message}`,
