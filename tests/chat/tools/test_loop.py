@@ -13,8 +13,12 @@ from sqlalchemy import select
 
 from chat.tools.loop import MOST_ROUNDS, ToolLoop
 from chat.tools.registry import ToolContext, ToolRegistry, tool
+from chat.turns import events as turn_events
 from chat.turns.runner import TurnRunner
 from database.schema import activities
+from database.turns.events import append_events
+from database.turns.recovery import close_interrupted_turns
+from database.turns.turns import accept_turn
 from endpoints.http.errors import code_of
 from language_models.errors import ContextTooLongError
 from language_models.testing import Reply, ScriptedChatModel, calling
@@ -326,3 +330,18 @@ def test_a_conversation_of_another_person_is_out_of_reach(talk: Talk, context: A
     talk.say(talk.new(), "Read that for me")
     assert [each["error"]["code"] for each in results_in(model)] == ["conversation_not_found"]
     assert "swordfish" not in str(model.prompts)
+
+
+def test_a_call_that_a_crash_cut_off_is_marked(talk: Talk) -> None:
+    conversation = talk.new()
+    own: dict[str, Any] = {"database": talk.database, "user_email": conversation.user_id}
+    accepted = accept_turn(**own, conversation_id=conversation.conversation_id, text="What does it say?", config={})
+    call = {"id": 1, "kind": "tool_call", "at": 0, "name": "echo", "arguments": {}, "status": "running"}
+    told = turn_events.encode(turn_events.part(call), seq=1)
+    talk.store.write(lambda connection: append_events(connection, [(accepted.response_message_id, 1, told)]))
+    assert close_interrupted_turns(database=talk.database) == 1
+    answer = talk.again(conversation).get_message_list()[-1]
+    assert (answer["status"], [part["status"] for part in answer["parts"]]) == ("interrupted", ["interrupted"])
+    with talk.database.reading() as connection:
+        payloads = connection.execute(select(activities.c.payload).where(activities.c.type == "tool_invocation"))
+        assert [payload["status"] for payload in payloads.scalars()] == ["interrupted"]
