@@ -67,11 +67,13 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     expect(first.locator(".message-card")).to_have_count(2)
     assert texts_of(person, basil)[2:] == ["Where?", "In the shade."]
 
-    second.get_by_role("button", name="Swap the two conversations").click()
+    swap = second.get_by_role("button", name="Swap the two conversations")
+    swap.click()
     expect(first.get_by_role("heading", name="Drying basil")).to_be_visible()
     expect(first.locator(".message-card")).to_have_count(4)
     expect(second.locator(".message-card")).to_have_count(2)
     expect(composer(second)).to_have_value("A draft of mine")
+    expect(swap).to_be_focused()
     # Going back changes them again; the card of a reference goes with its chip.
     first.locator(".reference-chip").first.hover()
     expect(page.locator("#reference-card")).to_be_visible()

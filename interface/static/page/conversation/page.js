@@ -31,6 +31,7 @@ const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], re
  * @property {(keep: 'push'|'replace', conversationId: string) => void} enter names a conversation that came into being here
  * @property {(conversationId: string|null) => void} tell puts into the store what is open here
  * @property {(title: string) => void} onTitle
+ * @property {() => boolean} mayTakeFocus whether a conversation that has come may lead the person to its composer
  * @property {() => void} onEmpty called instead of beginning a new conversation, where that is begun elsewhere
  * @property {(target: object) => Promise<void>} goTo leads to a message, in whichever place its conversation is open
  */
@@ -209,7 +210,7 @@ export class ConversationPage {
     this.#tellShown(conversationId);
     if (!conversationId) {
       this.#transcript.showState(emptyState());
-      this.#composer.welcome();
+      if (this.#slot.mayTakeFocus()) this.#composer.welcome();
       return;
     }
     try {
@@ -273,7 +274,7 @@ export class ConversationPage {
     this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);
-    else if (!this.#slot.isSecond) this.#composer.welcome();
+    else if (this.#slot.mayTakeFocus()) this.#composer.welcome();
     this.#watchUnfinished();
   }
 

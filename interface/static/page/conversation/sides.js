@@ -48,7 +48,7 @@ export class Sides {
     this.#firstEvents = createOwnEvents(page.events, new Set(OWN_OF_BOTH));
     this.#first = new ConversationPage({ ...page, events: this.#firstEvents, outbox: this.#outbox }, place, {
       isSecond: false, writeAddress, enter: enterAddress, tell: (conversationId) => page.store.open(conversationId), onTitle: setPageTitle,
-      onEmpty: () => {}, goTo: (target) => this.#goTo(target, this.#first),
+      mayTakeFocus: () => !this.#isSecondActive, onEmpty: () => {}, goTo: (target) => this.#goTo(target, this.#first),
     });
     createRailToggle(railToggle, rail, this.#first.parts);
     this.#follow(page.events);
@@ -153,7 +153,8 @@ export class Sides {
     this.#secondEvents = createOwnEvents(events, new Set(OWN_OF_SECOND));
     const second = new ConversationPage({ ...this.#page, events: this.#secondEvents, outbox: this.#outbox }, place, {
       isSecond: true, writeAddress: (keep, conversationId) => writeBeside(keep, conversationId), enter: writeBeside,
-      tell: (conversationId) => store.openBeside(conversationId), onTitle: () => {}, onEmpty: () => this.#close(),
+      tell: (conversationId) => store.openBeside(conversationId), onTitle: () => {},
+      mayTakeFocus: () => false, onEmpty: () => this.#close(),
       goTo: (target) => this.#goTo(target, second),
     });
     this.#secondEvents.on('conversation:open', ({ conversationId, messageId = null }) => second.open(conversationId, { messageId }));

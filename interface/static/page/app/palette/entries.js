@@ -12,7 +12,9 @@ import { spriteName } from '../../ui/icons.js';
 /** Items of the conversation's menu that a shortcut does, too. */
 const ALSO_SHORTCUTS = new Set(['copyFullReference']);
 
-const actionEntries = (page) => ACTIONS.filter(({ name }) => name !== 'palette').map(({ name, keys, icon }) => ({
+const isOffered = ({ name, needsBeside = false }, { store }) => name !== 'palette' && (!needsBeside || store.besideId !== null);
+
+const actionEntries = (page) => ACTIONS.filter((action) => isOffered(action, page)).map(({ name, keys, icon }) => ({
   key: `action:${name}`, group: 'actions', icon, label: shortcutStrings.of[name], keys, run: () => runShortcut(name, page),
 }));
 

@@ -2,7 +2,10 @@ import { listensToCharacters } from '../../core/storage.js';
 
 /** What the page can do: one table for what listens to keys, for the list that `?` shows, for the settings and the palette. */
 
-/** `Mod` is Ctrl, and ⌘ on a Mac. The last key is the one that is pressed with the others held. `icon`: in the palette. */
+/**
+ * `Mod` is Ctrl, and ⌘ on a Mac. The last key is the one that is pressed with the others held. `icon`: in the palette, which
+ * offers what `needsBeside` only where two conversations are open.
+ */
 export const ACTIONS = [
   { name: 'palette', keys: ['Mod', 'K'], icon: 'slash-square' },
   { name: 'search', keys: ['Mod', 'Shift', 'F'], icon: 'search' },
@@ -13,9 +16,9 @@ export const ACTIONS = [
   { name: 'previous', keys: ['Alt', '↑'], icon: 'arrow-up' },
   { name: 'next', keys: ['Alt', '↓'], icon: 'arrow-down' },
   { name: 'beside', keys: ['Mod', '\\'], icon: 'layout-split' },
-  { name: 'otherSide', keys: ['F6'], icon: 'layout-split' },
-  { name: 'swapSides', icon: 'arrow-left-right' },
-  { name: 'closeBeside', icon: 'x-lg' },
+  { name: 'otherSide', keys: ['F6'], icon: 'layout-split', needsBeside: true },
+  { name: 'swapSides', icon: 'arrow-left-right', needsBeside: true },
+  { name: 'closeBeside', icon: 'x-lg', needsBeside: true },
   { name: 'sidebar', keys: ['Mod', 'B'], icon: 'layout-sidebar' },
   { name: 'rail', icon: 'layout-sidebar-reverse' },
   { name: 'collapseWorkspaces', icon: 'arrows-collapse' },
