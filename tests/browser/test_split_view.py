@@ -135,3 +135,12 @@ def test_keys_and_references_lead_from_one_side_to_the_other(person: Client, ope
     SidebarPage(page).row("Growing tomatoes").click()
     expect(composer(second)).to_be_focused()
     assert tomatoes.path not in page.url.partition("?")[0]
+
+    # A click with Alt held opens beside, too.
+    second.get_by_role("button", name="Close the conversation beside").click()
+    SidebarPage(page).row("Growing tomatoes").click(modifiers=["Alt"])
+    expect(composer(second)).to_be_focused()
+    second.get_by_role("button", name="Close the conversation beside").click()
+    expect(second).to_be_hidden()
+    first.locator(".reference-chip").first.click(modifiers=["Alt"])
+    expect(second.locator(".message-card").first).to_be_focused()

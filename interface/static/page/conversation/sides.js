@@ -88,7 +88,7 @@ export class Sides {
     addEventListener('online', () => this.#outbox.sendAll());
     document.addEventListener('visibilitychange', () => !document.hidden && this.#outbox.sendAll());
     wide.addEventListener('change', () => this.#showBeside());
-    document.addEventListener('focusin', ({ target }) => this.#isShown && this.#note(this.#secondRoot.contains(target)));
+    document.addEventListener('focusin', ({ target }) => this.#noteFocus(target));
     followAddress(({ isPanelAlone, isBesideAlone }) => {
       if (isPanelAlone) return;
       if (!isBesideAlone) this.#first.openAddress();
@@ -208,6 +208,11 @@ export class Sides {
   #activate(isSecond) {
     this.#note(isSecond);
     (isSecond ? this.#second : this.#first).focus();
+  }
+
+  /** Dialogs and toasts speak of the side in which the person worked before. */
+  #noteFocus(target) {
+    if (this.#isShown && !target.closest('dialog, #toasts')) this.#note(this.#secondRoot.contains(target));
   }
 
   #note(isSecond) {
