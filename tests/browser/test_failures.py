@@ -14,6 +14,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
 from tests.browser.knowledge_panel import KnowledgePanel, address, remember
 from tests.browser.screens import WIDTHS, problems
+from tests.browser.sidebar_page import SidebarPage
 from tests.browser.transcript import AGAIN, answer_again, body, card, choose, edit, opened_id, refuse, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -150,19 +151,20 @@ def test_a_conversation_whose_making_nobody_heard_of_is_made_once(
     assert len(set(tried)) == 1
 
 
-def test_a_copy_whose_making_nobody_heard_of_is_not_made_again_unasked(
+def test_a_copy_whose_making_nobody_heard_of_is_made_once(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("net::ERR_FAILED")
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person, talk.path)
-    page.route("**/fork_conversation/**", refuse, times=1)
+    page.route("**/fork_conversation/**", lose_the_answer, times=1)
     choose(page, 2, "Fork from here")
     toast = page.locator("#toasts").get_by_role("alert")
-    expect(toast).to_contain_text("It may have been done all the same: trying again can do it twice.")
+    expect(toast).to_contain_text("The conversation could not be forked.")
     toast.get_by_role("button", name=AGAIN).click()
     expect(page.locator("#conversation-title")).to_have_text("Growing tomatoes (fork)")
     assert opened_id(page) != talk.conversation_id
+    expect(SidebarPage(page).row("Growing tomatoes (fork)")).to_have_count(1)
 
 
 def test_what_was_typed_in_a_message_is_kept_until_it_is_saved(
