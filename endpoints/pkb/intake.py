@@ -83,7 +83,11 @@ def propose_updates(body: requests.TurnToRemember) -> Response:
     )
     api = knowledge()
     plan = ConversationDistiller(api).extract_and_propose(
-        conversation.running_summary, turn.question, turn.answer, source_message_id=body.message_id
+        conversation.running_summary,
+        turn.question,
+        turn.answer,
+        source_message_id=body.message_id,
+        use_llm=body.use_model,
     )
     return _proposed(api, plan)
 
@@ -130,6 +134,7 @@ def _proposed(api: StructuredAPI, plan: Any) -> Response:
             "summary": plan.summary,
             "expires_at": plan.expires_at,
             "warnings": list(plan.warnings),
+            "expected_seconds": _expected_seconds(),
         }
     )
 

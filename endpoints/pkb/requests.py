@@ -269,10 +269,11 @@ class Approval(Body):
 
 
 class TurnToRemember(Body):
-    """The message of a turn to propose claims from."""
+    """The message of a turn to propose claims from; without the model, rules propose them, at once."""
 
     conversation_id: Id
     message_id: Id
+    use_model: bool = True
 
 
 class ContextQuestion(Body):

@@ -285,13 +285,17 @@ class Proposal(Shape):
 
 
 class Plan(Shape):
-    """Proposals to approve."""
+    """Proposals to approve.
+
+    `expected_seconds`: how long a model takes for a short text, by its measured speed; null where that is not known.
+    """
 
     plan_id: str
     proposals: list[Proposal]
     summary: str
     expires_at: str
     warnings: list[str]
+    expected_seconds: float | None
 
 
 class Executed(Changed):

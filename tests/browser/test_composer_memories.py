@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk, messages
 from tests.browser.screens import findings
-from tests.fakes import RecordingModel
+from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -274,6 +275,34 @@ def test_what_is_to_be_remembered_is_proposed_under_the_answer_and_kept_when_acc
     conversation_id = person.get("/list_conversation_by_user/assistant").json()[0]["conversation_id"]
     ids = {message["message_id"] for message in messages(person, conversation_id)}
     assert {claim["source_activity_id"] for claim in claims} <= ids
+    card.get_by_role("button", name="Undo").click()
+    expect(card).to_have_count(0)
+    assert statements(person) == []
+
+
+def test_rules_propose_at_once_and_the_model_beside_them(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    fact = {"statement": "The bike is green.", "type": "fact", "domain": "personal", "tags": []}
+    found = saying(json.dumps({"facts": [fact]}), pause_after=0)
+    shared_model.scripts["cheap"] = lambda body: found if "facts" in json.dumps(body) else saying("A Short Title")
+    talk = hold_talk(person, "Moving", "I moved to Leipzig in May. My bike is green.")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card.from-assistant")).to_have_count(1)
+    write(page, "/memory")
+    page.keyboard.press("Enter")
+    card = page.locator(".message-card.from-assistant .memory-proposals")
+    expect(card).to_contain_text("The model is looking too")
+    expect(card.get_by_role("checkbox").first).to_be_checked()
+    expect(card).not_to_contain_text("The bike is green.")
+    shared_model.release()
+    # It may say again what rules have found already: who wants it takes it.
+    expect(card.get_by_role("checkbox", name="The bike is green.")).not_to_be_checked()
+    expect(card).not_to_contain_text("The model is looking too")
+    card.get_by_role("checkbox", name="The bike is green.").check()
+    card.get_by_role("button", name="Remember").click()
+    expect(card.get_by_role("status")).to_contain_text("Remembered")
+    assert {"I moved to Leipzig in May.", "The bike is green."} <= set(statements(person))
     card.get_by_role("button", name="Undo").click()
     expect(card).to_have_count(0)
     assert statements(person) == []

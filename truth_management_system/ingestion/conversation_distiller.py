@@ -30,31 +30,38 @@ class ConversationDistiller(Distiller):
         assistant_message: str,
         *,
         source_message_id: str | None = None,
+        use_llm: bool = True,
     ) -> TextIngestionPlan:
         """A plan with what the turn tells about the person.
 
         What stands behind "remember this:" or "/memory" is always among it, word for word. The texts are material:
-        instructions in them change nothing. source_message_id: what the claims will link back to. Never raises for
-        what is in the texts; without a model, the person's own sentences about themselves are taken, and `warnings` say
-        so.
+        instructions in them change nothing. source_message_id: what the claims will link back to. use_llm: without,
+        rules make the plan, at once. Never raises for what is in the texts; without a model, the person's own sentences
+        about themselves are taken, and `warnings` say so.
         """
         summary, told, answer = map(readable, (conversation_summary, user_message, assistant_message))
         told = told.encode()[:MOST_TEXT_BYTES].decode(errors="ignore")
         request = without_request(told)
         reader = self._reader(DEFAULT_TYPE, DEFAULT_DOMAIN)
         patience = Patience.of(self.config.llm_timeout)
-        wished = self._wished(reader, request.wish, patience)
+        wished = self._wished(reader, request.wish, patience, use_llm=use_llm)
         # A wish of several sentences holds several facts: each is offered beside the whole.
         more = request.wish if len(parse_statements(request.wish)) > 1 else ""
         rest = "\n\n".join(filter(None, (request.rest, more)))
         # Small models take the answer's words for the person's; they see it only where it may be meant.
         is_meant = request.refers_back or (bool(rest) and not self._is_small())
-        found, warnings = self._read(reader, patience, summary=summary, told=rest, answer=answer if is_meant else "")
+        if use_llm:
+            found, warnings = self._read(
+                reader, patience, summary=summary, told=rest, answer=answer if is_meant else ""
+            )
+        else:
+            found, warnings = _by_rules(reader, rest), []
         return self._planned(
             [*wished, *found],
             raw_text=told,
             patience=patience,
             warnings=warnings,
+            use_llm=use_llm,
             source_message_id=source_message_id,
         )
 
@@ -75,9 +82,11 @@ class ConversationDistiller(Distiller):
         model = self.llm.models.chat
         return model is not None and Share.of(model).is_small
 
-    def _wished(self, reader: FactReader, wish: str, patience: Patience) -> list[IngestCandidate]:
+    def _wished(self, reader: FactReader, wish: str, patience: Patience, *, use_llm: bool) -> list[IngestCandidate]:
         if not wish:
             return []
+        if not use_llm:
+            return [reader.by_rules(wish, confidence=_CONFIDENCE_OF_REQUEST)]
         troubles = len(self.llm.warnings)
         candidate = reader.analysed(wish, confidence=_CONFIDENCE_OF_REQUEST)
         if len(self.llm.warnings) > troubles:
@@ -102,8 +111,12 @@ class ConversationDistiller(Distiller):
             if error.is_silent:
                 patience.lose()
             warning = f"Your own sentences were taken as they are, not read by a model: {error.reason}"
-            own = [statement for statement in parse_statements(told) if is_first_person(statement)]
-            return [reader.by_rules(statement) for statement in own], [warning]
+            return _by_rules(reader, told), [warning]
+
+
+def _by_rules(reader: FactReader, told: str) -> list[IngestCandidate]:
+    """The person's own sentences about themselves."""
+    return [reader.by_rules(statement) for statement in parse_statements(told) if is_first_person(statement)]
 
 
 def _approved(user_response: Approved) -> Approved:

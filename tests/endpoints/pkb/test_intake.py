@@ -163,6 +163,16 @@ class TestRemembering:
         claims = told(ada.get("/pkb/claims"), responses.ClaimPage).claims
         assert {claim.source_activity_id for claim in claims} == {turn[which]}
 
+    def test_rules_propose_without_asking_a_model(
+        self, turn: dict[str, str], ada: Person, cheap_model: ScriptedChatModel
+    ) -> None:
+        body = {"conversation_id": turn["conversation_id"], "message_id": turn["user_message_id"], "use_model": False}
+        asked = len(cheap_model.prompts)
+        plan = told(ada.post("/pkb/propose_updates", json=body), responses.Plan)
+        assert len(cheap_model.prompts) == asked
+        assert any("Anna" in proposal.statement for proposal in plan.proposals)
+        assert plan.warnings == []
+
     def test_a_message_of_another_conversation_is_not_found(self, turn: dict[str, str], ada: Person) -> None:
         body = {"conversation_id": ada.new_conversation(), "message_id": turn["user_message_id"]}
         assert refused(ada.post("/pkb/propose_updates", json=body)) == (404, "message_not_found")

@@ -172,6 +172,9 @@ function ingestionCalls({ post }) {
     pkbExecuteIngest: (planId, approved) => post('/pkb/execute_ingest', { plan_id: planId, approved }, slowly()),
     pkbProposeUpdates: (conversationId, messageId, options) =>
       post('/pkb/propose_updates', { conversation_id: conversationId, message_id: messageId }, slowly(options)),
+    /** The same by rules, which answer at once. */
+    pkbProposeUpdatesByRules: (conversationId, messageId, options) =>
+      post('/pkb/propose_updates', { conversation_id: conversationId, message_id: messageId, use_model: false }, options),
     pkbExecuteUpdates: (planId, approved) => post('/pkb/execute_updates', { plan_id: planId, approved }, slowly()),
   };
 }

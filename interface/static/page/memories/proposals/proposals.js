@@ -38,7 +38,11 @@ class ProposalCard {
   #knowledge;
   #asked;
   #controller = new AbortController();
-  #plan = null;
+  /** What rules propose, then what the model finds beside it. */
+  #plans = [];
+  /** What became of the plans that were carried out. */
+  #executed = new Map();
+  #offered = null;
   #content = element('div', { class: 'proposals-content' });
 
   constructor(asked, page) {
@@ -52,17 +56,30 @@ class ProposalCard {
 
   async begin() {
     this.#tell(words.looking, button(words.dismiss, () => this.close()));
-    const { conversation_id: conversationId } = this.#asked;
     const { signal } = this.#controller;
-    try {
-      const proposed = await this.#knowledge.pkbProposeUpdates(conversationId, sourceOf(this.#asked, this.#page), { signal });
-      this.#plan = new IngestionPlan(proposed);
-    } catch (error) {
-      if (!signal.aborted) this.#tellFailure(error, () => this.begin());
-      return;
-    }
-    if (this.#plan.proposals.length > 0) this.#offer();
-    else this.#tell([words.none, ...this.#plan.warnings].join(' '), button(words.close, () => this.close()));
+    const where = [this.#asked.conversation_id, sourceOf(this.#asked, this.#page)];
+    const found = this.#knowledge.pkbProposeUpdates(...where, { signal }).then((plan) => ({ plan }), (error) => ({ error }));
+    // The model's answer says what is wrong, too.
+    const ruled = await this.#knowledge.pkbProposeUpdatesByRules(...where, { signal }).catch(() => null);
+    if (ruled?.proposals.length && !signal.aborted) this.#offer(new IngestionPlan(ruled), words.modelLooks(ruled.expected_seconds));
+    const { plan, error } = await found;
+    if (signal.aborted) return;
+    if (plan) this.#addFound(plan);
+    else if (this.#offered) this.#offered.tell(words.modelFailed(error.message));
+    else this.#tellFailure(error, () => this.begin());
+  }
+
+  /** What the model proposes, without what rules have proposed already. */
+  #addFound(plan) {
+    const known = new Set(this.#plans.flatMap(({ proposals }) => proposals.map(({ statement }) => statement)));
+    const fresh = new IngestionPlan({ ...plan, proposals: plan.proposals.filter(({ statement }) => !known.has(statement)) });
+    if (this.#offered) {
+      // It may say in other words what is above it.
+      fresh.approveAll(false);
+      this.#offered.add(fresh, fresh.warnings.join(' '));
+      if (fresh.proposals.length > 0) this.#page.announce(words.title);
+    } else if (fresh.proposals.length > 0) this.#offer(fresh, fresh.warnings.join(' '));
+    else this.#tell([words.none, ...fresh.warnings].join(' '), button(words.close, () => this.close()));
   }
 
   close() {
@@ -81,24 +98,36 @@ class ProposalCard {
     this.#tell(words.failed(error.message), button(words.again, again), button(words.dismiss, () => this.close()));
   }
 
-  #offer() {
+  /** @param {IngestionPlan} first @param {string} note below the proposals */
+  #offer(first, note) {
     const accept = button('', () => this.#accept(), 'btn-primary');
+    const list = element('ul', { class: 'proposals-list' });
+    const told = element('p', { class: 'proposals-note' });
     const tellCount = () => {
-      accept.textContent = words.accept(this.#plan.approvedCount);
-      accept.disabled = this.#plan.approvedCount === 0;
+      const count = this.#plans.reduce((sum, plan) => sum + plan.approvedCount, 0);
+      accept.textContent = words.accept(count);
+      accept.disabled = count === 0;
     };
-    const rows = this.#plan.proposals.map((proposal) => this.#row(proposal, tellCount));
-    const notes = this.#plan.warnings.map((warning) => element('p', { class: 'proposals-note', text: warning }));
-    tellCount();
-    this.#content.replaceChildren(element('ul', { class: 'proposals-list' }, ...rows), ...notes,
-      element('div', { class: 'proposals-buttons' }, accept, button(words.dismiss, () => this.close())));
+    const tell = (text) => {
+      told.textContent = text;
+      told.hidden = !text;
+    };
+    const add = (plan, text) => {
+      this.#plans.push(plan);
+      list.append(...plan.proposals.map((proposal) => this.#row(plan, proposal, tellCount)));
+      tellCount();
+      tell(text);
+    };
+    this.#offered = { add, tell };
+    add(first, note);
+    this.#content.replaceChildren(list, told, element('div', { class: 'proposals-buttons' }, accept, button(words.dismiss, () => this.close())));
     this.#page.announce(words.title);
   }
 
-  #row(proposal, onChange) {
-    const box = element('input', { type: 'checkbox', checked: this.#plan.isApproved(proposal.index) });
+  #row(plan, proposal, onChange) {
+    const box = element('input', { type: 'checkbox', checked: plan.isApproved(proposal.index) });
     box.addEventListener('change', () => {
-      this.#plan.approve(proposal.index, box.checked);
+      plan.approve(proposal.index, box.checked);
       onChange();
     });
     const relation = relationOf(proposal);
@@ -109,42 +138,62 @@ class ProposalCard {
   }
 
   async #accept() {
-    if (this.#plan.isExpired()) {
-      this.#tell(words.expired, button(words.again, () => this.begin()), button(words.dismiss, () => this.close()));
+    // What the model would still find comes too late.
+    this.#controller.abort();
+    if (this.#plans.some((plan) => plan.isExpired())) {
+      this.#tell(words.expired, button(words.again, () => this.#beginAgain()), button(words.dismiss, () => this.close()));
       return;
     }
     this.#tell(words.accepting);
     try {
-      this.#tellResults(await this.#knowledge.pkbExecuteUpdates(this.#plan.planId, this.#plan.approvals()));
+      for (const plan of this.#plans.filter((each) => each.approvedCount > 0 && !this.#executed.has(each))) {
+        this.#executed.set(plan, await this.#knowledge.pkbExecuteUpdates(plan.planId, plan.approvals()));
+      }
+      this.#tellResults();
     } catch (error) {
       this.#tellFailure(error, () => this.#accept());
     }
   }
 
-  #tellResults({ results, audit_id: auditId }) {
-    const kept = results.filter(({ success, action }) => success && action !== 'skip').length;
+  #beginAgain() {
+    this.#controller = new AbortController();
+    this.#plans = [];
+    this.#offered = null;
+    this.begin();
+  }
+
+  #tellResults() {
+    const rows = [...this.#executed].flatMap(([plan, { results }]) => results.map((result) => ({ plan, result })));
+    const auditIds = [...this.#executed.values()].map(({ audit_id: auditId }) => auditId).filter(Boolean);
+    const kept = rows.filter(({ result: { success, action } }) => success && action !== 'skip').length;
     const close = button(words.close, () => this.close());
-    const undo = auditId ? button(words.undo, () => this.#undo(auditId)) : null;
+    const undo = auditIds.length > 0 ? button(words.undo, () => this.#undo(auditIds)) : null;
     this.#content.replaceChildren(
       element('p', { class: 'proposals-note', role: 'status', text: words.done(kept) }),
-      element('ul', { class: 'proposals-list' }, ...results.map((result) => this.#resultRow(result))),
+      element('ul', { class: 'proposals-list' }, ...rows.map(({ plan, result }) => this.#resultRow(plan, result))),
       element('div', { class: 'proposals-buttons' }, undo, close),
     );
     close.focus();
     this.#page.events.emit('knowledge:changed');
   }
 
-  #resultRow({ index, success, action, claim_id: claimId, error }) {
+  #resultRow(plan, { index, success, action, claim_id: claimId, error }) {
     const outcome = success ? words.result[action] ?? action : error;
     const open = () => this.#page.events.emit('knowledge:open', { kind: 'claim', id: claimId });
     return element('li', { class: 'proposal' }, element('span', { class: 'proposal-text' },
-      element('span', { class: 'proposal-statement', text: this.#plan.valueOf(index, 'statement') }),
+      element('span', { class: 'proposal-statement', text: plan.valueOf(index, 'statement') }),
       element('span', { class: `proposal-about${success ? '' : ' proposal-failed'}`, text: outcome })),
     success && claimId ? button(words.show, open) : null);
   }
 
-  async #undo(auditId) {
-    if (!(await attempt(() => this.#knowledge.pkbUndo(auditId), { failed: words.failed }))) return;
+  async #undo(auditIds) {
+    const undoAll = async () => {
+      while (auditIds.length > 0) {
+        await this.#knowledge.pkbUndo(auditIds.at(-1));
+        auditIds.pop();
+      }
+    };
+    if (!(await attempt(undoAll, { failed: words.failed }))) return;
     this.close();
     this.#page.events.emit('knowledge:changed');
     showToast(words.undone);

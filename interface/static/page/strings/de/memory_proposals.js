@@ -47,6 +47,8 @@ export const memoryStrings = fill(english, {
   proposals: {
     title: 'Das merken?',
     looking: 'Es wird gesucht, was sich zu merken lohnt …',
+    modelLooks: (seconds) => (seconds >= 2 ? `Das Modell sucht auch: etwa ${Math.ceil(seconds)} s.` : 'Das Modell sucht auch …'),
+    modelFailed: (message) => `Das Modell hat nichts weiter gefunden. ${message}`,
     none: 'Darin gibt es nichts Neues zu merken.',
     failed: (message) => `Das hat nicht geklappt. ${message}`,
     again: 'Erneut versuchen',

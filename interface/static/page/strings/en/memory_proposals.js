@@ -47,6 +47,8 @@ export const memoryStrings = {
   proposals: {
     title: 'Remember this?',
     looking: 'Looking for what is worth remembering…',
+    modelLooks: (seconds) => (seconds >= 2 ? `The model is looking too: about ${Math.ceil(seconds)} s.` : 'The model is looking too…'),
+    modelFailed: (message) => `The model found nothing more. ${message}`,
     none: 'There is nothing new to remember in it.',
     failed: (message) => `That did not work. ${message}`,
     again: 'Try again',

@@ -47,6 +47,8 @@ export const memoryStrings = fill(english, {
   proposals: {
     title: '¿Recordar esto?',
     looking: 'Buscando lo que vale la pena recordar…',
+    modelLooks: (seconds) => (seconds >= 2 ? `El modelo también busca: unos ${Math.ceil(seconds)} s.` : 'El modelo también busca…'),
+    modelFailed: (message) => `El modelo no encontró nada más. ${message}`,
     none: 'No hay nada nuevo que recordar en esto.',
     failed: (message) => `Eso no funcionó. ${message}`,
     again: 'Reintentar',

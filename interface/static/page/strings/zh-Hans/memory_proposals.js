@@ -47,6 +47,8 @@ export const memoryStrings = fill(english, {
   proposals: {
     title: '记住这些？',
     looking: '正在寻找值得记住的内容…',
+    modelLooks: (seconds) => (seconds >= 2 ? `模型也在寻找：大约 ${Math.ceil(seconds)} 秒。` : '模型也在寻找…'),
+    modelFailed: (message) => `模型没有找到更多内容。${message}`,
     none: '其中没有新的内容可记。',
     failed: (message) => `操作未成功。${message}`,
     again: '重试',
