@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "append": history.append,
     "backfill": history.backfill,
     "search": search.search,
+    "search_all_kinds": search.all_kinds,
     "questions": questions,
     "meaning": meaning,
     "knowledge": knowledge.knowledge,
@@ -52,7 +53,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all when left out")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repetitions")
-    parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another state of the code (turn_cpu, walk)")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FOLDER", help="another state of the code (search_all_kinds, turn_cpu, walk)"
+    )
     parser.add_argument(
         "--histories",
         type=Path,

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import cycle, islice
+from pathlib import Path
 from random import Random
+from statistics import median
+from urllib.parse import quote
 
 from benchmarks.made_up.history import SeedPlan, seed
 from database.messages.reading import list_messages
@@ -16,15 +20,20 @@ from database.search.index import words
 from database.search.indexing import index_pending
 from search.messages import search_messages
 from search.query import parse_query
+from tests.http_client import Client
+from tests.live_server import ROOT, LiveServer
 
 from .figures import Figure, of_samples
 from .seeded import EMAIL, Bench
+from .turn_cpu import cpu_ms
 
 _SEED = 20260208
 _COMMONEST = "the"
 _BUDGET = 50.0
 _WARM = 5
 _FEW = "few@example.org"
+_BUDGET_ALL_KINDS = 15.0
+_TRIES = 3
 
 
 def search(bench: Bench) -> Iterator[Figure]:
@@ -49,6 +58,55 @@ def search(bench: Bench) -> Iterator[Figure]:
     index_pending(database=bench.database)
     name = "search for the commonest word, 0.1 % of the messages"
     yield from _figures(bench, name, [_COMMONEST], budget=_BUDGET, user_email=_FEW)
+
+
+def all_kinds(bench: Bench) -> Iterator[Figure]:
+    """CPU time of the whole server for `GET /search` of all kinds together, by words; of each query the least of three.
+
+    Beside another state of the code, both are asked in turn.
+    """
+    states = {"": ROOT} if bench.beside is None else {"": ROOT, f" in {bench.beside.name}": bench.beside}
+    with ExitStack() as stack:
+        clients = [stack.enter_context(_searching(bench, root, number)) for number, root in enumerate(states.values())]
+        for what, queries in _queries(clients[0][1], bench.times).items():
+            asked = [[_cost_of_search(*client, query) for client in clients] for query in queries]
+            for name, costs in zip(states, zip(*asked, strict=True), strict=True):
+                yield of_samples(f"CPU of GET /search for {what}{name}", costs, budget=_BUDGET_ALL_KINDS)
+            if bench.beside is not None:
+                ratios = [mine / other for mine, other in asked]
+                yield Figure(name=f"the same for {what}, of the other state's", value=median(ratios), unit="×")
+
+
+@contextmanager
+def _searching(bench: Bench, root: Path, number: int) -> Iterator[tuple[int, Client]]:
+    """The process id of a server over the data that is searched, and its owner."""
+    server = LiveServer(bench.searched(f"searched-{number}"), root=root).start()
+    try:
+        assert server.process is not None
+        yield server.process.pid, server.sign_in(EMAIL)
+    finally:
+        server.stop()
+
+
+def _queries(client: Client, count: int) -> dict[str, list[str]]:
+    """Queries of words that messages say."""
+    random = Random(_SEED)
+    rows = client.get("/list_conversation_by_user/assistant?limit=20").json()
+    listed = [client.get(f"/list_messages_by_conversation/{row['conversation_id']}?limit=20").json() for row in rows]
+    said = [words(message["text"]) for messages in listed for message in messages]
+    texts = [random.choice(said) for _ in range(count)]
+    two = [" ".join(random.sample(text, 2)) for text in texts]
+    return {"one word": [random.choice(text) for text in texts], "two words": two}
+
+
+def _cost_of_search(pid: int, client: Client, query: str) -> float:
+    """Milliseconds."""
+    costs = []
+    for _ in range(_TRIES):
+        before = cpu_ms(pid)
+        assert client.get(f"/search?q={quote(query)}").json()["results"], query
+        costs.append(cpu_ms(pid) - before)
+    return min(costs)
 
 
 def _said(bench: Bench) -> list[str]:

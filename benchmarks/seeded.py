@@ -30,6 +30,7 @@ class Size:
     """How much is seeded, and how often a thing is measured.
 
     claims: sizes of the knowledge bases, each of which is measured; they are apart from the conversations.
+    searched: conversations (and memories) and messages of the data in which all kinds are searched together.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Size:
     times: int
     streams: tuple[int, ...]
     claims: tuple[int, ...]
+    searched: tuple[int, int]
 
 
 FULL = Size(
@@ -49,6 +51,7 @@ FULL = Size(
     times=200,
     streams=(50, 200, 500),
     claims=(10_000, 100_000),
+    searched=(10_000, 100_000),
 )
 QUICK = Size(
     name="quick",
@@ -58,6 +61,7 @@ QUICK = Size(
     times=40,
     streams=(50,),
     claims=(1_000, 10_000),
+    searched=(1_000, 10_000),
 )
 
 
@@ -99,6 +103,20 @@ class Bench:
     def small(self) -> Path:
         """The seeded data of a person with 200 conversations and 20,000 messages; to be copied, not changed."""
         return _made("small", conversations=200, messages=20_000, workspaces=5)
+
+    def searched(self, name: str) -> Path:
+        """A fresh copy, called `name`, of the seeded data in which all kinds are searched together."""
+        conversations, messages = self.size.searched
+        original = _made(
+            f"searched-{conversations}",
+            conversations=conversations,
+            messages=messages,
+            workspaces=self.size.workspaces,
+            claims=conversations,
+        )
+        copied = self.scratch(name)
+        shutil.copytree(original, copied, dirs_exist_ok=True)
+        return copied
 
     def knowledge(self, claims: int) -> Path:
         """A fresh copy of the seeded knowledge base of so many claims, as `LiveServer` takes it."""

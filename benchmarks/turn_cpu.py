@@ -54,16 +54,16 @@ def _round(folder: Path, root: Path) -> float:
 def _until_the_first_word(client: Client, pid: int) -> float:
     conversation_id = client.create_conversation()
     time.sleep(_SETTLED)
-    before = _cpu_ms(pid)
+    before = cpu_ms(pid)
     for event in client.send(conversation_id, "What follows from this?"):
         if event["text"]:
             break
-    used = _cpu_ms(pid) - before
+    used = cpu_ms(pid) - before
     time.sleep(_SETTLED)
     return used
 
 
-def _cpu_ms(pid: int) -> float:
+def cpu_ms(pid: int) -> float:
     """CPU time that a process has used, to the nanosecond, which `/proc/PID/stat` has only in ticks."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
