@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+from flask import Flask
+
+from database.search.indexing import index_pending
+from endpoints.http.scope import EXTENSION
 from endpoints.tools.models import ToolItem
 from tests.endpoints.conftest import Person, refused, told
 
@@ -32,3 +37,21 @@ def test_errors_have_the_status_of_their_code(ada: Person, eve: Person) -> None:
     assert refused(eve.post(read, json={"conversationId": conversation_id})) == (404, "conversation_not_found")
     eve.client.delete_cookie("anaphora_session")
     assert refused(eve.post(read, json={"conversationId": conversation_id})) == (401, "unauthorized")
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_tools_that_search_work_on_both_engines(ada: Person, eve: Person, app: Flask, is_indexed: bool) -> None:
+    for person in (ada, eve):
+        person.say(person.new_conversation(), f"the sour dough of {person.email}")
+    if is_indexed:
+        index_pending(database=app.extensions[EXTENSION].database)
+    for pattern in ("the sour dough", r"s[o]ur\s+dough of ada", "(?i)SOUR DOUGH"):
+        (match,) = ada.post("/api/tools/regex_search", json={"pattern": pattern, "searchIn": "content"}).json["matches"]
+        assert match["matchPreview"] == "the sour dough of ada@example.org"
+    (hit,) = ada.post("/api/tools/search_messages", json={"query": "sour dough"}).json["results"]
+    assert hit["lineNumber"] == 1
+    (listed,) = ada.post("/api/tools/list_conversations", json={}).json["conversations"]
+    assert listed["firstMessagePreview"] == "the sour dough of ada@example.org"
+    assert ada.post("/api/tools/add_memory", json={"statement": "I bake"}).json["success"]
+    assert len(ada.get("/api/proposals").json) == 1
