@@ -82,7 +82,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         settings.users_dir, models=partial(_knowledge_models, models), synchronous=settings.synchronous
     )
     vectors = MessageVectors(database=database, model=knowledge.embedding)
-    vaults = Vaults(database=database, embedding=knowledge.embedding)
+    vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
     tools = all_tools(code_of=code_of)
     agents = AgentDesk(database=database)
     services = services_from(

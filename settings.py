@@ -15,13 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 T = TypeVar("T")
+
+
+class MappedFolder(NamedTuple):
+    """A folder of documents that the operator maps to an account."""
+
+    folder: Path
+    read_only: bool
+
+
 SECRET_FILE = "secret_key"
 _MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
 _EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
@@ -146,6 +155,15 @@ def _long_enough(text: str) -> str:
     return text
 
 
+def _vault_folder(text: str) -> tuple[str, MappedFolder]:
+    """An account's address with a folder; `:ro` behind the folder for one that is only read."""
+    email, _, folder = text.partition("=")
+    if "@" not in email or not folder.strip():
+        raise ValueError(f"{text!r} maps no folder; use <e-mail address>=<folder>, or <e-mail address>=<folder>:ro")
+    path = folder.strip()
+    return email.strip().lower(), MappedFolder(_folder(path.removesuffix(":ro")), path.endswith(":ro"))
+
+
 def _database_url(text: str) -> str:
     try:
         parts = urlsplit(text)
@@ -202,6 +220,13 @@ class Settings(BaseModel):
     trusted_proxies: Annotated[tuple[str, ...], _reads(_each(_network))] = _setting(
         (),
         "Addresses or networks of reverse proxies, separated by commas, that may say who asks, and whether under TLS.",
+    )
+    vault_folders: Annotated[Mapping[str, MappedFolder], _reads(lambda text: dict(_each(_vault_folder)(text)))] = (
+        _setting(
+            {},
+            "Folders of documents for single accounts, instead of the one in the data folder, separated by commas: "
+            "`ada@example.org=/home/ada/notes, bob@example.org=/srv/notes:ro`; `:ro`: to be read only.",
+        )
     )
     secret_key: Annotated[str, _reads(_long_enough)] = _setting(
         "",

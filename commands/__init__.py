@@ -10,12 +10,12 @@ from flask.helpers import get_debug_flag
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
-from . import agents, bench, data, mcp, models, users
+from . import agents, bench, data, mcp, models, users, vault
 
 
 def register(app: Flask) -> None:
     """Add our groups of commands to `app`."""
-    for group in (users.group, agents.group, data.group, models.group, bench.group):
+    for group in (users.group, agents.group, data.group, models.group, bench.group, vault.group):
         app.cli.add_command(group)
     app.cli.add_command(mcp.command)
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from database.accounts.users import get_user, user_ids
 from database.engine.database import Database
 from database.vault import documents as store
 from database.vault.documents import Progress
-from language_models.ports import EmbeddingModel
+from language_models.ports import ChatModel, EmbeddingModel
+from settings import MappedFolder
 
 from . import index, writing
 from .errors import VaultUnavailableError
@@ -23,19 +23,13 @@ from .markdown import Document, Heading
 from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
 from .search.excerpts import Excerpt, find_excerpts
 from .search.vectors import DocumentVectors
+from .summaries import Summaries
 from .wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
 
 __all__ = ["Document", "DocumentEntry", "Excerpt", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
 _MOST_KEYS = 500
 _PAGE = 1_000
 _EXCERPTS_A_DOCUMENT = 8
-
-
-class MappedFolder(NamedTuple):
-    """A folder that the operator maps to an account."""
-
-    folder: Path
-    read_only: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +67,7 @@ class Vaults:
     """The vaults of one server's people.
 
     mapped: folders of the operator's choice, by address; everybody else's vault lies in `<users_dir>/vaults`.
-    embedding: the model of `vectors`, called each time.
+    embedding, cheap: the models of `vectors` and of `summaries`, called each time.
     """
 
     def __init__(
@@ -82,9 +76,11 @@ class Vaults:
         database: Database,
         mapped: Mapping[str, MappedFolder] | None = None,
         embedding: Callable[[], EmbeddingModel | None] = lambda: None,
+        cheap: Callable[[], ChatModel] | None = None,
     ) -> None:
         self._database = database
         self.vectors = DocumentVectors(database=database, model=embedding)
+        self.summaries = Summaries(database=database, model=cheap, read=self._read)
         self._mapped = dict(mapped or {})
         self._folders: dict[str, Path] = {}
         self._lock = threading.Lock()
@@ -104,6 +100,7 @@ class Vaults:
             read_only=mapped is not None and mapped.read_only,
             database=self._database,
             vectors=self.vectors,
+            summaries=self.summaries,
         )
 
     def existing(self) -> list[Vault]:
@@ -128,6 +125,9 @@ class Vaults:
         with self._lock:
             self._folders.pop(user_email, None)
 
+    def _read(self, user_email: str, path: str) -> Document:
+        return self.of(user_email).read(path)
+
     def _own_folder(self, user_email: str) -> Path:
         known = self._folders.get(user_email)
         if known is not None and known.is_dir():
@@ -151,6 +151,7 @@ class Vault:
     read_only: bool
     database: Database = field(repr=False)
     vectors: DocumentVectors = field(repr=False)
+    summaries: Summaries = field(repr=False)
 
     def read(self, path: str) -> Document:
         """The document at `path`. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
@@ -226,6 +227,10 @@ class Vault:
     def progress(self) -> Progress:
         """How many documents are found by words, and how many by meaning too."""
         return store.progress_of(database=self.database, user_email=self.user_email)
+
+    def summary(self, path: str, *, max_length: int = 100, ask: bool = False) -> str:
+        """About a document, in one line; ask: the cheap model may be asked here, which takes seconds. Never raises."""
+        return self.summaries.of(self.user_email, path, max_length=max_length, ask=ask)
 
     def find_excerpts(self, query: str, *, n: int = 8) -> list[Excerpt]:
         """The parts of documents that say or mean what `query` asks for, words or a question, best first."""

@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vault.documents import Vault
-from vault.prose import first_paragraph
 from vault.resolution import Resolution as LinkResolution
 from vault.wikilinks import find_wikilinks, fold, without_extension
 
@@ -165,7 +164,7 @@ class DocumentLinks:
 def summary_of(path: str, *, vault: Vault) -> str | None:
     """What is known of a document without asking a model; None where that is nothing. Raises nothing."""
     try:
-        return first_paragraph(vault.read(path).body, at_most=_LONGEST_SUMMARY)
+        return vault.summary(path, max_length=_LONGEST_SUMMARY)
     except Exception:  # a link works without its summary
         log.warning("the document %s has no summary", path, exc_info=True)
         return None

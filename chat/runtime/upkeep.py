@@ -73,6 +73,7 @@ async def keep_up(
             begin_after=_EMBED_AFTER,
         ),
         quickly(watcher.look, what="documents"),
+        quickly(vaults.summaries.make_waiting, what="summaries of documents"),
         quickly(
             partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
             what="vectors of documents",

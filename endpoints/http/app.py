@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 # A whole knowledge base is imported in one request, as it was exported.
-_LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024}
+_LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024, "/api/vault/import": 32 * 1024 * 1024}
+_UPLOADS = {"/api/vault/import": 2_000}
+"""How many parts a form with files may have, by address."""
 _STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
 _NOUNS = (
     agent_views,
@@ -172,3 +174,5 @@ def _mark_changes_of_memories(app: Flask) -> None:
 def _allow_larger_bodies() -> None:
     request = current_request()
     request.max_content_length = max_body_bytes(request.path)
+    if request.path in _UPLOADS:
+        request.max_form_parts = _UPLOADS[request.path]

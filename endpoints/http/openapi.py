@@ -114,6 +114,10 @@ def _operation(path: str, method: str, view: Callable[..., Any], schemas: dict[s
             "content": {media: {"schema": schema} for media in medias},
             "required": not getattr(view, "body_optional", False),
         }
+    if getattr(view, "takes_files", False):
+        files = {"type": "array", "items": {"type": "string", "format": "binary"}}
+        form = {"type": "object", "properties": {"files": files}, "required": ["files"]}
+        operation["requestBody"] = {"content": {"multipart/form-data": {"schema": form}}, "required": True}
     operation["security"] = [] if getattr(view, "is_public", False) else [{"session": []}, {"token": []}]
     return operation
 

@@ -64,6 +64,13 @@ def asks(model: type[BaseModel]) -> Callable[[View], View]:
     return decorate
 
 
+def takes_files(view: View) -> View:
+    """Mark a view that reads an HTML form with files (`request.files`)."""
+    view.takes_form = True  # type: ignore[attr-defined]
+    view.takes_files = True  # type: ignore[attr-defined]
+    return view
+
+
 def answers(
     shape: Any,
     *,

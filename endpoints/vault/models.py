@@ -71,6 +71,27 @@ class IndexJob(Shape):
     job_id: str
 
 
+class ImportQuery(Query):
+    """`folder`: of the vault, which takes the documents."""
+
+    folder: Annotated[Text, Field(max_length=1_000)] = ""
+
+
+class RefusedFile(Shape):
+    """A file that was not imported, and why; without a path, why the rest was not."""
+
+    path: str
+    reason: str
+
+
+class ImportReport(Shape):
+    """What became of each file: imported, there already with the same text, or refused."""
+
+    imported: list[str]
+    unchanged: list[str]
+    refused: list[RefusedFile]
+
+
 class DocumentEntry(Shape):
     """A document in a list. `modified`: ISO 8601 in UTC. `size`: in bytes."""
 

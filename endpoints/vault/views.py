@@ -12,10 +12,11 @@ from database.jobs import add_job
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
-from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.validation import answers, asks, fails, takes, takes_files
 from endpoints.http.work_queues import Work, works
 from vault.documents import Document, Vault
 from vault.graph import graph_of
+from vault.importing import import_files, packed_files
 from vault.upkeep import JOB
 
 from . import models as vault_models
@@ -106,6 +107,23 @@ def index_vault(body: vault_models.IndexBody) -> object:
     """Read the files anew, behind: a job, whose progress counts documents."""
     current_vault()
     return {"job_id": add_job(**current_user_scope(), kind=JOB, state={"full": body.full})}
+
+
+@blueprint.post("/import")
+@works(Work.LONG)
+@takes_files
+@asks(vault_models.ImportQuery)
+@answers(vault_models.ImportReport)
+@fails("vault_read_only", *_FAILING)
+def import_documents(query: vault_models.ImportQuery) -> object:
+    """Import Markdown files, and those in ZIP archives, from a form with `files`; no document is replaced."""
+    uploads = [(upload.filename or "", upload.stream) for upload in current_request().files.getlist("files")]
+    if not uploads:
+        raise InvalidRequestError("Send the files as the field `files` of a form.")
+    with packed_files(uploads) as files:
+        report = import_files(current_vault(), files, folder=query.folder)
+    refused = [{"path": path, "reason": reason} for path, reason in report.refused]
+    return {"imported": report.imported, "unchanged": report.unchanged, "refused": refused}
 
 
 def _version() -> str | None:

@@ -168,6 +168,7 @@ WITHOUT_ID = {
     ("DELETE", "/api/vault/document"),
     ("POST", "/api/vault/rename"),
     ("POST", "/api/vault/index"),
+    ("POST", "/api/vault/import"),
     ("GET", "/api/vault/graph"),
     ("GET", "/api/vault/resolve"),
     ("GET", "/sessions"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,15 @@ def test_changes_of_documents_are_recorded_for_other_windows(app, ada, vault):
     state = app.extensions[EXTENSION]
     newest = changes_after(database=state.database, user_email=ada.email, after=0, most=100)[-1]
     assert (newest.kind, newest.change, newest.id, newest.fields["title"]) == ("document", "created", "new.md", "new")
+
+
+def test_files_are_imported_by_a_form_of_our_own_pages(ada, vault):
+    def send(headers):
+        files = [(BytesIO(b"# B"), "b.md"), (BytesIO(b"x"), "../c.md")]
+        return ada.post("/api/vault/import?folder=in", data={"files": files}, headers=headers)
+
+    report = told(send({}), models.ImportReport)
+    assert report.imported == ["in/b.md"]
+    assert [each.path for each in report.refused] == ["in/../c.md"]
+    assert refused(send({"Origin": "http://elsewhere.example"})) == (403, "forbidden")
+    assert refused(ada.post("/api/vault/import", json={}))[0] == 400

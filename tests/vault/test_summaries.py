@@ -1,0 +1,64 @@
+"""One line about a document: prose, a model's sentence, or a beginning; a turn never waits for a model."""
+
+from __future__ import annotations
+
+import pytest
+
+from language_models.errors import ModelUnavailableError
+from language_models.testing import Reply, ScriptedChatModel
+from tests.vault.conftest import ADA
+from vault.documents import Vaults
+
+LONG = "A long paragraph about the garden. " * 20
+
+
+@pytest.fixture
+def model():
+    return ScriptedChatModel(replies=lambda _prompt: Reply("The garden through the year."))
+
+
+@pytest.fixture
+def vaults(vaults, database, model):
+    return Vaults(database=database, cheap=lambda: model)
+
+
+def test_the_first_paragraph_of_prose_is_the_summary_where_it_is_short(vault, put, model):
+    put({"a.md": "---\nx: 1\n---\n# Title\n\n---\n![pic](x.png)\n\nShort\nand plain.\n\nMore."})
+    assert vault.summary("a.md", ask=True) == "Short and plain."
+    assert model.prompts == []
+
+
+def test_a_long_document_is_summed_up_by_the_model_once(vault, put, model):
+    put({"a.md": LONG})
+    assert vault.summary("a.md", ask=True) == "The garden through the year."
+    assert vault.summary("a.md") == "The garden through the year."
+    assert len(model.prompts) == 1
+
+
+def test_a_turn_gets_a_beginning_and_the_model_is_asked_behind(vault, vaults, put, model):
+    put({"a.md": LONG})
+    cut = vault.summary("a.md", max_length=50)
+    assert cut.endswith("…")
+    assert len(cut) <= 50
+    assert model.prompts == []
+    assert vaults.summaries.make_waiting() == 1
+    assert vault.summary("a.md", max_length=50) == "The garden through the year."
+
+
+def test_a_changed_document_is_summed_up_anew(vault, put, model):
+    put({"a.md": LONG})
+    vault.summary("a.md", ask=True)
+    put({"a.md": "Now it is short."})
+    assert vault.summary("a.md") == "Now it is short."
+
+
+def test_a_model_that_is_down_leaves_a_beginning_that_is_not_kept(database, put, vaults):
+    put({"a.md": LONG})
+    down = ScriptedChatModel.failing(ModelUnavailableError("Down."))
+    assert Vaults(database=database, cheap=lambda: down).of(ADA).summary("a.md", ask=True).endswith("…")
+    assert vaults.of(ADA).summary("a.md", ask=True) == "The garden through the year."
+
+
+def test_a_document_that_cannot_be_read_says_so(vault):
+    assert vault.summary("missing.md") == "Unable to access document"
+    assert vault.summary("../x.md") == "Unable to access document"

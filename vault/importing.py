@@ -1,0 +1,126 @@
+"""Importing documents: Markdown files, and ZIP archives of them. Nothing is replaced, nothing leaves the vault."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from database.errors import InvalidChangeError, StoreError
+
+from . import paths
+from .errors import VersionMissingError
+from .markdown import decoded, version_of
+
+if TYPE_CHECKING:
+    from .documents import Vault
+
+MOST_FILES = 20_000
+_MOST_BYTES = 200 * 1024 * 1024
+"""Of all documents of one import together, unpacked."""
+
+
+class PackedFile(NamedTuple):
+    """A file that may be imported: the path that it asks for, and its content; None: larger than a document may be."""
+
+    path: str
+    content: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What became of each file. unchanged: those that were there with the same text. refused: (path, sentence)."""
+
+    imported: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+def import_files(vault: Vault, files: Iterable[PackedFile], *, folder: str = "") -> ImportReport:
+    """Write new documents below `folder`; a path that another text has is refused. Raises VaultReadOnlyError."""
+    report = ImportReport()
+    for path, content in _until_refused(files, report):
+        wanted = f"{folder.strip('/')}/{path}" if folder.strip("/") else path
+        try:
+            _import(vault, wanted, content, report)
+        except VersionMissingError:
+            report.refused.append((wanted, "Another document has this path."))
+        except StoreError as error:
+            if vault.read_only:
+                raise
+            report.refused.append((wanted, error.message))
+    return report
+
+
+def _until_refused(files: Iterable[PackedFile], report: ImportReport) -> Iterator[PackedFile]:
+    """The files; what stops them after the first is reported, since those before it are in the vault."""
+    try:
+        yield from files
+    except InvalidChangeError as error:
+        if not report.imported:
+            raise
+        report.refused.append(("", error.message))
+
+
+def _import(vault: Vault, path: str, content: bytes | None, report: ImportReport) -> None:
+    if content is None:
+        paths.require_size(paths.LARGEST_BYTES + 1)
+    text = decoded(content or b"")
+    try:
+        vault.write(path, text, reason=f"Import {path}")
+        report.imported.append(path)
+    except VersionMissingError:
+        if vault.read(path).version != version_of(text.encode()):
+            raise
+        report.unchanged.append(path)
+
+
+@contextmanager
+def packed_files(uploads: Sequence[tuple[str, IO[bytes]]]) -> Iterator[Iterator[PackedFile]]:
+    """The documents among files, (name, content) each, and in the ZIP archives among them.
+
+    Raises InvalidChangeError for an archive that can't be read, and beyond the limits of one import.
+    """
+    with ExitStack() as opened:
+        for _, file in uploads:
+            opened.enter_context(file)
+        yield _within_limits(_files(uploads))
+
+
+def _files(uploads: Sequence[tuple[str, IO[bytes]]]) -> Iterator[PackedFile]:
+    for name, file in uploads:
+        if name.lower().endswith(".zip"):
+            yield from _of_archive(file)
+        else:
+            content = file.read(paths.LARGEST_BYTES + 1)
+            yield PackedFile(name, content if len(content) <= paths.LARGEST_BYTES else None)
+
+
+def _of_archive(file: IO[bytes]) -> Iterator[PackedFile]:
+    """The documents of an archive; hidden files, and files that are no documents, are passed over."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for entry in archive.infolist():
+                parts = entry.filename.split("/")
+                if entry.is_dir() or not paths.is_document_name(parts[-1]):
+                    continue
+                if any(part.startswith(".") and part.strip(".") for part in parts) or parts[0] == "__MACOSX":
+                    continue
+                with archive.open(entry) as packed:
+                    # The size that an archive states is not believed.
+                    content = packed.read(paths.LARGEST_BYTES + 1)
+                yield PackedFile(entry.filename, content if len(content) <= paths.LARGEST_BYTES else None)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError):
+        raise InvalidChangeError("The archive is damaged, encrypted, or no ZIP archive.") from None
+
+
+def _within_limits(files: Iterator[PackedFile]) -> Iterator[PackedFile]:
+    size = 0
+    for number, file in enumerate(files):
+        size += len(file.content or b"")
+        if number >= MOST_FILES or size > _MOST_BYTES:
+            raise InvalidChangeError("Too much for one import: 20,000 documents or 200 MiB are the most.")
+        yield file
