@@ -181,6 +181,11 @@ class Vault:
         shown = [_entry(entry) for entry in found[:limit]]
         return Page(documents=shown, next=shown[-1].path if len(found) > limit else None)
 
+    def entries(self, paths: Sequence[str]) -> dict[str, DocumentEntry]:
+        """Those of these documents that there are, by path."""
+        found = store.entries(database=self.database, user_email=self.user_email, paths=paths)
+        return {path: _entry(entry) for path, entry in found.items()}
+
     def all_documents(self) -> Iterator[DocumentEntry]:
         """All documents by path."""
         cursor: str | None = ""

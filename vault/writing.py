@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from database.documents import follow_renamed
 from database.errors import InvalidChangeError
 
 from . import history, index, paths
@@ -115,6 +117,7 @@ def rename(vault: Vault, path: str, new_path: str, *, version: str | None = None
         _make_folder(new.parent)
         _move(old, new)
         vault.follow([path, new_path])
+        vault.database.write(partial(follow_renamed, user_email=vault.user_email, path=path, new_path=new_path))
         followed = [source for source in sorted(links) if _follow(vault, source, links[source], new_path)]
         history.commit(vault.root, [path, new_path, *followed], reason=reason or f"Rename {path} to {new_path}")
         return Renamed(document=vault.read(new_path), followed=followed)

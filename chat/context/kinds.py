@@ -185,7 +185,7 @@ class _Agents:
 class _Documents:
     """Documents of the vault, by wikilinks."""
 
-    icons = MappingProxyType({"document": "file-earmark-text"})
+    icons = MappingProxyType({"document": "file-text"})
 
     def recognise(self, name: str) -> str | None:
         """See `ReferenceKind`."""

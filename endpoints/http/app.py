@@ -33,6 +33,7 @@ from endpoints.sharing import public
 from endpoints.sharing import views as share_views
 from endpoints.tools import views as tool_views
 from endpoints.turns import views as turn_views
+from endpoints.vault import conversations as conversation_documents
 from endpoints.vault import views as vault_views
 from endpoints.workspaces import views as workspace_views
 
@@ -86,6 +87,7 @@ _NOUNS = (
     assets,
     tool_views,
     turn_views,
+    conversation_documents,
     vault_views,
     workspace_views,
 )

@@ -134,6 +134,22 @@ class DocumentLink(Shape):
     ambiguous: bool
 
 
+class DocumentUser(Shape):
+    """A message that used a document. `via_tool`: the tool that brought it; null where the message links it."""
+
+    message_id: str
+    conversation_id: str
+    conversation_friendly_id: str | None
+    title: str
+    message_short_hash: str | None
+    sender: str
+    model: str | None
+    preview: str
+    created_at: str
+    reference_type: str
+    via_tool: str | None
+
+
 class DocumentText(Shape):
     """A document. `version` is also the ETag; replacing the document needs it in `If-Match`."""
 
@@ -146,6 +162,7 @@ class DocumentText(Shape):
     size: int
     links: list[DocumentLink]
     backlinks: list[DocumentLink]
+    used_by: list[DocumentUser]
     read_only: bool
 
 
@@ -181,3 +198,37 @@ class DocumentGraph(Shape):
     edges: list[GraphEdge]
     broken: list[DocumentLink]
     orphans: list[str]
+
+
+class UsingMessage(Shape):
+    """A message of a conversation that refers to a document."""
+
+    message_id: str
+    message_short_hash: str | None
+    sender: str
+
+
+class ConversationDocument(Shape):
+    """A document of a conversation. `title`: null where it is not there (any more). `messages`: newest first.
+
+    `wikilink`: as the newest message has it. `used`: it was linked, read or cited, not only found.
+    """
+
+    wikilink: str
+    relative_path: str | None
+    title: str | None
+    reference_type: str
+    summary: str | None
+    context_snippet: str | None
+    anchor: str | None
+    via_tool: str | None
+    ambiguous: bool
+    used: bool
+    messages: list[UsingMessage]
+
+
+class ConversationDocuments(Shape):
+    """The documents of a conversation, the most used first. `suggestions`: others that may belong to it."""
+
+    documents: list[ConversationDocument]
+    suggestions: list[GraphNode]

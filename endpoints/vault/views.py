@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Blueprint
 
+from database.documents import messages_using
 from database.jobs import add_job
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
@@ -47,7 +48,7 @@ def list_documents(query: vault_models.DocumentsQuery) -> object:
 @answers(vault_models.DocumentText)
 @fails("document_not_found", *_FAILING)
 def get_document(query: vault_models.PathQuery) -> object:
-    """One document: its text, front matter and headings, its links and the links to it."""
+    """One document: its text, front matter and headings, its links, the links to it, and the messages that used it."""
     vault = current_vault()
     return document_answer(vault, vault.read(query.path))
 
@@ -150,6 +151,7 @@ def document_answer(vault: Vault, document: Document) -> Any:
             "size": document.size,
             "links": [asdict(link) for link in vault.links_of(document)],
             "backlinks": [asdict(link) for link in vault.backlinks(document.path)],
+            "used_by": messages_using(database=vault.database, user_email=vault.user_email, path=document.path),
             "read_only": vault.read_only,
         }
     )

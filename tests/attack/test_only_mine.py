@@ -76,6 +76,7 @@ PROBES = {
     ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
     ("GET", "/find_in_conversation/<conversation_id>"): Probe(),
     ("GET", "/usage/<conversation_id>"): Probe(),
+    ("GET", "/conversations/<conversation_id>/documents"): Probe(),
     ("POST", "/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe({"text": "x"}),
     ("DELETE", "/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>"): Probe(),
     ("POST", "/move_messages_up_or_down/<conversation_id>"): Probe({"message_ids": ["x"], "direction": "up"}),

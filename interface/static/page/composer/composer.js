@@ -10,7 +10,7 @@ import { createAttachments } from './attachments.js';
 import { createReplyChip } from './reply_chip.js';
 import { element, setHidden, uniqueId } from '../ui/dom.js';
 
-const SIGNS = /[@#]/;
+const SIGNS = /[@#]|\[\[/;
 const COMMAND = /^\s*\/(?:\p{L}[\p{L}\p{N}_-]*)?(?:\s|$)/u;
 const TALLEST_PART_OF_WINDOW = 0.4;
 const words = strings.send;

@@ -1,6 +1,6 @@
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
-import { rememberedSwitch } from '../core/storage.js';
+import { followsDocuments, rememberedSwitch } from '../core/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
 import { DRAGGED_MEMORIES } from '../memories/memory_model.js';
@@ -133,7 +133,7 @@ export function createMemories({ place, buttons, input, page, onChange }) {
     set,
     /** The fields of a message to be sent. */
     payload: () => ({
-      checkboxes: { use_pkb: isOn() },
+      checkboxes: { use_pkb: isOn(), ...(followsDocuments.get() ? {} : { use_documents: false }) },
       ...(attached.length > 0 ? { attached_claim_ids: attached.map(({ claim_id: id }) => id) } : {}),
     }),
   };

@@ -1,7 +1,7 @@
 /** What a person settles once for this device: a small dialog beside its button. Loaded when it is opened. */
 
 import { composerStrings } from '../strings/en/composer.js';
-import { dictates, proposesAlways, readsAloud, sendsWithEnter } from '../core/storage.js';
+import { dictates, followsDocuments, proposesAlways, readsAloud, sendsWithEnter } from '../core/storage.js';
 import { voiceStrings } from '../strings/en/voice.js';
 import { element } from '../ui/dom.js';
 import { hidePopup, showBeside } from '../ui/popup.js';
@@ -37,6 +37,7 @@ function built(button, { onSettings, onVoice }) {
   const node = element('div', { class: 'composer-popup', role: 'dialog', popover: 'auto', 'aria-label': words.label },
     settings,
     checkbox(words.propose, proposesAlways),
+    checkbox(words.documents, followsDocuments),
     checkbox(words.enter, sendsWithEnter),
     element('p', { class: 'composer-popup-note', text: words.enterHelp }),
     ...voice(onVoice));

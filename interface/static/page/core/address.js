@@ -30,16 +30,19 @@ export function formatAddress(conversationId, messageId = null) {
   return `/interface/${encodeURIComponent(conversationId)}${query}`;
 }
 
+/** What tells of each panel that may stand beside the conversation. */
+const besides = new Set();
+
 /** The panel that stands beside the conversation, as parameters of the address; '' for none. */
-let panelNow = () => '';
+const panelNow = () => [...besides].map((params) => params()).find(Boolean) ?? '';
 
 /**
- * Names the panel that stands beside the conversation, so that it stays when another conversation is opened.
+ * Names a panel while it stands beside the conversation, so that it stays when another conversation is opened.
  *
  * @param {() => string} params such as `panel=knowledge&tab=tags`
  */
 export function nameBeside(params) {
-  panelNow = params;
+  besides.add(params);
 }
 
 const queryOf = (...params) => {

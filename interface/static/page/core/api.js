@@ -146,8 +146,8 @@ export function createApi({
     }
   }
 
-  async function answerTo(method, path, { query, body, signal, quiet, accept = 'application/json' }) {
-    const headers = { Accept: accept, ...(user ? { 'X-Anaphora-User': encodeURIComponent(user) } : {}) };
+  async function answerTo(method, path, { query, body, signal, quiet, accept = 'application/json', headers: more = {} }) {
+    const headers = { Accept: accept, ...more, ...(user ? { 'X-Anaphora-User': encodeURIComponent(user) } : {}) };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     let response;
     try {
@@ -183,7 +183,7 @@ export function createApi({
   const get = (path, query, { signal, quiet, patience } = {}) => request('GET', path, { query, signal, quiet, patience });
   const post = (path, body = {}, { signal, quiet, patience } = {}) => request('POST', path, { body, signal, quiet, patience });
   const patch = (path, body = {}) => request('PATCH', path, { body });
-  const put = (path, body = {}) => request('PUT', path, { body });
+  const put = (path, body = {}, { headers } = {}) => request('PUT', path, { body, headers });
   const remove = (path, body) => request('DELETE', path, { body });
 
   return {
@@ -293,6 +293,9 @@ function referenceCalls({ get }) {
       get('/conversations/autocomplete', { q, domain, limit }, options),
     findMessages: (friendlyId, q, { limit = 20 } = {}, options) =>
       get(`/conversations/${part(friendlyId)}/messages`, { q, limit }, options),
+    suggestReferences: (q, { limit = 10 } = {}, options) => get('/references/suggest', { q, limit }, options),
+    /** The documents that a conversation rests on, and others that may belong to it. */
+    conversationDocuments: (id, options) => get(`/conversations/${part(id)}/documents`, {}, options),
     resolveReference: (ref, options) => get('/references/resolve', { ref }, quietly(options)),
     listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
   };

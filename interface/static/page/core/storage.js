@@ -54,6 +54,9 @@ export function rememberedSwitch(key, otherwise) {
 /** Whether memories are proposed after every answer, and not only when the person asks for it. */
 export const proposesAlways = rememberedSwitch('anaphora:propose-memories', false);
 
+/** Whether links to documents in messages and answers are followed. */
+export const followsDocuments = rememberedSwitch('anaphora:use-documents', true);
+
 /** Whether Enter sends what is written, or breaks the line; Ctrl+Enter (⌘ Enter) always sends. */
 export const sendsWithEnter = rememberedSwitch('anaphora:send-on-enter', true);
 

@@ -1,6 +1,6 @@
 /** The Memories panel: beside the conversation where there is room, in its place elsewhere, while the address says so. */
 
-import { leavePanel, nameBeside, writePanel } from '../core/address.js';
+import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
 import { knowledgeStrings } from '../strings/en/memories.js';
@@ -109,7 +109,8 @@ class KnowledgePanel {
   }
 
   #leave() {
-    leavePanel();
+    // Another panel may be named there already.
+    if (panelInAddress() === PANEL) leavePanel();
     this.follow();
   }
 

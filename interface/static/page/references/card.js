@@ -1,7 +1,7 @@
 import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
-import { iconOf, knowledgeTarget } from './report_model.js';
+import { documentTarget, iconOf, knowledgeTarget } from './report_model.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
@@ -92,13 +92,14 @@ function nameOf(candidate) {
 
 /** @returns {boolean} whether there is something to open */
 export function leadsSomewhere(entry) {
-  return Boolean(entry?.target?.conversation_id || knowledgeTarget(entry));
+  return Boolean(entry?.target?.conversation_id || knowledgeTarget(entry) || documentTarget(entry));
 }
 
-/** Goes to the message or conversation that an entry leads to, or shows the memories in their panel. */
+/** Goes to the message or conversation that an entry leads to, or shows the memories or the document in their panel. */
 export function openTarget(entry, { goTo, events }) {
-  const known = knowledgeTarget(entry);
+  const [known, document] = [knowledgeTarget(entry), documentTarget(entry)];
   if (known) events.emit('knowledge:open', known);
+  else if (document) events.emit('documents:open', document);
   else goTo(entry.target);
 }
 

@@ -2,12 +2,13 @@ import { formatAddress } from '../core/address.js';
 import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
 import { findReferences } from './grammar.js';
-import { bareReference, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, labelOf, looksLikeKnowledge } from './report_model.js';
+import { findWikilinks } from './wikilinks_model.js';
+import { bareReference, documentTarget, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, labelOf, looksLikeKnowledge } from './report_model.js';
 import { element } from '../ui/dom.js';
 import { attachReferenceCard, leadsSomewhere, openTarget, renewCard } from './card.js';
 
 const CONVERSATION = /^conv(?:ersation)?_/;
-const SIGNS = /[@#]/;
+const SIGNS = /[@#]|\[\[/;
 const UNTOUCHED = 'code, pre, a, .math, .reference-chip';
 
 function reasonOf(entry) {
@@ -59,6 +60,7 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
 
   attachReferenceCard(chip, async () => {
     if (!known) show(await page.references.get(name));
+    else if (known.isFromMessage) await lookForDocument();
     return known;
   }, page);
   chip.addEventListener('click', (event) => {
@@ -81,7 +83,7 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     chip.dataset.status = found.status;
     const { conversation_id: conversationId, message_id: messageId } = found.target ?? {};
     if (conversationId) chip.href = formatAddress(conversationId, messageId);
-    else if (knowledgeTarget(found)) chip.setAttribute('role', 'button');
+    else if (knowledgeTarget(found) || documentTarget(found)) chip.setAttribute('role', 'button');
     chip.classList.toggle('unresolved', isLost(found));
     chip.title = isLost(found) ? reasonOf(found) : '';
     reason.textContent = isLost(found) ? ` (${reasonOf(found)})` : '';
@@ -93,6 +95,13 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     label.textContent = words;
     if (words) text.setAttribute('aria-hidden', 'true');
     else text.removeAttribute('aria-hidden');
+  }
+
+  /** A message keeps its documents, also those that are deleted later. */
+  async function lookForDocument() {
+    if (!known.target.path) return;
+    const now = await page.references.get(`[[${known.target.path}]]`).catch(() => null);
+    if (now?.status === 'not_found') show({ ...known, status: 'deleted', target: {} });
   }
 
   /** The report says what was so when the message was sent. */
@@ -127,13 +136,16 @@ function textNodesOf(node) {
   return found;
 }
 
+/** The references and the wikilinks of a text, in order. */
+const named = (text) => [...findWikilinks(text), ...findReferences(text)].sort((one, other) => one.start - other.start);
+
 /** Puts chips in the place of the references in one text node. */
 function replaceIn(textNode, chipFor) {
   const pieces = [];
   let position = 0;
-  for (const { start, end, ref } of findReferences(textNode.data)) {
+  for (const { start, end, ref } of named(textNode.data)) {
     const typed = textNode.data.slice(start, end);
-    const chip = chipFor(bareReference(ref), typed);
+    const chip = start < position ? null : chipFor(bareReference(ref), typed);
     if (!chip) continue;
     pieces.push(textNode.data.slice(position, start), chip);
     position = end;
@@ -161,14 +173,14 @@ function chipToBe(name, typed, page) {
  */
 export function decorateReferences(node, raw, page) {
   if (!SIGNS.test(raw)) return;
-  const meant = new Set(findReferences(raw).map(({ ref }) => bareReference(ref)));
+  const meant = new Set(named(raw).map(({ ref }) => bareReference(ref)));
   const entries = entriesByReference(page.entries);
   const chipFor = (name, typed) => {
     const entry = entries.get(name) ?? null;
     if (!meant.has(name) || (entry && isMuted(entry))) return null;
     if (entry) return createChip(typed, entry, page).node;
     // Whoever answers "we are #1" means no memory.
-    const isMeant = CONVERSATION.test(name) || (typed.startsWith('@') && looksLikeKnowledge(name));
+    const isMeant = typed.startsWith('[[') || CONVERSATION.test(name) || (typed.startsWith('@') && looksLikeKnowledge(name));
     return isMeant ? chipToBe(name, typed, page) : null;
   };
   textNodesOf(node).forEach((textNode) => replaceIn(textNode, chipFor));

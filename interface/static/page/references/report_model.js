@@ -22,7 +22,8 @@ const KNOWLEDGE_NAME = /^(?:claim_\d+|[a-z].*_(?:context|entity|tag|domain)|[a-z
 
 /** @param {object} entry */
 export function isGiven(entry) {
-  return GIVEN.has(entry.status);
+  // A document is found under an ambiguous name too: the report says which one was taken.
+  return GIVEN.has(entry.status) || Boolean(entry.target?.path);
 }
 
 /** Whether the name was most likely no reference at all (a decorator, a handle), so that it is no failure. */
@@ -32,7 +33,7 @@ export function isMuted(entry) {
 
 /** Whether an entry is about no reference but about what comes along by itself, such as `memories` that could not be read. */
 export function isBeside(entry) {
-  return !/^[@#+]/.test(entry.ref);
+  return !/^(?:[@#+]|\[\[)/.test(entry.ref);
 }
 
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
@@ -102,6 +103,11 @@ export function summaryLine(entries, words) {
 export function knowledgeTarget(entry) {
   const id = entry?.target?.[KNOWLEDGE_IDS[entry?.kind]];
   return id ? { kind: entry.kind, id } : null;
+}
+
+/** @param {object|null} entry @returns {{path: string, anchor: string|null}|null} the document to show; null where it leads elsewhere or nowhere */
+export function documentTarget(entry) {
+  return entry?.kind === 'document' && entry.target?.path ? { path: entry.target.path, anchor: entry.target.anchor ?? null } : null;
 }
 
 /** @param {string} name @returns {boolean} whether it is worth asking if the knowledge base has it */

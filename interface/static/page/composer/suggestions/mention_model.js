@@ -29,7 +29,7 @@ function signBefore(text) {
  *
  * @param {string} text
  * @param {number} caret
- * @returns {null | {kind: 'any'|'conversation'|'command', start: number, end: number, query: string}
+ * @returns {null | {kind: 'any'|'conversation'|'command'|'document', start: number, end: number, query: string}
  *   | {kind: 'message', start: number, end: number, friendlyId: string, query: string}}
  *   `start` is where the sign stands; `end` is the caret.
  */
@@ -37,6 +37,8 @@ export function mentionAt(text, caret) {
   const before = text.slice(0, caret);
   const command = COMMAND.exec(before);
   if (command) return { kind: 'command', start: 0, end: caret, query: command[1].toLowerCase() };
+  const link = linkAt(text, caret);
+  if (link) return link;
   const start = signBefore(before);
   if (start < 0 || insideCode(before.slice(0, start))) return null;
   const typed = before.slice(start + 1);
@@ -45,6 +47,17 @@ export function mentionAt(text, caret) {
     return { kind: 'message', start, end: caret, friendlyId: message[1].toLowerCase(), query: message[2] };
   }
   return namedMention(typed, start, caret);
+}
+
+/** The beginning of a link to a document: two brackets that are not closed yet. What closes them behind the caret goes too. */
+const LINK = /\[\[([^[\]\n]*)$/;
+
+function linkAt(text, caret) {
+  const before = text.slice(0, caret);
+  const found = LINK.exec(before);
+  if (!found || found[1].length > LONGEST_QUERY || insideCode(before.slice(0, found.index))) return null;
+  const end = caret + (text.startsWith(']]', caret) ? 2 : 0);
+  return { kind: 'document', start: found.index, end, query: found[1].split(/[#|]/, 1)[0] };
 }
 
 function namedMention(typed, start, end) {
@@ -79,6 +92,11 @@ export function messageChosen(friendlyId, { index, message_short_hash: hash }) {
 
 /** @param {{reference: string}} found a message that a search found @returns {string} what choosing it inserts */
 export function foundChosen({ reference }) {
+  return `${reference} `;
+}
+
+/** @param {{reference: string}} document @returns {string} what choosing it inserts */
+export function documentChosen({ reference }) {
   return `${reference} `;
 }
 

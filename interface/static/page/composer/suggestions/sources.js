@@ -2,13 +2,14 @@ import { composerStrings } from '../../strings/en/composer.js';
 import { createKnowledgeApi } from '../../memories/api.js';
 import { icon } from '../../ui/icons.js';
 import { createSearchApi } from '../../search/api.js';
+import { messageDocumentStrings } from '../../strings/en/message_documents.js';
 import { strings } from '../../strings/en/conversation.js';
 import { shortTime } from '../../core/times.js';
 import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
-import { conversationChosen, foundChosen, knowledgeChosen, messageChosen } from './mention_model.js';
+import { conversationChosen, documentChosen, foundChosen, knowledgeChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { spokenText } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
@@ -109,6 +110,16 @@ const anything = {
   failed: ({ failed }) => failed.map((name) => words.sourceFailed[name]),
 };
 
+/** Documents of the vault, by their names. */
+const documents = {
+  ask: ({ query }, { api, signal }) => api.suggestReferences(`[[${query}`, {}, { signal }),
+  groups: (hits) => [{ options: hits.map((hit) => ({
+    value: { kind: 'document', hit }, content: row(iconOf({ kind: 'document' }), hit.reference.slice(2, -2), hit.title),
+  })) }],
+  none: messageDocumentStrings.none,
+  keys: () => words.keysMessage,
+};
+
 function promptOption(prompt) {
   return { value: { kind: 'prompt', hit: prompt }, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, 140)) };
 }
@@ -147,7 +158,7 @@ const models = {
  * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
  * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
  */
-export const OFFERS = { any: anything, conversation: conversations, message: messages, command: commands, value: values, model: models };
+export const OFFERS = { any: anything, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };
 
 /**
  * @param {{kind: string, hit: object}} chosen
@@ -157,6 +168,7 @@ export const OFFERS = { any: anything, conversation: conversations, message: mes
 export function replacementFor({ kind, hit }, mention) {
   if (kind === 'conversation') return conversationChosen(hit.friendly_id);
   if (kind === 'message') return messageChosen(mention.friendlyId, hit);
+  if (kind === 'document') return documentChosen(hit);
   if (kind === 'found') return foundChosen(hit);
   if (kind === 'command') return commandNamed(hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
   if (kind === 'value') return hit.value;

@@ -12,6 +12,7 @@ import { createReplyLine } from './reply.js';
 import { createBranchSwitch, createVariantSwitch } from './variants.js';
 import { MessageContent } from './content.js';
 import { decorateReferences, renewMemoryChips, retitleChips } from '../../references/chips.js';
+import { createDocumentChips } from '../../references/documents.js';
 import { createReport } from '../../references/report.js';
 
 /** As long as the animation of that name. */
@@ -69,6 +70,7 @@ export class MessageCard {
   #header;
   #reply;
   #report;
+  #documents;
   #memories;
   #backlinks;
   #variants;
@@ -95,6 +97,7 @@ export class MessageCard {
     this.#remake = createRemake(current, page);
     this.#usage = createUsage(current);
     this.#report = createReport(page);
+    this.#documents = createDocumentChips(page);
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
     this.#variants = (isFromUser(message) ? createBranchSwitch : createVariantSwitch)(current, page);
@@ -112,7 +115,7 @@ export class MessageCard {
       ask: ({ text }) => page.onAction('askInstead', current(), text),
       onClose: () => this.#afterEditing(page),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#report.node, this.#memories.node, this.#usage.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#documents.node, this.#report.node, this.#memories.node, this.#usage.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
       this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#fold.button, this.#progress, this.#ending, foot);
     this.update(message);
@@ -134,6 +137,7 @@ export class MessageCard {
     this.#header.update(message);
     this.#reply.update(message);
     this.#report.update(message.references ?? []);
+    this.#documents.update(message);
     this.#memories.update(message);
     this.#backlinks.update();
     this.#variants.update();

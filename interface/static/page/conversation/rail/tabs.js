@@ -1,8 +1,10 @@
 import { strings } from '../../strings/en/conversation.js';
+import { messageDocumentStrings as documentWords } from '../../strings/en/message_documents.js';
 import { number } from '../../strings/en/count.js';
 import { element } from '../../ui/dom.js';
 import { createChip } from '../../references/chips.js';
 import { isBeside, isMuted } from '../../references/report_model.js';
+import { documentEntry } from '../../references/wikilinks_model.js';
 import { branchList } from '../card/branch_tree.js';
 import { branchTree } from '../branch_tree_model.js';
 import { excerpt, senderName } from '../message_model.js';
@@ -79,5 +81,34 @@ registerRailTab('usage', {
     const facts = [[words.answers, number(usage.answers)], [words.read, number(usage.prompt_tokens)], [words.written, number(usage.completion_tokens)],
       ...(costs.length > 0 ? [[words.cost, words.costs(costs)]] : [])];
     return [element('dl', { class: 'rail-facts' }, ...facts.map(([name, value]) => fact(name, value))), element('p', { class: 'rail-empty', text: words.allBranches })];
+  },
+});
+
+/** A document of the conversation, and the messages that it goes with. */
+function documentItem({ messages, ...document }, page) {
+  const numbers = new Map(page.transcript().messages.map((message) => [message.message_id, message.message_index]));
+  const about = [document.title === null && document.relative_path ? documentWords.deleted : document.summary, document.used ? '' : documentWords.onlyFound];
+  return element('section', { class: 'rail-item rail-document' },
+    createChip(document.wikilink, documentEntry(document), page).node,
+    element('p', { class: 'rail-text', dir: 'auto', text: about.filter(Boolean).join(' · ') }),
+    element('span', { class: 'rail-numbers' }, ...messages.map(({ message_id: id, message_short_hash: hash }) => element('button', {
+      type: 'button', class: 'rail-number', text: `#${numbers.get(id) ?? hash ?? ''}`, 'aria-label': documentWords.goTo(numbers.get(id) ?? hash ?? ''),
+      onclick: () => page.goTo({ conversation_id: page.conversationId(), message_id: id }),
+    }))));
+}
+
+function suggestedDocuments(suggestions, page) {
+  if (suggestions.length === 0) return [];
+  const open = (path) => page.events.emit('documents:open', { path, anchor: null });
+  const buttons = suggestions.map(({ path, title }) => element('li', {}, element('button', { type: 'button', class: 'rail-message', text: title, title: path, onclick: () => open(path) })));
+  return [element('section', { class: 'rail-item' }, element('h3', { class: 'rail-text', text: documentWords.related }), element('ul', { class: 'rail-chips' }, ...buttons))];
+}
+
+registerRailTab('documents', {
+  label: documentWords.label,
+  empty: documentWords.noneHere,
+  async load(page) {
+    const { documents, suggestions } = await page.api.conversationDocuments(page.conversationId());
+    return [...documents.map((document) => documentItem(document, page)), ...suggestedDocuments(suggestions, page)];
   },
 });

@@ -14,6 +14,7 @@ export class AnswerState {
     this.conversation = null;
     this.usage = null;
     this.parts = [];
+    this.documents = null;
     this.error = null;
     this.done = false;
     this.stored = 'complete';
@@ -34,6 +35,7 @@ export class AnswerState {
     for (const field of ['references', 'conversation', 'usage', 'error']) {
       if (event[field]) this.#set(field, event[field], changed);
     }
+    if (event.document_references) this.#set('documents', event.document_references, changed);
     this.#set('parts', reduceParts(this.parts, event), changed);
     if (event.message_ids) this.#takeIds(event.message_ids, changed);
     if (event.done) {

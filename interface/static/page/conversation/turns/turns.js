@@ -206,6 +206,9 @@ export class Turns {
       this.#page.transcript().card(turn.question.message_id)?.redraw();
     }
     if (changed.has('conversation')) this.#page.onConversation(turn.state.conversation);
+    if (changed.has('documents')) {
+      this.#page.transcript().patch(turn.answer.message_id, { document_references: turn.state.documents });
+    }
     const card = this.#card(turn);
     if (card) this.#grow(card, turn.state, { text, hasNewParts: changed.has('parts') });
   }

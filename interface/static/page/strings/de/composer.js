@@ -96,6 +96,7 @@ export const composerStrings = fill(english, {
     label: 'Optionen des Eingabefelds',
     settings: 'Einstellungen dieser Unterhaltung …',
     propose: 'Nach jeder Antwort Erinnerungen vorschlagen',
+    documents: 'Links zu Dokumenten folgen ([[…]])',
     enter: 'Enter sendet (Umschalt+Enter bricht die Zeile um)',
     enterHelp: 'Strg+Enter (⌘ Enter) sendet immer.',
   },

@@ -96,6 +96,7 @@ export const composerStrings = {
     label: 'Options of the composer',
     settings: 'Settings of this conversation…',
     propose: 'Propose memories after every answer',
+    documents: 'Follow links to documents ([[…]])',
     enter: 'Enter sends (Shift+Enter breaks the line)',
     enterHelp: 'Ctrl+Enter (⌘ Enter) always sends.',
   },

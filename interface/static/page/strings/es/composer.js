@@ -96,6 +96,7 @@ export const composerStrings = fill(english, {
     label: 'Opciones del cuadro de mensaje',
     settings: 'Ajustes de esta conversación…',
     propose: 'Proponer recuerdos después de cada respuesta',
+    documents: 'Seguir enlaces a documentos ([[…]])',
     enter: 'Intro envía (Mayús+Intro cambia de línea)',
     enterHelp: 'Ctrl+Intro (⌘ Intro) siempre envía.',
   },

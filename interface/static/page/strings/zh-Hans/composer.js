@@ -96,6 +96,7 @@ export const composerStrings = fill(english, {
     label: '输入框选项',
     settings: '此对话的设置…',
     propose: '每次回答后建议记忆',
+    documents: '跟随文档链接（[[…]]）',
     enter: '按 Enter 发送（Shift+Enter 换行）',
     enterHelp: 'Ctrl+Enter（⌘ Enter）始终发送。',
   },

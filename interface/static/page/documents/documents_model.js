@@ -1,0 +1,84 @@
+/** What the Documents panel shows: its address, the tree of folders, the places of a graph. */
+
+export const PANEL = 'documents';
+const MOST_IN_GRAPH = 40;
+
+/** @param {string} search of an address @returns {{path: string, anchor: string|null}|null} `path` '' for the list; null: another panel */
+export function parseDocuments(search) {
+  const given = new URLSearchParams(search);
+  if (given.get('panel') !== PANEL) return null;
+  return { path: given.get('document') ?? '', anchor: given.get('anchor') };
+}
+
+/** @param {{path: string, anchor?: string|null}} state */
+export function formatDocuments({ path, anchor = null }) {
+  const said = [['panel', PANEL], ...(path ? [['document', path]] : []), ...(path && anchor ? [['anchor', anchor]] : [])];
+  return `?${new URLSearchParams(said)}`;
+}
+
+/**
+ * @param {Array<{path: string, title: string}>} documents by path
+ * @returns {{folders: Map<string, object>, documents: object[]}} each folder again such a tree
+ */
+export function treeOf(documents) {
+  const root = { folders: new Map(), documents: [] };
+  for (const entry of documents) {
+    let place = root;
+    for (const name of entry.path.split('/').slice(0, -1)) {
+      if (!place.folders.has(name)) place.folders.set(name, { folders: new Map(), documents: [] });
+      place = place.folders.get(name);
+    }
+    place.documents.push(entry);
+  }
+  return root;
+}
+
+/** How many documents lie in a folder and below it. */
+export function countIn({ folders, documents }) {
+  return [...folders.values()].reduce((sum, each) => sum + countIn(each), documents.length);
+}
+
+/** The links of one document and those to it, as a small graph around it. */
+export function neighbourhood({ path, title, links, backlinks }) {
+  const titles = new Map([[path, title]]);
+  const edges = new Map();
+  const join = (source, target, name) => {
+    if (source === target) return;
+    if (!titles.has(name.path)) titles.set(name.path, name.title);
+    edges.set(`${source}\n${target}`, { source, target });
+  };
+  for (const { target } of links) if (target) join(path, target, { path: target, title: nameOf(target) });
+  for (const { source, source_title: sourceTitle } of backlinks) join(source, path, { path: source, title: sourceTitle });
+  return { nodes: [...titles].map(([each, name]) => ({ path: each, title: name })), edges: [...edges.values()] };
+}
+
+/** The file name without folders and ending. */
+export const nameOf = (path) => path.split('/').at(-1).replace(/\.(?:md|markdown|txt)$/i, '');
+
+/**
+ * Places the documents with the most links on a circle, the one in the middle, if any, in its centre.
+ *
+ * @param {{nodes: Array<{path: string, title: string}>, edges: Array<{source: string, target: string}>}} graph
+ * @param {{middle?: string|null, size?: number}} [options]
+ * @returns {{nodes: Array<{path: string, title: string, x: number, y: number}>, edges: Array<{from: object, to: object}>, left: number}} `left`: how
+ *   many documents were left out
+ */
+export function placed({ nodes, edges }, { middle = null, size = 320 } = {}) {
+  const degrees = new Map(nodes.map(({ path }) => [path, 0]));
+  for (const { source, target } of edges) for (const end of [source, target]) if (degrees.has(end)) degrees.set(end, degrees.get(end) + 1);
+  const ranked = [...nodes].sort((one, other) => degrees.get(other.path) - degrees.get(one.path)).filter(({ path }) => path === middle || degrees.get(path) > 0);
+  const shown = ranked.slice(0, MOST_IN_GRAPH);
+  const ring = shown.filter(({ path }) => path !== middle).sort((one, other) => (one.path < other.path ? -1 : 1));
+  const places = new Map(ring.map((node, number) => {
+    const angle = (2 * Math.PI * number) / ring.length - Math.PI / 2;
+    const at = (turn) => Math.round(size / 2 + size * 0.36 * turn);
+    return [node.path, { ...node, x: at(Math.cos(angle)), y: at(Math.sin(angle)) }];
+  }));
+  const centre = shown.find(({ path }) => path === middle);
+  if (centre) places.set(middle, { ...centre, x: size / 2, y: size / 2 });
+  const lines = edges.filter(({ source, target }) => source !== target && places.has(source) && places.has(target));
+  return {
+    nodes: [...places.values()], left: nodes.length - places.size,
+    edges: lines.map(({ source, target }) => ({ from: places.get(source), to: places.get(target) })),
+  };
+}

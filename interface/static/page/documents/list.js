@@ -1,0 +1,98 @@
+import { documentStrings } from '../strings/en/documents.js';
+import { createLatest } from '../core/latest.js';
+import { element, setHidden } from '../ui/dom.js';
+import { icon } from '../ui/icons.js';
+import { countIn, treeOf } from './documents_model.js';
+import { graphPicture } from './graph.js';
+
+const words = documentStrings;
+
+/** A link to a document; a click opens it here. */
+export function documentLink({ path, title }, { addressOf, open }) {
+  return element('a', { class: 'document-link', href: addressOf(path), title: path, onclick: (event) => {
+    if (event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    open({ path });
+  } }, icon('file-text'), element('span', { dir: 'auto', text: title }));
+}
+
+/** A part that asks for what it shows when it is opened for the first time. */
+function folded(label, load) {
+  const place = element('div', { class: 'documents-folded' });
+  const node = element('details', { class: 'documents-details' }, element('summary', { text: label }), place);
+  node.addEventListener('toggle', () => node.open && place.childElementCount === 0 && load(place));
+  return node;
+}
+
+function folderNode(name, tree, page) {
+  const place = element('div', { class: 'documents-folder' });
+  const summary = element('summary', {}, icon('folder'), element('span', { dir: 'auto', text: name }), element('span', { class: 'documents-count', text: String(countIn(tree)) }));
+  const node = element('details', {}, summary, place);
+  node.addEventListener('toggle', () => node.open && place.childElementCount === 0 && place.append(...branches(tree, page)));
+  return node;
+}
+
+function branches({ folders, documents }, page) {
+  return [...[...folders].map(([name, tree]) => folderNode(name, tree, page)), ...documents.map((entry) => documentLink(entry, page))];
+}
+
+/**
+ * The list of all documents, as a tree of folders or as what a search finds; the links that lead nowhere, the documents without any,
+ * and the graph of all.
+ *
+ * @param {{api: object, attempt: (job: () => Promise<any>, again: () => void) => Promise<any>, addressOf: (path: string) => string,
+ *   open: (target: {path: string, anchor?: string}) => void, begin: (path: string) => void}} page
+ */
+export function createList(page) {
+  const input = element('input', { type: 'search', class: 'form-control', 'aria-label': words.search, placeholder: words.search, autocomplete: 'off', spellcheck: 'false', maxlength: '200' });
+  const status = element('p', { class: 'documents-note', role: 'status' });
+  const tree = element('div', { class: 'documents-tree' });
+  const name = element('input', { type: 'text', class: 'form-control', 'aria-label': words.newName, placeholder: words.newName, autocomplete: 'off', maxlength: '1000', required: true });
+  const creating = element('form', { class: 'documents-new', hidden: true, onsubmit: (event) => {
+    event.preventDefault();
+    const path = name.value.trim();
+    page.begin(/\.(?:md|markdown|txt)$/i.test(path) ? path : `${path}.md`);
+  } }, name, element('button', { type: 'submit', class: 'btn btn-quiet', text: words.create }));
+  const about = element('div');
+  const node = element('div', { class: 'documents-scroller' }, input, status, tree, creating, about);
+
+  const latest = createLatest((query, options) => page.api.list(query, options), {
+    delay: 150,
+    onAnswer: (answer, query) => show(answer, query),
+    onError: (error) => {
+      status.textContent = words.failed(error.message);
+    },
+  });
+  input.addEventListener('input', () => latest.request(input.value.trim()));
+
+  function show({ documents, isReadOnly }, query) {
+    tree.replaceChildren(...(query ? documents.map((entry) => documentLink(entry, page)) : branches(treeOf(documents), page)));
+    if (documents.length > 0) status.textContent = words.count(documents.length);
+    else status.textContent = query ? words.noMatch : words.empty;
+    setHidden(creating, isReadOnly);
+  }
+
+  async function showGraph(place, draw) {
+    const graph = await page.attempt(() => page.api.graph(), () => showGraph(place, draw));
+    if (graph) place.replaceChildren(...draw(graph));
+  }
+
+  const none = (text) => [element('p', { class: 'documents-note', text })];
+  const drawBroken = ({ broken }) => (broken.length === 0 ? none(words.noBroken) : broken.map((link) => element('p', { class: 'documents-broken' },
+    element('span', { text: link.wikilink }), documentLink({ path: link.source, title: link.source_title }, page))));
+  const drawOrphans = ({ orphans }) => (orphans.length === 0 ? none(words.noOrphans) : orphans.map((entry) => documentLink(entry, page)));
+  const drawGraph = (graph) => [graphPicture(graph, { addressOf: page.addressOf, onOpen: (path) => page.open({ path }) })];
+
+  return {
+    node,
+    show() {
+      latest.request(input.value.trim());
+      about.replaceChildren(
+        folded(words.broken, (place) => showGraph(place, drawBroken)),
+        folded(words.orphans, (place) => showGraph(place, drawOrphans)),
+        folded(words.graph, (place) => showGraph(place, drawGraph)));
+    },
+    hide: () => latest.cancel(),
+    takeFocus: () => input.focus({ preventScroll: true }),
+  };
+}

@@ -1,0 +1,209 @@
+/** The Documents panel: beside the conversation where there is room, in its place elsewhere, while the address says so. */
+
+import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
+import { documentStrings } from '../strings/en/documents.js';
+import { createReferenceCache } from '../references/cache_model.js';
+import { attempt } from '../ui/attempts.js';
+import { wide } from '../ui/columns.js';
+import { element, setHidden } from '../ui/dom.js';
+import { icon } from '../ui/icons.js';
+import { coverPageTitle } from '../ui/page_title.js';
+import { addPanelStyle } from '../ui/panel_style.js';
+import { isSomethingOver } from '../ui/popup.js';
+import { createDocumentsApi } from './api.js';
+import { PANEL, formatDocuments, parseDocuments } from './documents_model.js';
+import { documentEditor, unsaved } from './editor.js';
+import { createList } from './list.js';
+import { documentView } from './reader.js';
+
+const words = documentStrings;
+
+class DocumentsPanel {
+  #events;
+  #kept;
+  #frame;
+  #page;
+  #documents;
+  #list;
+  #state = { path: '', anchor: null };
+  #shown = false;
+  /** What was asked for last: an answer to something else is not shown. */
+  #asked = 0;
+  #current = null;
+  #heading = element('h1', { id: 'documents-title', tabindex: '-1', text: words.title });
+  #head = element('div', { class: 'documents-head', hidden: true });
+  #place = element('div', { class: 'documents-place' });
+  #node = element('section', { id: 'documents', 'aria-labelledby': 'documents-title', hidden: true }, this.#head, this.#place);
+  #close = element('button', { type: 'button', class: 'icon-button', id: 'close-documents', 'aria-label': words.close, title: words.close, hidden: true, onclick: () => this.close() }, icon('x-lg'));
+
+  constructor({ api, events, kept, frame }) {
+    this.#events = events;
+    this.#kept = kept;
+    this.#frame = frame;
+    this.#page = {
+      api, events,
+      goTo: ({ conversation_id: conversationId, message_id: messageId }) => events.emit('conversation:open', { conversationId, messageId }),
+      references: createReferenceCache((ref) => api.resolveReference(ref)),
+      addressOf: (path) => formatDocuments({ path }),
+      open: (target) => this.open(target),
+    };
+    this.#documents = createDocumentsApi(api);
+    this.#list = createList({
+      ...this.#page, api: this.#documents, begin: (path) => this.#edit({ path, text: '', version: null }),
+      attempt: (job, again) => attempt(job, { failed: words.failed, again }),
+    });
+    frame.addPanel(this.#node);
+    document.addEventListener('keydown', (event) => this.#onKey(event));
+    wide.addEventListener('change', () => this.#shown && this.#stand());
+    nameBeside(() => (this.#isBeside ? formatDocuments(this.#state).slice(1) : ''));
+    events.on('beside:taken', ({ by }) => by !== PANEL && this.#isBeside && this.#leave());
+  }
+
+  /** Shows what the address says: the list, a document, or the conversation. */
+  follow() {
+    const state = parseDocuments(location.search);
+    if (!state) {
+      this.#hide();
+      return;
+    }
+    const isSame = this.#shown && state.path === this.#state.path && state.anchor === this.#state.anchor;
+    this.#state = state;
+    this.#appear();
+    if (!isSame) this.#show();
+  }
+
+  /** @param {{path: string, anchor?: string|null}|null} target a document; without, the panel as it was */
+  open(target) {
+    writePanel(formatDocuments(target ?? this.#state));
+    this.follow();
+  }
+
+  close() {
+    this.#leave();
+    this.#events.emit('composer:focus');
+  }
+
+  #leave() {
+    // Another panel may be named there already.
+    if (panelInAddress() === PANEL) leavePanel();
+    this.follow();
+  }
+
+  get #isBeside() {
+    return this.#shown && wide.matches;
+  }
+
+  #put(part) {
+    this.#current?.close?.();
+    this.#current = part;
+    this.#place.replaceChildren(part.node);
+    part.shown?.();
+  }
+
+  async #show() {
+    const { path, anchor } = this.#state;
+    this.#asked += 1;
+    const mine = this.#asked;
+    if (!path) {
+      this.#put({ node: this.#list.node, close: this.#list.hide });
+      this.#list.show();
+      return;
+    }
+    const found = await attempt(() => this.#documents.read(path), { failed: words.failed, again: () => this.#show() });
+    if (mine !== this.#asked || !this.#shown) return;
+    if (!found) {
+      this.#put({ node: this.#missing() });
+      return;
+    }
+    if (unsaved(this.#kept, path)) this.#edit(found);
+    else this.#read(found, anchor);
+  }
+
+  #missing() {
+    return element('div', { class: 'documents-scroller' }, element('p', { class: 'documents-note', role: 'status', text: words.gone }),
+      element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => this.open({ path: '' }) }));
+  }
+
+  #read(found, anchor = null) {
+    this.#put(documentView(found, this.#page, { anchor, onEdit: () => this.#edit(found), onBack: () => this.open({ path: '' }) }));
+  }
+
+  #edit(found) {
+    this.#asked += 1;
+    const editor = documentEditor(found, { api: this.#documents, page: this.#page, kept: this.#kept }, {
+      onSaved: (stored) => {
+        if (!this.#shown || this.#current !== editor) return;
+        this.#state = { path: stored.path, anchor: null };
+        writePanel(formatDocuments(this.#state), { replace: true });
+        this.#read(stored);
+        this.#heading.focus({ preventScroll: true });
+      },
+      onClose: () => this.#show(),
+    });
+    this.#put(editor);
+    editor.takeFocus();
+  }
+
+  /** Puts the panel beside the conversation, or in its place. */
+  #stand() {
+    const beside = wide.matches;
+    const { dataset } = document.documentElement;
+    if (beside) this.#head.append(this.#heading, this.#close);
+    else {
+      this.#frame.addTitle(this.#heading);
+      this.#frame.addButton(this.#close);
+    }
+    setHidden(this.#head, !beside);
+    if (beside) dataset.beside = PANEL;
+    else dataset.panel = PANEL;
+    if (dataset[beside ? 'panel' : 'beside'] === PANEL) delete dataset[beside ? 'panel' : 'beside'];
+    coverPageTitle(beside ? null : words.title);
+    this.#events.emit(beside ? 'beside:taken' : 'beside:left', { by: PANEL });
+  }
+
+  #appear() {
+    if (this.#shown) return;
+    this.#shown = true;
+    setHidden(this.#node, false);
+    setHidden(this.#close, false);
+    this.#stand();
+    this.#events.emit('panel:shown');
+    this.#heading.focus({ preventScroll: true });
+  }
+
+  #hide() {
+    if (!this.#shown) return;
+    this.#shown = false;
+    this.#asked += 1;
+    setHidden(this.#node, true);
+    setHidden(this.#close, true);
+    this.#list.hide();
+    const { dataset } = document.documentElement;
+    if (dataset.beside === PANEL) {
+      delete dataset.beside;
+      this.#events.emit('beside:left', { by: PANEL });
+    }
+    // Another panel may have taken its place.
+    if (panelInAddress() === PANEL || dataset.panel !== PANEL) return;
+    delete dataset.panel;
+    coverPageTitle(null);
+  }
+
+  #onKey(event) {
+    if (!this.#shown || event.key !== 'Escape' || event.defaultPrevented || event.isComposing || isSomethingOver()) return;
+    if (event.target !== document.body && !this.#node.contains(event.target)) return;
+    event.preventDefault();
+    if (event.target.matches?.('textarea, input')) this.#heading.focus({ preventScroll: true });
+    else this.close();
+  }
+}
+
+/**
+ * @param {{api: object, events: object, kept: object, frame: object}} page
+ * @returns {Promise<{follow: () => void, open: (target: {path: string, anchor?: string|null}|null) => void}>}
+ */
+export async function mountDocuments(page) {
+  await addPanelStyle('documents/documents');
+  const panel = new DocumentsPanel(page);
+  return { follow: () => panel.follow(), open: (target) => panel.open(target) };
+}

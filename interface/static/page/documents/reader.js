@@ -1,0 +1,68 @@
+import { documentStrings } from '../strings/en/documents.js';
+import { MarkdownView } from '../markdown/view.js';
+import { decorateReferences } from '../references/chips.js';
+import { linkText } from '../references/wikilinks_model.js';
+import { element } from '../ui/dom.js';
+import { icon } from '../ui/icons.js';
+import { nameOf, neighbourhood } from './documents_model.js';
+import { graphPicture } from './graph.js';
+import { documentLink } from './list.js';
+
+const words = documentStrings;
+
+/** The links of a document as the chips of a report have them. */
+function entriesOf({ links }) {
+  return links.map(({ wikilink, target, anchor }) => ({
+    ref: wikilink, kind: 'document', status: target ? 'resolved' : 'not_found', title: linkText(wikilink), target: target ? { path: target, anchor } : {},
+  }));
+}
+
+/** The text without its front matter. */
+const bodyOf = (text) => text.replace(/^---[ \t]*\n(?:[\s\S]*?\n)?---[ \t]*(?:\n|$)/, '');
+
+function part(label, nodes) {
+  return nodes.length === 0 ? [] : [element('section', { class: 'document-part' }, element('h3', { text: label }), ...nodes)];
+}
+
+function userLink(user, page) {
+  const target = { conversation_id: user.conversation_id, message_id: user.message_id };
+  return element('button', { type: 'button', class: 'document-user', title: user.preview, onclick: () => page.goTo(target) },
+    element('span', { dir: 'auto', text: user.title || words.untitled }), element('span', { class: 'documents-note', dir: 'auto', text: user.preview }));
+}
+
+/** Scrolls to the heading that an anchor names; one that is not there is passed over. */
+function goToHeading(node, anchor) {
+  const sought = anchor.trim().toLowerCase();
+  const heading = [...node.querySelectorAll('h1, h2, h3, h4, h5, h6')].find(({ textContent }) => textContent.trim().toLowerCase() === sought);
+  heading?.scrollIntoView({ block: 'start' });
+}
+
+/**
+ * A document to be read: its text with its links, what links to it, which messages used it, and its links as a small graph.
+ *
+ * @param {object} found the server's answer
+ * @param {object} page what the parts of the panel share
+ * @param {{anchor: string|null, onEdit: () => void, onBack: () => void}} options
+ */
+export function documentView(found, page, { anchor, onEdit, onBack }) {
+  const text = element('div', { class: 'document-text message-content' });
+  const entries = entriesOf(found);
+  const view = new MarkdownView(text, { decorate: (node, raw) => decorateReferences(node, raw, { ...page, entries }) });
+  view.setText(bodyOf(found.text));
+  const back = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onBack }, icon('arrow-left'), element('span', { text: words.all }));
+  const edit = found.read_only ? null : element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onEdit }, icon('pencil'), element('span', { text: words.edit }));
+  const broken = found.links.filter(({ target }) => !target).map(({ wikilink, line }) => element('p', { class: 'documents-broken', text: words.brokenAt(wikilink, line) }));
+  const backlinks = found.backlinks.map(({ source, source_title: title }) => documentLink({ path: source, title: title || nameOf(source) }, page));
+  const graph = neighbourhood(found);
+  const picture = graph.edges.length === 0 ? [] : [graphPicture(graph, { middle: found.path, addressOf: page.addressOf, onOpen: (path) => page.open({ path }) })];
+  const node = element('article', { class: 'documents-scroller', 'aria-label': found.title },
+    element('div', { class: 'document-head' }, back, edit),
+    element('h2', { class: 'document-title', dir: 'auto', text: found.title }),
+    element('p', { class: 'documents-note', text: found.path }),
+    text,
+    ...part(words.backlinks, backlinks),
+    ...part(words.brokenHere, broken),
+    ...part(words.usedBy, found.used_by.map((user) => userLink(user, page))),
+    ...part(words.graph, picture));
+  return { node, close: () => view.clear(), shown: () => anchor && goToHeading(text, anchor) };
+}
