@@ -25,6 +25,7 @@ from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.upkeep import keep_up
 from chat.tools.catalogue import all_tools
+from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.loop import ToolLoop
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
@@ -85,6 +86,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
     tools = all_tools(code_of=code_of)
     agents = AgentDesk(database=database)
+    register_foreign_tools(tools, settings.data_dir)
     services = services_from(
         settings,
         models=models,

@@ -10,12 +10,13 @@ from flask.helpers import get_debug_flag
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
-from . import agents, bench, data, mcp, models, users, vault
+from . import agents, bench, data, mcp, mcp_servers, models, users, vault
 
 
 def register(app: Flask) -> None:
     """Add our groups of commands to `app`."""
-    for group in (users.group, agents.group, data.group, models.group, bench.group, vault.group):
+    groups = (users.group, agents.group, data.group, mcp_servers.group, models.group, bench.group, vault.group)
+    for group in groups:
         app.cli.add_command(group)
     app.cli.add_command(mcp.command)
 

@@ -91,7 +91,7 @@ class Tool:
     run: takes the context and the arguments by their Python names; raises typed errors. parameters: the JSON Schema of
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
     off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
-    long as any.
+    long as any. needs_consent: it is called only in conversations in which the person has switched it on.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Tool:
     ignores: frozenset[str] = frozenset()
     arguments: type[BaseModel] | None = None
     seconds: float | None = None
+    needs_consent: bool = False
 
     def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> Result:
         """The result of a call with `arguments` by their public names. Raises InvalidArgumentsError and typed errors.

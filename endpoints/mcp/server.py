@@ -45,7 +45,7 @@ class Account:
     def offered(self) -> list[Tool]:
         """The tools that this client may call."""
         found = map(self.tools.get, self.tools.names())
-        return [tool for tool in found if self.may_write or tool.reads_only]
+        return [tool for tool in found if not tool.needs_consent and (self.may_write or tool.reads_only)]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """What a tool answers; a failure is a result too."""

@@ -1,0 +1,119 @@
+"""One conversation with a foreign MCP server: its process is started, asked once, and ended.
+
+Each call has a process of its own. So nothing of one person's call is left for another's, and a server that dies or
+hangs takes nothing along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+from chat.tools.registry import ToolError
+
+from . import limited
+from .configuration import FOLDER, ForeignServer, ForeignTool
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+T = TypeVar("T")
+_MOST_TOOLS = 50
+_LONGEST_DESCRIPTION = 1_000
+
+
+class ForeignServerError(ToolError):
+    """The server did not answer, or not in time."""
+
+    code = "foreign_server_failed"
+
+
+class ForeignToolError(ToolError):
+    """The server says that the call has failed."""
+
+    code = "foreign_tool_failed"
+
+
+def tools_of(server: ForeignServer, data_dir: Path) -> list[ForeignTool]:
+    """The tools that the server offers, 50 at most. Raises ForeignServerError; ValidationError for a malformed name."""
+
+    async def listed(client: Client) -> list[ForeignTool]:
+        found = (await client.list_tools()).tools[:_MOST_TOOLS]
+        return [
+            ForeignTool(
+                name=tool.name,
+                description=(tool.description or "")[:_LONGEST_DESCRIPTION],
+                parameters=dict(tool.input_schema),
+            )
+            for tool in found
+        ]
+
+    return _asked(server, data_dir, listed)
+
+
+def call_tool(server: ForeignServer, data_dir: Path, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a tool answers: `content` is its text, `structured` its JSON object where it gives one.
+
+    Secrets of the configuration are hidden. Raises ForeignServerError, ForeignToolError.
+    """
+
+    async def called(client: Client) -> dict[str, Any]:
+        result = await client.call_tool(tool, arguments)
+        text = "\n".join(part.text for part in result.content if part.type == "text")
+        told = server.without_secrets({"content": text})
+        if result.is_error:
+            raise ForeignToolError(told["content"][:_LONGEST_DESCRIPTION] or "The tool has failed.")
+        if isinstance(result.structured_content, dict):
+            told["structured"] = server.without_secrets(result.structured_content)
+        return dict(told)
+
+    return _asked(server, data_dir, called)
+
+
+def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaitable[T]]) -> T:
+    """What `ask` returns for a client of a new process. Raises ForeignServerError and what `ask` raises."""
+    folder = data_dir / FOLDER / server.name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # What the server writes beside its answers may hold its secrets.
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            return asyncio.run(_within_time(server, folder, ask, nowhere))
+    except TimeoutError:
+        message = f"The server {server.name} did not answer within {server.seconds:g} s."
+        raise ForeignServerError(message) from None
+    except Exception as error:  # noqa: BLE001 - whatever a foreign program does is its failure
+        known = _tool_error_in(error)
+        if known is not None:
+            raise known from None
+        # The error may quote the server's configuration.
+        raise ForeignServerError(f"The server {server.name} has failed.") from None
+
+
+async def _within_time(server: ForeignServer, folder: Path, ask: Callable[[Client], Awaitable[T]], errors: TextIO) -> T:
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    # The limit of processor time is a second net below that of time.
+    limits = [str(server.megabytes), str(int(server.seconds) + 1), str(folder), ",".join(server.environ)]
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-I", str(limited.__file__), *limits, *server.command],
+        env=server.environ,
+        cwd=folder,
+    )
+    async with asyncio.timeout(server.seconds), Client(stdio_client(parameters, errlog=errors)) as client:
+        return await ask(client)
+
+
+def _tool_error_in(error: BaseException) -> ToolError | None:
+    """The error of the tool among the errors of a group of tasks."""
+    if isinstance(error, ToolError):
+        return error
+    inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next((found for each in inner if (found := _tool_error_in(each)) is not None), None)

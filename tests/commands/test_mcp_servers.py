@@ -1,0 +1,63 @@
+"""The operator adds MCP servers on the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from database.connection import close_store
+from endpoints.http.scope import EXTENSION
+from server import create_app
+from settings import load_settings
+from tests.chat.tools.foreign.test_foreign import RUDE, SECRET
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[[], Any]]:
+    """Makes an application over one data folder, as a start of the server does."""
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path / "data"), "ANAPHORA_MAIN_MODEL": "none"}
+    settings = load_settings(environ, env_file=tmp_path / "no.env")
+    yield lambda: create_app(settings)
+    close_store(settings.users_dir)
+
+
+def test_a_server_is_added_listed_and_removed_and_its_secrets_are_never_shown(
+    make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUDE_KEY", SECRET)
+    app = make()
+
+    def run(*arguments: str) -> Any:
+        return app.test_cli_runner().invoke(args=["mcp-servers", *arguments])
+
+    added = run("add", "rude", "--seconds", "300", "--env", "RUDE_KEY", "--", *RUDE)
+    assert (added.exit_code, added.output.splitlines()[0]) == (0, "rude__die: ")
+    listed = run("list")
+    assert listed.output == f"rude: 5 tools, {' '.join(RUDE)}\n  RUDE_KEY: set\n"
+    registry = make().extensions[EXTENSION].tools
+    assert "rude__hang" in registry.names()
+    assert SECRET not in added.output + listed.output
+    assert run("remove", "rude").exit_code == 0
+    assert run("list").output == ""
+    assert run("remove", "rude").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["Rude", "--", "true"], "lowercase letters"),
+        (["rude", "--env", "NOBODY_HAS_THIS", "--", "true"], "NOBODY_HAS_THIS is not set"),
+        (
+            ["rude", "--seconds", "300", "--", sys.executable, "-c", "raise SystemExit(1)"],
+            "The server rude has failed.",
+        ),
+    ],
+)
+def test_what_can_not_be_added_is_said(arguments: list[str], told: str, make: Callable[[], Any]) -> None:
+    answer = make().test_cli_runner().invoke(args=["mcp-servers", "add", *arguments])
+    assert answer.exit_code == 1
+    assert told in answer.output
