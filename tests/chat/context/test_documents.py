@@ -180,6 +180,15 @@ def test_a_question_with_links_has_its_documents_with_it(opening: Library) -> No
     )
 
 
+def test_a_long_beginning_is_cut_and_no_model_waited_for(opening: Library) -> None:
+    opening.put(a="Many words " * 40)
+    opening.say("See [[a]].")
+    line = opening.talk.last_prompt.split("\n")[3]
+    assert line.startswith("- [[a]] (a.md): Many words Many words")
+    assert line.endswith("…")
+    assert len(line) <= len("- [[a]] (a.md): ") + 100
+
+
 def test_a_message_of_links_only_is_answered(opening: Library) -> None:
     """E2."""
     opening.put(a="Alpha.\n", b="Beta.\n")
