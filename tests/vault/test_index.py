@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
+import pytest
+
 from tests.vault.conftest import ADA, indexed
 from vault.index import index_paths
 
@@ -13,6 +15,7 @@ def paths_of(vault):
     return [entry.path for entry in vault.all_documents()]
 
 
+@pytest.mark.contract
 def test_a_scan_finds_what_came_changed_and_went(vault, put):
     put({"a.md": "# One", "b/c.md": "# Two"})
     vault.root.joinpath("a.md").write_text("# Other one")

@@ -30,6 +30,7 @@ FILES = {
 }
 
 
+@pytest.mark.contract
 def test_words_are_found_at_once_with_their_lines(vault, put):
     put(FILES)
     (found,) = vault.find_excerpts("watered roses")
@@ -53,6 +54,7 @@ def test_a_document_is_found_once_with_its_best_part(vault, put):
     assert sorted(each.path for each in vault.find_documents("roses")) == ["a.md", "b.md"]
 
 
+@pytest.mark.contract
 def test_what_was_changed_is_embedded_again_and_what_is_gone_is_not_found(vault, put, model):
     put(FILES)
     vault.vectors.embed_pending()

@@ -66,6 +66,7 @@ def test_a_link_leads_where_the_table_says(link, path):
     assert resolved([link], FILES)[0].path == path
 
 
+@pytest.mark.contract
 def test_a_vault_resolves_by_the_same_rules(vault, put):
     put(FILES)
     links = [
