@@ -68,3 +68,30 @@ test('the fields that an event changed are named', () => {
   assert.deepEqual(state.apply({ seq: 2, conversation: { title: 'T' }, usage: { prompt_tokens: 1 } }).changed, ['conversation', 'usage']);
   assert.equal(state.references, references);
 });
+
+const begins = (id, title) => ({ answer: { message_id: id, short_id: id, agent: { id: title, title } }, message_id: id });
+
+test('of several answers each has its own text, and the next begins where the one before has ended', () => {
+  const state = stateAfter({ message_ids: { response_message_id: 'a' } }, begins('a', 'Cook'), { text: 'Soup.', message_id: 'a' });
+  assert.deepEqual([state.text, state.agent.title], ['Soup.', 'Cook']);
+  const next = { seq: 4, text: '', status: '', ...begins('b', 'Critic') };
+  assert.equal(state.beginsNext(next), true);
+  assert.equal(state.beginsNext({ ...next, seq: 2 }), false);
+  state.goOn('b');
+  state.apply(next);
+  state.apply({ seq: 5, text: 'No.', status: '', message_id: 'b' });
+  state.apply({ seq: 6, text: '', status: '', done: true, answer_status: 'cancelled' });
+  assert.deepEqual([state.text, state.agent.title, state.outcome], ['No.', 'Critic', 'cancelled']);
+});
+
+test('whoever comes back in a later answer sees nothing of the answers before in it', () => {
+  const state = new AnswerState({ messageId: 'b' });
+  const events = [begins('a', 'Cook'), { text: 'Soup.', message_id: 'a' }, begins('b', 'Critic'), { text: 'No.', message_id: 'b' }];
+  const nexts = events.map((event, position) => {
+    const whole = { seq: position + 1, text: '', status: '', ...event };
+    const isNext = state.beginsNext(whole);
+    state.apply(whole);
+    return isNext;
+  });
+  assert.deepEqual([state.text, state.agent.title, nexts], ['No.', 'Critic', [false, false, false, false]]);
+});

@@ -16,6 +16,8 @@ test('badge and reference give the hash, and the number while there is none', ()
 
 test('a sender is the person or the model by its name', () => {
   assert.equal(senderName({ sender: 'user' }, strings.sender), 'You');
+  assert.equal(senderName({ sender: 'user', source_agent_title: 'Cook' }, strings.sender), 'Cook');
+  assert.equal(senderName({ sender: 'model', agent: { title: 'Cook' }, config: { model: 'qwen' } }, strings.sender), 'Cook');
   assert.equal(senderName({ sender: 'model', config: { model: 'qwen' } }, strings.sender), 'qwen');
   assert.equal(senderName({ sender: 'model', model: 'qwen' }, strings.sender), 'qwen');
   assert.equal(senderName({ sender: 'model' }, strings.sender), 'Assistant');

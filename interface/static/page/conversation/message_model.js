@@ -31,7 +31,8 @@ export function isCut({ text, status, config }) {
  * @returns {string}
  */
 export function senderName(message, names) {
-  if (isFromUser(message)) return names.user;
+  if (isFromUser(message)) return message.source_agent_title || names.user;
+  if (message.agent?.title) return message.agent.title;
   const model = message.model || message.config?.model_name || message.config?.model;
   // Where no model is configured the server calls it so.
   return model && model !== 'none' ? model : names.assistant;

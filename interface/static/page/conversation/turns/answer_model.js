@@ -2,10 +2,17 @@ import { reduceParts } from '../card/parts_model.js';
 
 /**
  * One answer while it is being written: what its events add up to. Events that were seen before change nothing.
+ *
+ * Of a turn with several answers, each begins with an event `answer`, and its events have its `message_id`: those of other
+ * answers change nothing here, until `goOn` turns to the next one.
  */
 export class AnswerState {
   constructor({ messageId = null } = {}) {
     this.messageId = messageId;
+    /** The id of the answer whose events count, and whether it has begun. */
+    this.shown = messageId;
+    this.hasBegun = false;
+    this.agent = null;
     this.text = '';
     this.status = '';
     this.seq = 0;
@@ -28,6 +35,7 @@ export class AnswerState {
     if (typeof event.seq !== 'number' || event.seq <= this.seq) return { text: '', changed: [] };
     this.seq = event.seq;
     const changed = [];
+    if (!this.#isShown(event, changed)) return { text: '', changed };
     const text = event.text ?? '';
     this.text += text;
     if (text !== '') this.#set('status', '', changed);
@@ -45,6 +53,16 @@ export class AnswerState {
     return { text, changed };
   }
 
+  /** @param {object} event @returns {boolean} whether the answer that is shown has ended, and another one begins */
+  beginsNext({ seq, answer }) {
+    return this.hasBegun && seq > this.seq && Boolean(answer) && answer.message_id !== this.shown;
+  }
+
+  /** From now on the events of another answer of the same turn count. */
+  goOn(messageId) {
+    Object.assign(this, { shown: messageId, hasBegun: false, agent: null, text: '', status: '', usage: null, parts: [], error: null });
+  }
+
   /** How the answer ended, in the words of a stored message's `status`; 'streaming' before that. */
   get outcome() {
     return this.done ? this.stored : 'streaming';
@@ -54,6 +72,19 @@ export class AnswerState {
     if (this[field] === value) return;
     this[field] = value;
     changed.push(field);
+  }
+
+  /** Whether an event counts: it belongs to the answer that is shown, or to all of the turn. */
+  #isShown({ answer, message_id: messageId }, changed) {
+    if (answer) this.#takeAnswer(answer, changed);
+    return !messageId || messageId === this.shown;
+  }
+
+  #takeAnswer({ message_id: messageId, agent }, changed) {
+    this.shown ??= messageId;
+    if (messageId !== this.shown) return;
+    this.hasBegun = true;
+    this.#set('agent', agent, changed);
   }
 
   #takeIds(ids, changed) {

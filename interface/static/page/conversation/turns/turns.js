@@ -196,10 +196,21 @@ export class Turns {
     let text = '';
     const changed = new Set();
     for (const event of events) {
+      if (turn.state.beginsNext(event)) {
+        this.#draw(turn, { text, changed });
+        this.#goOn(turn, event.answer);
+        text = '';
+        changed.clear();
+      }
       const step = turn.state.apply(event);
       text += step.text;
       step.changed.forEach((field) => changed.add(field));
     }
+    this.#draw(turn, { text, changed });
+  }
+
+  #draw(turn, { text, changed }) {
+    if (changed.has('agent')) this.#page.transcript().patch(turn.answer.message_id, { agent: turn.state.agent });
     if (changed.has('ids')) this.#takeIds(turn);
     if (changed.has('references') && turn.question) {
       this.#page.transcript().patch(turn.question.message_id, { references: turn.state.references });
@@ -213,6 +224,25 @@ export class Turns {
     if (card) this.#grow(card, turn.state, { text, hasNewParts: changed.has('parts') });
   }
 
+  /** The answer that was shown has ended, and the next one of the same turn begins, below it. */
+  #goOn(turn, { message_id: messageId, short_id: shortId }) {
+    const { state, answer, question } = turn;
+    const transcript = this.#page.transcript();
+    transcript.patch(answer.message_id, { text: state.text, parts: state.parts, status: 'complete', usage: state.usage });
+    transcript.card(answer.message_id)?.endStreaming();
+    this.#following.delete(answer.message_id);
+    state.goOn(messageId);
+    if (!transcript.find(messageId)) {
+      transcript.push({
+        message_id: messageId, short_id: shortId, sender: 'model', text: '', status: 'streaming', config: {}, references: [], backlink_count: 0,
+        message_index: transcript.nextIndex, created_at: new Date().toISOString(), reply_to_id: question?.message_id ?? null,
+      });
+    }
+    turn.answer = transcript.find(messageId);
+    this.#following.set(messageId, turn);
+    this.#restart(turn);
+  }
+
   #grow(card, state, { text, hasNewParts }) {
     if (hasNewParts) card.showParts(state.parts);
     card.appendText(text);
@@ -224,7 +254,7 @@ export class Turns {
     const transcript = this.#page.transcript();
     // Where the response to sending was lost, the stream of changes has brought the turn meanwhile.
     if (turn.answer.pending) transcript.drop(ids.response_message_id, ids.user_message_id);
-    this.#rename(turn, ids.response_message_id);
+    if (turn.answer.pending) this.#rename(turn, ids.response_message_id);
     const fields = (side) => {
       const named = ['message_index', 'message_short_hash', 'short_id'].map((field) => {
         const key = field.replace(/^message_/, '');
@@ -233,7 +263,9 @@ export class Turns {
       return Object.fromEntries(named.filter(([, value]) => value !== undefined));
     };
     const known = { pending: false, kept: ids.kept !== false };
-    transcript.patch(turn.answer.message_id, { ...fields('response'), ...known });
+    // Of several answers, `responses` says the ids of each; the others are those of the first.
+    if (ids.responses) ids.responses.forEach((each) => transcript.patch(each.message_id, { ...each, ...known }));
+    else if (ids.response_message_id === turn.answer.message_id) transcript.patch(turn.answer.message_id, { ...fields('response'), ...known });
     if (!turn.question) return;
     const { user_message_id: userId } = ids;
     transcript.patch(turn.question.message_id, { ...fields('user'), ...known, ...(userId ? { message_id: userId } : {}) });
