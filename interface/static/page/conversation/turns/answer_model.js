@@ -46,10 +46,7 @@ export class AnswerState {
     if (event.document_references) this.#set('documents', event.document_references, changed);
     this.#set('parts', reduceParts(this.parts, event), changed);
     if (event.message_ids) this.#takeIds(event.message_ids, changed);
-    if (event.done) {
-      this.stored = event.answer_status ?? this.stored;
-      this.#set('done', true, changed);
-    }
+    if (event.done) this.#takeEnd(event, changed);
     return { text, changed };
   }
 
@@ -60,12 +57,17 @@ export class AnswerState {
 
   /** From now on the events of another answer of the same turn count. */
   goOn(messageId) {
-    Object.assign(this, { shown: messageId, hasBegun: false, agent: null, text: '', status: '', usage: null, parts: [], error: null });
+    Object.assign(this, { shown: messageId, hasBegun: false, agent: null, text: '', status: '', usage: null, parts: [], error: null, documents: null });
   }
 
   /** How the answer ended, in the words of a stored message's `status`; 'streaming' before that. */
   get outcome() {
     return this.done ? this.stored : 'streaming';
+  }
+
+  #takeEnd({ answer_status: stored }, changed) {
+    this.stored = stored ?? this.stored;
+    this.#set('done', true, changed);
   }
 
   #set(field, value, changed) {
