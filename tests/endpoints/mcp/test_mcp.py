@@ -217,6 +217,27 @@ def test_a_read_only_token_is_offered_what_only_reads(app: Flask, ada: Person) -
     assert (offered, result["success"], called) == (True, True, [ada.email])
 
 
+def test_a_program_searches_resolves_and_proposes_a_memory_that_the_person_accepts(app: Flask, ada: Person) -> None:
+    memory = ada.remember("Tomatoes need sun.").friendly_id
+
+    async def use(client: Client) -> list[Any]:
+        calls = [
+            ("search_memories", {"query": "tomatoes"}),
+            ("resolve_reference", {"reference": f"@{memory}"}),
+            ("add_memory", {"statement": "Basil likes tomatoes.", "type": "fact", "domain": "personal"}),
+        ]
+        return [(await client.call_tool(name, arguments)).structured_content for name, arguments in calls]
+
+    found, resolved, proposed = with_client(app, token_of(app, ada.email), use)
+    assert "Tomatoes need sun." in str(found["results"])
+    assert "Tomatoes need sun." in str(resolved)
+    assert proposed["success"] is True
+    assert ada.get("/pkb/claims").json["total_count"] == 1
+    (proposal,) = ada.get("/api/proposals").json
+    assert ada.post(f"/api/proposals/{proposal['proposal_id']}/accept").status_code == 200
+    assert ada.get("/pkb/claims").json["total_count"] == 2
+
+
 def test_a_long_result_is_cut(app: Flask, ada: Person) -> None:
     friendly_id = conversation_of(ada, "tomato " * 9_000)
 
