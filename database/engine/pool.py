@@ -39,7 +39,7 @@ class KeptConnections:
         self._named = named
         self._engine = backend.engine(connections=count, writing=writing)
         self._beginning = backend.beginning(writing=writing)
-        self._closings = 0
+        self._closed = False
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: deque[Connection | None] = deque([None] * count)
         self._freed = threading.Condition()
@@ -53,19 +53,19 @@ class KeptConnections:
         return _Transaction(self)
 
     def close(self) -> None:
-        """Close all connections; the next transaction opens new ones."""
-        self._closings += 1
+        """Close all connections. A transaction that comes later opens one, which is closed with it."""
+        self._closed = True
         for _ in range(len(self._idle)):
             with suppress(IndexError):
                 connection = self._idle.popleft()
                 if connection is not None:
                     connection.close()
-                self._put_back(None, self._closings)
+                self._put_back(None)
         self._engine.dispose()
 
-    def _put_back(self, connection: Connection | None, closings: int) -> None:
-        """Let another transaction have the connection; close it where the pool was closed since it was taken."""
-        if connection is not None and closings != self._closings:
+    def _put_back(self, connection: Connection | None) -> None:
+        """Let another transaction have the connection; close it where the pool was closed."""
+        if connection is not None and self._closed:
             connection.detach()
             connection.close()
             connection = None
@@ -104,7 +104,7 @@ class KeptConnections:
             connection = self._engine.connect()
             return self._begin(connection)
         except BaseException:
-            self._put_back(connection and self._rolled_back(connection), self._closings)
+            self._put_back(connection and self._rolled_back(connection))
             raise
 
     def _begin(self, connection: Connection) -> Connection:
@@ -134,16 +134,14 @@ class KeptConnections:
 class _Transaction:
     """The `with` block of `KeptConnections.transaction`; a generator would cost as much as a small statement."""
 
-    __slots__ = ("_closings", "_connection", "_pool")
+    __slots__ = ("_connection", "_pool")
 
     def __init__(self, pool: KeptConnections) -> None:
         self._pool = pool
-        self._closings = 0
         self._connection: Connection
 
     def __enter__(self) -> Connection:
         pool = self._pool
-        self._closings = pool._closings
         try:
             idle = pool._idle.pop()
         except IndexError:
@@ -169,7 +167,7 @@ class _Transaction:
             failure = raised
             connection = pool._rolled_back(self._connection)
         finally:
-            pool._put_back(connection, self._closings)
+            pool._put_back(connection)
         if failure is not None:
             pool._raise_named(failure)
             if failure is not error:

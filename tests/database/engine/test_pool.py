@@ -77,7 +77,11 @@ def test_a_connection_that_is_used_while_the_pool_closes_is_closed_afterwards(co
     assert notes(connections) == []
 
 
-def test_who_comes_after_the_end_opens_the_file_again(connections: KeptConnections) -> None:
+def test_who_comes_after_the_end_opens_the_file_again_and_leaves_nothing_open(connections: KeptConnections) -> None:
     write(connections, "first")
     connections.close()
+    with connections.transaction() as connection:
+        driver = connection.connection.driver_connection
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        driver.execute("SELECT 1")  # type: ignore[union-attr]
     assert notes(connections) == ["first", "first again"]
