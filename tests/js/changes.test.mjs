@@ -21,6 +21,7 @@ class World {
     this.streams = [];
     this.asked = [];
     this.tabs = [];
+    this.inLine = [];
     this.refusals = [];
     this.waits = [];
   }
@@ -60,7 +61,9 @@ class World {
       postMessage: (data) => queueMicrotask(() => {
         for (const other of world.tabs) if (other !== tab && !other.isFrozen) other.listeners.forEach((hear) => hear({ data }));
       }),
-      close() {},
+      close: () => {
+        world.tabs = world.tabs.filter((each) => each !== tab);
+      },
     };
     world.tabs.push(tab);
     tab.feed = new ChangeFeed({
@@ -71,7 +74,8 @@ class World {
       },
       leadBy: (_name, on) => {
         tab.on = on;
-        if (world.tabs[0] === tab) queueMicrotask(on.begin);
+        world.inLine.push(tab);
+        if (world.inLine[0] === tab) queueMicrotask(on.begin);
         return { takeOver: () => world.lead(tab), resign: () => world.leave(tab) };
       },
       on: {
@@ -97,9 +101,9 @@ class World {
   }
 
   leave(tab) {
-    const wasFirst = this.tabs[0] === tab;
-    this.tabs = this.tabs.filter((each) => each !== tab);
-    if (wasFirst) this.tabs[0]?.on.begin();
+    const wasFirst = this.inLine[0] === tab;
+    this.inLine = this.inLine.filter((each) => each !== tab);
+    if (wasFirst) this.inLine[0]?.on.begin();
   }
 }
 
@@ -204,6 +208,39 @@ test('a session that has ended, or is of another account, ends the watching', as
     assert.equal(tab.ended.status, status);
     assert.equal(world.asked.length, 1);
   }
+});
+
+test('where somebody has logged in again, tabs whose session had ended go on watching', async () => {
+  const world = new World();
+  world.refusals = [401, 401].map((status) => new ApiError({ status }));
+  const [first, second] = [world.tab(), world.tab()];
+  for (let turn = 0; turn < 4; turn += 1) await settled();
+  assert.deepEqual([first.ended.status, second.ended.status], [401, 401]);
+  assert.equal(world.asked.length, 2);
+  await world.say(2);
+  assert.deepEqual([first.seen, second.seen], [[], []]);
+
+  const fresh = world.tab();
+  await settled();
+  await world.say();
+  assert.deepEqual([first.seen, second.seen, fresh.seen], [[1, 2, 3], [1, 2, 3], [3]]);
+  fresh.feed.close();
+  await settled();
+  await world.say();
+  assert.deepEqual([first.seen.at(-1), second.seen.at(-1)], [4, 4], 'one of them leads now');
+});
+
+test('a tab whose session had ended asks again when it is looked at', async () => {
+  const world = new World();
+  world.refusals = [new ApiError({ status: 401 })];
+  const tab = world.tab();
+  await settled();
+  await settled();
+  assert.equal(tab.feed.leads, false);
+  tab.feed.wake();
+  await settled();
+  await world.say();
+  assert.deepEqual(tab.seen, [1]);
 });
 
 test('a tab that is looked at takes over from a leader that does not answer', async () => {

@@ -32,7 +32,7 @@ export function followChanges({ api, store, events, bootstrap, kept, onReset }) 
       },
       alive: () => events.emit('changes:alive'),
       end() {
-        // The session has ended: the next request says so.
+        // The session has ended: the next request says so. The feed goes on when the page wakes, or when another tab can read it.
       },
     },
   });

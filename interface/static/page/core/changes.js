@@ -31,7 +31,9 @@ export class ChangeFeed {
   #open;
   #on;
   #channel;
-  #leadership;
+  #leadBy;
+  /** null while the session tells this tab nothing: it then leads no more, and hears whether another tab does. */
+  #leadership = null;
   #position;
   #wait;
   /** How often the leader was heard. */
@@ -45,7 +47,7 @@ export class ChangeFeed {
    * @param {(query: {after: number, epoch: string}, options: {signal: AbortSignal}) => Promise<Response>} parts.open the stream
    * @param {Position} parts.position up to where this page knows what changed
    * @param {{changes: (changes: Change[]) => void, reset: () => void, alive: () => void, end: (error: Error) => void}} parts.on `reset`:
-   *   lists have to be asked for again; `alive`: the server can be reached; `end`: it tells this session nothing any more
+   *   lists have to be asked for again; `alive`: the server can be reached; `end`: it tells this session nothing, until somebody logs in again
    * @param {string} parts.name of the channel between the tabs, the same for all tabs of one account
    */
   constructor({
@@ -57,7 +59,8 @@ export class ChangeFeed {
     this.#wait = wait;
     this.#channel = channel;
     channel.addEventListener('message', ({ data }) => this.#hear(data));
-    this.#leadership = leadBy(name, { begin: () => this.#read(), end: () => this.#stopReading() });
+    this.#leadBy = () => leadBy(name, { begin: () => this.#read(), end: () => this.#stopReading() });
+    this.#standForLead();
     this.#askFromHere();
   }
 
@@ -71,24 +74,34 @@ export class ChangeFeed {
 
   /** The page can be seen again, or is online again: makes sure that nothing was missed. */
   wake() {
+    this.#standForLead();
     this.#reading?.wakeUp.abort();
     this.watch();
   }
 
   /** Takes over where no leader answers: its window may be frozen by the browser. To be called now and then while this page is seen. */
   async watch() {
-    if (this.leads) return;
+    if (this.leads || !this.#leadership) return;
     const before = this.#heard;
     this.#askFromHere();
     await this.#wait(ANSWER_MS, this.#closed.signal);
-    if (this.#heard === before && !this.leads && !this.#closed.signal.aborted) this.#leadership.takeOver();
+    if (this.#heard === before && !this.leads && !this.#closed.signal.aborted) this.#leadership?.takeOver();
   }
 
   close() {
     this.#closed.abort();
-    this.#leadership.resign();
-    this.#stopReading();
+    this.#rest();
     this.#channel.close();
+  }
+
+  #standForLead() {
+    if (!this.#closed.signal.aborted) this.#leadership ??= this.#leadBy();
+  }
+
+  #rest() {
+    this.#leadership?.resign();
+    this.#leadership = null;
+    this.#stopReading();
   }
 
   #askFromHere() {
@@ -102,6 +115,7 @@ export class ChangeFeed {
     }
     this.#heard += 1;
     if (!lines) return;
+    this.#standForLead();
     this.#take(lines, epoch);
     this.#on.alive();
   }
@@ -144,7 +158,7 @@ export class ChangeFeed {
         if (signal.aborted) return;
         error = failure;
         if (failure.status && !mayPass(failure)) {
-          this.close();
+          this.#rest();
           this.#on.end(failure);
           return;
         }
