@@ -2,6 +2,7 @@
 
 `main.js` with `common.js` is what the page starts with, `later.js` every part that it loads when it is first needed.
 The other pages are one file each. `manifest.json` tells the server which modules the files were made of.
+`bootstrap.min.css` is Bootstrap's style sheet with the rules for classes that a module or a template names.
 
 Modules import the words that people read from `page/strings/en`. Each other language has the same files in a folder of
 its own, joined with the words of `page/strings/<language>`: a page loads one language (and English, for what it lacks).
@@ -18,14 +19,17 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import style_sheet
 from environment import SetupError
 from stamps import ROOT, WORK, fingerprint, is_current, remember, remove
+from style_sheet import named_classes, only_used
 
 STATIC = ROOT / "interface" / "static"
 BUILT = STATIC / "built"
 ESBUILD = WORK / "bin" / "esbuild"
 PAGE = "page/app/main.js"
 OTHER_PAGES = ("page/app/settings.js", "page/app/shared.js")
+STYLES = "bootstrap.min.css"
 OPTIONS = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--charset=utf8", "--log-level=warning")
 _ENGLISH = "en"
 _WORDS = re.compile(r"(?<=/strings/)en(?=/(\w+\.js)')")
@@ -49,6 +53,7 @@ def prepare_joined_page() -> None:
         draft = Path(name) / "built"
         for language in _languages():
             _join_page(Path(name) / language, draft if language == _ENGLISH else draft / language, language)
+        _trim_styles(draft / STYLES)
         made_of = {path.relative_to(STATIC).as_posix(): _hash(path) for path in modules}
         (draft / "manifest.json").write_text(json.dumps({"made_of": made_of}), encoding="utf-8")
         remember(draft, "page", mark)
@@ -60,13 +65,27 @@ def _modules() -> list[Path]:
     return sorted(path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*js"))
 
 
+def _pages_sources() -> list[Path]:
+    """Where the classes of elements are written down: modules, except those with the words, and templates."""
+    modules = (path for path in (STATIC / "page").rglob("*.js") if "strings" not in path.parts)
+    pages = (path for folder in (STATIC, STATIC.parent / "templates") for path in folder.rglob("*.html"))
+    return sorted([*modules, *pages])
+
+
+def _trim_styles(target: Path) -> None:
+    used = named_classes(path.read_text(encoding="utf-8") for path in _pages_sources())
+    sheet = (STATIC / "vendor" / STYLES).read_text(encoding="utf-8")
+    target.write_text(only_used(sheet, used), encoding="utf-8")
+
+
 def _languages() -> list[str]:
     return sorted({_ENGLISH} | {folder.name for folder in (STATIC / "page" / "strings").glob("*/")})
 
 
 def _mark(modules: list[Path]) -> str:
     names = " ".join(path.relative_to(STATIC).as_posix() for path in modules)
-    return fingerprint(Path(__file__), *modules) + names
+    programs = (Path(__file__), Path(style_sheet.__file__))
+    return fingerprint(*programs, STATIC / "vendor" / STYLES, *modules, *_pages_sources()) + names
 
 
 def _join_page(copy: Path, target: Path, language: str) -> None:

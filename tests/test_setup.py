@@ -166,6 +166,7 @@ def page_folder(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "page/search/panel.js": "import { say } from '../ui/say.js';\nexport const open = () => say('panel');",
         "page/ui/later.js": "export const later = (name) => ['later', name];",
         "page/ui/say.js": "/** @type {import('./never.js').Say} */\nexport const say = (text) => console.warn(text);",
+        "vendor/bootstrap.min.css": "a{color:red}",
         "vendor/library.js": "",
     }
     for name, text in modules.items():
@@ -214,6 +215,30 @@ def test_the_page_is_joined_for_each_language_with_its_words(page_folder: Path) 
     assert "Suche" in german
     assert "not translated" in german
     assert "Suche" in (page_folder / "built/de/settings.js").read_text()
+
+
+def test_a_joined_page_has_the_rules_for_classes_that_it_or_a_template_names(page_folder: Path) -> None:
+    beginning = '@charset "UTF-8";/*! of www.example.org, by others */'
+    kept = (
+        ":root,[data-theme=light]{--a:1}",
+        ".btn,a:not(.off){color:red}",
+        ".btn:not(.off)>.note{background:url(\"data:image/svg+xml,%3csvg fill='%23fff'/%3e\")}",
+        "@media (min-width:1px){.btn{margin:0}}",
+        "@keyframes turn{0%{opacity:0}to{opacity:1}}",
+    )
+    dropped = (".off{color:red}", ".btn.off,.btn .off{color:red}", "@media print{.off{margin:0}.off a{margin:0}}")
+    sheet = beginning + "".join((*kept, *dropped)).replace(".btn,a", ".btn,.off .btn,a")
+    (page_folder / "vendor/bootstrap.min.css").write_text(sheet)
+    (page_folder / "page/ui/say.js").write_text("export const say = (text) => element('p', { class: 'note' }, text);")
+    template = page_folder.parent / "templates" / "page.html"
+    template.parent.mkdir()
+    template.write_text('<button class="btn other">')
+    joined_page.prepare_joined_page()
+    trimmed = page_folder / "built/bootstrap.min.css"
+    assert trimmed.read_text() == beginning + "".join(kept)
+    template.write_text('<button class="btn off">')
+    joined_page.prepare_joined_page()
+    assert trimmed.read_text() == sheet
 
 
 def test_a_joined_page_is_made_again_only_when_it_is_deleted_or_a_module_changes(page_folder: Path) -> None:

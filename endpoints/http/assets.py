@@ -55,6 +55,8 @@ _JOINED = {
     ),
     "joined/tree.js": ("vendor/jquery.min.js", "vendor/jstree.min.js"),
 }
+# Set-up makes another form of these files, without what no page needs, whenever it joins the page's modules.
+_TRIMMED = {"vendor/bootstrap.min.css": "built/bootstrap.min.css"}
 _MAIN = "page/app/main.js"
 # What the chat page needs beside its modules without a network: not the large libraries for code, maths, diagrams.
 _SHELL = ("joined/base.css", "joined/interface.css", "joined/tree.js", "page/app/theme.js", "img/mark.svg")
@@ -110,8 +112,9 @@ class Assets:
         self._hashes = {path: _content_hash(path) for (path,) in self._paths.values()}
         self.version = _digest(self._hashes.values())
         self.is_joined = joined and self._has_current_build()
+        trimmed = _TRIMMED if self.is_joined else {}
         for name, parts in _JOINED.items():
-            self._paths[name] = tuple(path for part in parts for path in self._paths[part])
+            self._paths[name] = tuple(path for part in parts for path in self._paths[trimmed.get(part, part)])
         self._fingerprints = self._fingerprints_of_groups()
         self._loaded: dict[str, Asset] = {}
         self._lock = threading.Lock()
@@ -168,7 +171,7 @@ class Assets:
 
     def _has_current_build(self) -> bool:
         """Whether set-up joined the page's modules, and from the modules that are there now."""
-        if _MANIFEST not in self._paths:
+        if not self._paths.keys() >= {_MANIFEST, *_TRIMMED.values()}:
             return False
         made_of = json.loads(self._paths[_MANIFEST][0].read_bytes())["made_of"]
         there = {

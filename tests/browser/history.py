@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import select
 
+from benchmarks.made_up.words import TextMaker
 from database.connection import open_store
 from database.schema import message_edits
 from database.turns.turns import accept_turn, finish_turn
@@ -67,8 +69,13 @@ def hold_talk(client: Client, title: str, *texts: str, workspace_id: str | None 
     return told(client, conversation_id)
 
 
-def store_talk(server: LiveServer, client: Client, title: str, *, turns: int) -> Talk:
-    """A long conversation, put into the server's store as its own code would: "Question N" and "Answer N"."""
+def store_talk(server: LiveServer, client: Client, title: str, *, turns: int, chars: int = 0) -> Talk:
+    """A long conversation, put into the server's store as its own code would: "Question N" and "Answer N".
+
+    chars: of made-up text that each message says beside that, as in the benchmarks' history.
+    """
+    made_up = TextMaker(Random(title))
+    more = [f"\n\n{made_up.text(chars)}" if chars else "" for _ in range(2 * turns)]
     conversation_id = client.create_conversation()
     where = {
         "database": open_store(server.users_dir),
@@ -76,11 +83,11 @@ def store_talk(server: LiveServer, client: Client, title: str, *, turns: int) ->
         "conversation_id": conversation_id,
     }
     for number in range(1, turns + 1):
-        accepted = accept_turn(**where, text=f"Question {number}", config={})
+        accepted = accept_turn(**where, text=f"Question {number}{more.pop()}", config={})
         finish_turn(
             **where,
             response_message_id=accepted.response_message_id,
-            text=f"Answer {number}\n\n" + "It is a matter of patience. " * (number % 7),
+            text=f"Answer {number}\n\n" + "It is a matter of patience. " * (number % 7) + more.pop(),
             status="complete",
             config={},
             title=title,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.made_up.history import SeedPlan
 from tests.browser.history import hold_talk, store_talk
 from tests.browser.traffic import Traffic
 from tests.browser.transcript import card
@@ -37,7 +38,8 @@ def opened(page: Page, path: str) -> None:
 def test_a_long_conversation_opens_with_few_requests_and_fewer_the_second_time(
     shared_server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
-    talk = store_talk(shared_server, person, "Growing tomatoes", turns=TURNS)
+    # As heavy as the one that `python -m benchmarks page` opens.
+    talk = store_talk(shared_server, person, "Growing tomatoes", turns=TURNS, chars=SeedPlan().chars)
     page = open_page(person, "/healthz", empty_cache=True)
     traffic = Traffic(page)
     requests, size = traffic.of(lambda: opened(page, talk.path))

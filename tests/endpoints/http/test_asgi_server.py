@@ -122,7 +122,7 @@ def test_styles_that_a_page_needs_at_once_come_as_one_file_in_their_order(shared
     styles = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
     folder = ROOT / "interface" / "static"
     parts = [
-        folder / "vendor" / "bootstrap.min.css",
+        folder / "built" / "bootstrap.min.css",
         folder / "page" / "ui" / "theme.css",
         folder / "page" / "ui" / "base.css",
     ]

@@ -13,6 +13,7 @@ from endpoints.http.assets import Assets
 MAIN, SETTINGS = "page/app/main.js", "page/app/settings.js"
 BASE = "joined/base.css"
 FILES = (
+    "built/bootstrap.min.css",
     "built/common.js",
     "built/later.js",
     "built/main.js",
@@ -74,7 +75,8 @@ def test_an_address_changes_with_its_own_file_alone(folder: Path) -> None:
 
 
 def test_files_that_find_each_other_by_relative_addresses_change_theirs_together(folder: Path) -> None:
-    assert changed_by(folder, MAIN) == {MAIN, SETTINGS}
+    # The build is of other modules then, so that its form of the style sheet is not served either.
+    assert changed_by(folder, MAIN) == {MAIN, SETTINGS, BASE}
     assert changed_by(folder, "built/common.js") == {name for name in FILES if name.startswith("built/")}
     vendored = {name for name in FILES if name.startswith("vendor/")}
     assert changed_by(folder, "vendor/mermaid.min.js") == vendored
@@ -94,6 +96,8 @@ def test_the_page_is_served_joined_while_the_build_is_of_its_modules(folder: Pat
     assert assets.entry(MAIN) == [assets.address("built/common.js"), assets.address("built/main.js")]
     assert assets.entry(SETTINGS) == [assets.address("built/settings.js")]
     assert assets.loaded_later()["built/later.js"] == assets.address("built/later.js")
+    assert assets[BASE].content.startswith(b"/* built/bootstrap.min.css */")
+    assert Assets(folder, joined=False)[BASE].content.startswith(b"/* vendor/bootstrap.min.css */")
 
 
 def test_a_page_in_another_language_has_modules_of_its_own(folder: Path) -> None:
@@ -119,10 +123,12 @@ def test_a_single_module_imports_the_words_of_its_language_where_they_are_transl
     assert assets.translated("page/strings/de/panel.js", "de") == assets["page/strings/de/panel.js"].content
 
 
-@pytest.mark.parametrize("change", ["changed", "added", "removed", "never built"])
+@pytest.mark.parametrize("change", ["changed", "added", "removed", "never built", "built without styles"])
 def test_a_build_of_other_modules_is_not_served(folder: Path, change: str) -> None:
     if change == "never built":
         (folder / "built" / "manifest.json").unlink()
+    elif change == "built without styles":
+        (folder / "built" / "bootstrap.min.css").unlink()
     elif change == "removed":
         (folder / SETTINGS).unlink()
     else:
