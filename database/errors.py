@@ -26,6 +26,7 @@ StoreError
  │   ├─ FriendlyIdTakenError
  │   ├─ NotShareableError
  │   ├─ ProposalDecidedError
+ │   ├─ ProposalOutdatedError
  │   ├─ NameTakenError
  │   ├─ UserExistsError
  │   ├─ LastAdministratorError
@@ -205,6 +206,14 @@ class ProposalDecidedError(ConflictError):
     def __init__(self, state: str) -> None:
         super().__init__(f"This proposal is {state} already.")
         self.details = {"state": state}
+
+
+class ProposalOutdatedError(ConflictError):
+    """What the proposal changes has changed since. `diff`: what it would do now; "" where it can't be done any more."""
+
+    def __init__(self, diff: str) -> None:
+        super().__init__("The document was changed meanwhile. Look at what the proposal does now, then decide again.")
+        self.details = {"diff": diff}
 
 
 class NameTakenError(ConflictError):

@@ -119,6 +119,21 @@ def decide(
     return database.write(job)
 
 
+def renew_proposal(
+    *, database: Database, user_email: str, proposal_id: str, payload: Mapping[str, Any], diff: str
+) -> None:
+    """Fit an open proposal to what it changes, as that is now. Raises ProposalNotFoundError, ProposalDecidedError."""
+
+    def job(connection: Connection) -> None:
+        proposal = _one(connection, user_email, proposal_id)
+        refuse_unless_open(proposal)
+        renewed = {"payload": dict(payload), "diff": storable(diff)}
+        connection.execute(update(proposals).where(_c.proposal_id == proposal_id).values(renewed))
+        _record(connection, "changed", user_email, proposal_id, kind=proposal.kind, state=proposal.state)
+
+    database.write(job)
+
+
 def refuse_unless_open(proposal: Proposal) -> None:
     """Raises ProposalDecidedError for one that was decided or that waited too long."""
     if proposal.state != "open":

@@ -166,7 +166,8 @@ def _store(bundle: Bundle, *, database: Database) -> None:
             title_force_set=int(memory.get("title_force_set", False)),
             running_summary=memory.get("running_summary", ""),
             summarised_ordinal=memory.get("summarised_messages", 0),
-            settings=memory.get("settings", {}),
+            # A file may come from anywhere: what tools may do without asking, the person allows here.
+            settings={name: value for name, value in (memory.get("settings") or {}).items() if name != "allow_writing"},
             flag=memory.get("flag", "none"),
             tags=tidy_tags(str(tag) for tag in memory.get("tags", ())),
             memory={name: value for name, value in memory.items() if name not in _IN_COLUMNS},

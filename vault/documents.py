@@ -14,6 +14,7 @@ from database.accounts.users import get_user, user_ids
 from database.engine.database import Database
 from database.vault import documents as store
 from database.vault.documents import Progress
+from database.vault.writes import Action
 from language_models.ports import ChatModel, EmbeddingModel
 from settings import MappedFolder
 
@@ -252,9 +253,18 @@ class Vault:
         """Path, title and text of each document, by path, as the index has them."""
         return store.texts_of(database=self.database, user_email=self.user_email)
 
-    def write(self, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
+    def write(
+        self,
+        path: str,
+        text: str,
+        *,
+        version: str | None = None,
+        reason: str = "",
+        message_id: str | None = None,
+        action: Action = "write",
+    ) -> Document:
         """`writing.write`."""
-        return writing.write(self, path, text, version=version, reason=reason)
+        return writing.write(self, path, text, version=version, reason=reason, message_id=message_id, action=action)
 
     def append(self, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
         """`writing.append`."""
@@ -267,13 +277,21 @@ class Vault:
         place = {"line_start": line_start, "line_end": line_end}
         return writing.replace_lines(self, path, text, **place, expected=expected, reason=reason)
 
-    def rename(self, path: str, new_path: str, *, version: str | None = None, reason: str = "") -> writing.Renamed:
+    def rename(
+        self,
+        path: str,
+        new_path: str,
+        *,
+        version: str | None = None,
+        reason: str = "",
+        message_id: str | None = None,
+    ) -> writing.Renamed:
         """`writing.rename`."""
-        return writing.rename(self, path, new_path, version=version, reason=reason)
+        return writing.rename(self, path, new_path, version=version, reason=reason, message_id=message_id)
 
-    def delete(self, path: str, *, version: str | None = None, reason: str = "") -> str:
+    def delete(self, path: str, *, version: str | None = None, reason: str = "", message_id: str | None = None) -> str:
         """`writing.delete`."""
-        return writing.delete(self, path, version=version, reason=reason)
+        return writing.delete(self, path, version=version, reason=reason, message_id=message_id)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
         resolutions = self.resolve_many([row.wikilink for row in rows])

@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conversation_reference_utils import canonical_reference
 from database.documents import follow_renamed
 from database.errors import InvalidChangeError
+from database.vault.writes import Action, Source, find_source, record_write
 
 from . import history, index, paths
 from .errors import (
@@ -26,7 +28,7 @@ from .errors import (
     VersionConflictError,
     VersionMissingError,
 )
-from .markdown import Document
+from .markdown import Document, version_of
 from .wikilinks import Wikilink, find_wikilinks, without_extension
 
 if TYPE_CHECKING:
@@ -44,8 +46,19 @@ class Renamed:
     followed: list[str]
 
 
-def write(vault: Vault, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
+def write(
+    vault: Vault,
+    path: str,
+    text: str,
+    *,
+    version: str | None = None,
+    reason: str = "",
+    message_id: str | None = None,
+    action: Action = "write",
+) -> Document:
     """Write the whole document. version: the one that is replaced; None: there is none yet. reason: of the commit.
+
+    message_id: the answer that proposed it. action: how the text came to be.
 
     Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
     another version is there now; PathRefusedError, DocumentTooLargeError, VaultReadOnlyError.
@@ -55,7 +68,11 @@ def write(vault: Vault, path: str, text: str, *, version: str | None = None, rea
         if version is None and current is not None:
             raise VersionMissingError
         _require_version(current, version)
-        return _written(vault, path, text, is_new=current is None, reason=reason or f"Write {path}")
+        source = _source(vault, message_id)
+        because = _because(reason or f"Write {path}", source)
+        written = _written(vault, path, text, is_new=current is None, reason=because)
+        _record(vault, action, path, version=written.version, source=source)
+        return written
 
 
 def append(vault: Vault, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
@@ -63,8 +80,8 @@ def append(vault: Vault, path: str, text: str, *, version: str | None = None, re
     with _writing(vault):
         current = vault.read(path)
         _require_version(current, version)
-        before = current.text if not current.text or current.text.endswith("\n") else current.text + "\n"
-        return _written(vault, path, before + text, reason=reason or f"Append to {path}")
+        because = reason or f"Append to {path}"
+        return write(vault, path, appended(current, text), version=current.version, reason=because, action="append")
 
 
 def replace_lines(
@@ -77,17 +94,40 @@ def replace_lines(
     """
     with _writing(vault):
         current = vault.read(path)
-        lines = current.lines
-        said = "\n".join(lines[line_start - 1 : line_end])
-        if not 1 <= line_start <= line_end <= len(lines) or said != expected.removesuffix("\n"):
-            raise VersionConflictError(current)
-        changed = [*lines[: line_start - 1], *([text.removesuffix("\n")] if text else []), *lines[line_end:]]
-        end = "\n" if current.text.endswith("\n") and changed else ""
-        return _written(vault, path, "\n".join(changed) + end, reason=reason or f"Change {path}")
+        changed = with_lines(current, text, line_start=line_start, line_end=line_end, expected=expected)
+        because = reason or f"Change {path}"
+        return write(vault, path, changed, version=current.version, reason=because, action="replace_lines")
 
 
-def delete(vault: Vault, path: str, *, version: str | None = None, reason: str = "") -> str:
-    """Move the document into the vault's bin; where it lies now, relative to the vault. Raises as `append` does."""
+def appended(document: Document, text: str) -> str:
+    """The text of the document with `text` behind its last line."""
+    before = document.text if not document.text or document.text.endswith("\n") else document.text + "\n"
+    return before + text
+
+
+def with_lines(document: Document, text: str, *, line_start: int, line_end: int, expected: str) -> str:
+    """The text of the document with `text` instead of these lines. Raises VersionConflictError as `replace_lines`."""
+    lines = document.lines
+    said = "\n".join(lines[line_start - 1 : line_end])
+    if not 1 <= line_start <= line_end <= len(lines) or said != expected.removesuffix("\n"):
+        raise VersionConflictError(document)
+    changed = [*lines[: line_start - 1], *([text.removesuffix("\n")] if text else []), *lines[line_end:]]
+    end = "\n" if document.text.endswith("\n") and changed else ""
+    return "\n".join(changed) + end
+
+
+def version_with(text: str) -> str:
+    """The version of a document that is written with this text. Raises InvalidChangeError, DocumentTooLargeError."""
+    return version_of(_content(text))
+
+
+def delete(
+    vault: Vault, path: str, *, version: str | None = None, reason: str = "", message_id: str | None = None
+) -> str:
+    """Move the document into the vault's bin; where it lies now, relative to the vault. Raises as `append` does.
+
+    message_id: the answer that proposed it.
+    """
     with _writing(vault):
         current = vault.read(path)
         _require_version(current, version)
@@ -96,12 +136,24 @@ def delete(vault: Vault, path: str, *, version: str | None = None, reason: str =
         _make_folder(vault.root / kept.parent)
         _move(paths.file_of(vault.root, path), vault.root / kept)
         vault.follow([path])
-        history.commit(vault.root, [path], reason=reason or f"Delete {path}")
+        source = _source(vault, message_id)
+        history.commit(vault.root, [path], reason=_because(reason or f"Delete {path}", source))
+        _record(vault, "delete", path, version=None, source=source)
         return kept.as_posix()
 
 
-def rename(vault: Vault, path: str, new_path: str, *, version: str | None = None, reason: str = "") -> Renamed:
+def rename(
+    vault: Vault,
+    path: str,
+    new_path: str,
+    *,
+    version: str | None = None,
+    reason: str = "",
+    message_id: str | None = None,
+) -> Renamed:
     """Move the document; links that led to it are changed where they would no longer do so.
+
+    message_id: the answer that proposed it.
 
     Raises DocumentExistsError where `new_path` is taken, and what `append` raises.
     """
@@ -119,8 +171,12 @@ def rename(vault: Vault, path: str, new_path: str, *, version: str | None = None
         vault.follow([path, new_path])
         vault.database.write(partial(follow_renamed, user_email=vault.user_email, path=path, new_path=new_path))
         followed = [source for source in sorted(links) if _follow(vault, source, links[source], new_path)]
-        history.commit(vault.root, [path, new_path, *followed], reason=reason or f"Rename {path} to {new_path}")
-        return Renamed(document=vault.read(new_path), followed=followed)
+        source = _source(vault, message_id)
+        because = _because(reason or f"Rename {path} to {new_path}", source)
+        history.commit(vault.root, [path, new_path, *followed], reason=because)
+        document = vault.read(new_path)
+        _record(vault, "rename", new_path, version=document.version, source=source)
+        return Renamed(document=document, followed=followed)
 
 
 def _follow(vault: Vault, source: str, wikilinks: set[str], target: str) -> bool:
@@ -153,11 +209,7 @@ def _renamed(link: Wikilink, name: str) -> str:
 
 def _written(vault: Vault, path: str, text: str, *, is_new: bool = False, reason: str) -> Document:
     """Write, index and (with a reason) commit."""
-    try:
-        content = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").encode()
-    except UnicodeEncodeError:
-        raise InvalidChangeError("The text holds half a character, which UTF-8 can't express.") from None
-    paths.require_size(len(content))
+    content = _content(text)
     file = paths.file_of(vault.root, path)
     _make_folder(file.parent)
     _put(file, content, is_new=is_new)
@@ -166,6 +218,40 @@ def _written(vault: Vault, path: str, text: str, *, is_new: bool = False, reason
     if reason:
         history.commit(vault.root, [path], reason=reason)
     return document
+
+
+def _content(text: str) -> bytes:
+    """What a file with this text holds."""
+    try:
+        content = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").encode()
+    except UnicodeEncodeError:
+        raise InvalidChangeError("The text holds half a character, which UTF-8 can't express.") from None
+    paths.require_size(len(content))
+    return content
+
+
+def _source(vault: Vault, message_id: str | None) -> Source | None:
+    if message_id is None:
+        return None
+    return find_source(database=vault.database, user_email=vault.user_email, message_id=message_id)
+
+
+def _because(reason: str, source: Source | None) -> str:
+    """The message of a commit: the reason, and the reference to the answer out of which the change came."""
+    if source is None or not source.friendly_id:
+        return reason
+    return f"{reason}\n\n{canonical_reference(source.friendly_id, source.short_hash)}"
+
+
+def _record(vault: Vault, action: Action, path: str, *, version: str | None, source: Source | None) -> None:
+    record_write(
+        database=vault.database,
+        user_email=vault.user_email,
+        action=action,
+        path=path,
+        version=version,
+        source=source,
+    )
 
 
 def _put(file: Path, content: bytes, *, is_new: bool) -> None:

@@ -24,6 +24,7 @@ class AnswerOptions:
     system_prompt: stands in the place of the server's own first sentences; "" for those. temperature and
     answer_tokens (the most tokens of the answer): None leaves them to the model. use_tools: whether the model may call
     tools; None: if it is known to do so. tools: those that were switched on or off, by name.
+    allow_writing: documents are changed at once where a tool wants that; otherwise changes are proposed.
     only_tools: all that the agent that answers may call; None: as `tools` say.
     """
 
@@ -32,6 +33,7 @@ class AnswerOptions:
     answer_tokens: int | None = None
     use_tools: bool | None = None
     tools: Mapping[str, bool] = field(default_factory=dict)
+    allow_writing: bool = False
     only_tools: frozenset[str] | None = None
 
     def offers(self, tool: str, *, by_default: bool) -> bool:
@@ -68,6 +70,7 @@ def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions
         answer_tokens=_answer_tokens(chosen.get("answer_tokens")),
         use_tools=_switch(chosen.get("use_tools")),
         tools=_switches(chosen.get("tools")),
+        allow_writing=chosen.get("allow_writing") is True,
     )
 
 

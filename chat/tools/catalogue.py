@@ -9,6 +9,7 @@ from .proposals import add_memory
 from .references import resolve_reference
 from .registry import CodeOf, ToolRegistry
 from .search import regex_search, search_memories, search_messages
+from .writing import append_to_document, delete_document, rename_document, replace_lines, write_document
 
 BUILT_IN = (
     list_conversations,
@@ -20,6 +21,11 @@ BUILT_IN = (
     read_document,
     find_excerpts,
     find_documents,
+    write_document,
+    append_to_document,
+    replace_lines,
+    rename_document,
+    delete_document,
     add_memory,
     ask_agent,
 )

@@ -231,6 +231,7 @@ class _Calls:
             call_depth=depth,
             agent_chain=chain,
             max_chars=max(_SHORTEST_RESULT, min(LONGEST_RESULT, context_chars(turn.model) // 4)),
+            may_write=turn.options.allow_writing,
         )
 
     def _ended(self, part_id: int, function: Mapping[str, Any], result: Result, *, seconds: float) -> Event:

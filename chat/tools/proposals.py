@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from database.proposals import Proposal, create_proposal, decide, get_proposal, refuse_unless_open
+from database.errors import ProposalOutdatedError
+from database.proposals import (
+    Kind,
+    Proposal,
+    create_proposal,
+    decide,
+    get_proposal,
+    refuse_unless_open,
+    renew_proposal,
+)
 from truth_management_system import ClaimType, ContextDomain
+from vault.errors import VersionConflictError, VersionMissingError
 
-from .registry import ToolContext, ToolError, tool
+from .changes import DocumentChange, make, planned
+from .documents import vault_of
+from .registry import Result, ToolContext, ToolError, tool
 from .search import memories_of
 
 Apply = Callable[[Proposal, ToolContext], dict[str, Any]]
@@ -30,11 +43,18 @@ def add_memory(
     domain: Annotated[str, Field(description=f"One of {', '.join(ContextDomain)}.")] = ContextDomain.PERSONAL.value,
 ) -> dict[str, Any]:
     """Propose something to remember about the person, who has to accept it."""
+    payload = {"statement": statement.strip(), "claim_type": type, "context_domain": domain}
+    return propose(context, kind="memory", payload=payload)
+
+
+def propose(context: ToolContext, *, kind: Kind, payload: Mapping[str, Any], diff: str = "") -> Result:
+    """Propose a change in the name of the caller; the result of the call. Raises InvalidChangeError."""
     proposal = create_proposal(
         database=context.database,
         user_email=context.user_email,
-        kind="memory",
-        payload={"statement": statement.strip(), "claim_type": type, "context_domain": domain},
+        kind=kind,
+        payload=payload,
+        diff=diff,
         source_message=context.message_id,
         agent_id=context.agent_id,
     )
@@ -59,7 +79,8 @@ def described(proposal: Proposal) -> dict[str, Any]:
 def accept(proposal_id: str, context: ToolContext) -> tuple[Proposal, dict[str, Any]]:
     """Make the change that was proposed; the proposal, and what came of it.
 
-    Raises ProposalNotFoundError, ProposalDecidedError, and what the change itself raises: then it stays open.
+    Raises ProposalNotFoundError, ProposalDecidedError, ProposalOutdatedError where the document was changed since, and
+    what the change itself raises: then it stays open.
     """
     scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
     proposal = get_proposal(**scope, proposal_id=proposal_id)
@@ -86,5 +107,18 @@ def _remember(proposal: Proposal, context: ToolContext) -> dict[str, Any]:
     return {"reference": f"@{added.data.friendly_id}"}
 
 
-APPLY: dict[str, Apply] = {"memory": _remember}
+def _change_document(proposal: Proposal, context: ToolContext) -> dict[str, Any]:
+    change, vault = DocumentChange(**proposal.payload), vault_of(context)
+    try:
+        return make(vault, change, message_id=proposal.message_id)
+    except (VersionConflictError, VersionMissingError):
+        diff = ""  # the lines to replace say something else: there is no such change any more
+        with suppress(VersionConflictError):
+            change, diff = planned(vault, change)
+            own: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
+            renew_proposal(**own, proposal_id=proposal.proposal_id, payload=change.payload, diff=diff)
+    raise ProposalOutdatedError(diff)
+
+
+APPLY: dict[str, Apply] = {"document": _change_document, "memory": _remember}
 """By kind of proposal. Whoever adds a kind adds a line."""

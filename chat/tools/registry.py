@@ -69,7 +69,7 @@ class ToolContext:
     load: opens conversations of this person. conversation_id, message_id: the conversation and the answer in which a
     model makes the call; None for a program. agent_id: the agent that makes the call. call_depth, agent_chain: through
     how many agents, and through which, the call has come. max_chars: how long the text in a result may be; None: any
-    length.
+    length. may_write: the person allowed that documents are changed at once; otherwise changes are proposed.
     """
 
     user_email: str
@@ -82,6 +82,7 @@ class ToolContext:
     call_depth: int = 0
     agent_chain: tuple[str, ...] = ()
     max_chars: int | None = None
+    may_write: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

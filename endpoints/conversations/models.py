@@ -80,10 +80,12 @@ class TurnOptions(AnswerOptions):
     """How answers are made, and with which tools.
 
     `use_tools`: whether the model may call tools; null: if it is known to do so. `tools`: those that are switched on or
-    off, by name; the others are as `GET /api/tools` says.
+    off, by name; the others are as `GET /api/tools` says. `allow_writing`: whether tools change documents at once, in
+    the place of proposing it.
     """
 
     use_tools: bool | None = None
+    allow_writing: bool | None = None
     tools: Annotated[dict[Annotated[Text, Field(max_length=200)], bool], Field(max_length=1_000)] | None = None
 
 

@@ -14,6 +14,7 @@ from endpoints.tools.views import current_tool_context
 from . import models as proposal_models
 
 blueprint = Blueprint("proposals", __name__)
+_DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable")
 
 
 @blueprint.get("/api/proposals")
@@ -34,10 +35,14 @@ def show_proposal(proposal_id: str) -> object:
 
 @blueprint.post("/api/proposals/<proposal_id>/accept")
 @answers(proposal_models.AcceptedProposal)
-@fails("conflict", "knowledge_unavailable")
+@fails("conflict", "document_not_found", "knowledge_unavailable", *_DOCUMENT)
 @works(Work.MEMORIES)
 def accept_proposal(proposal_id: str) -> object:
-    """Make the change that is proposed. 409 `conflict` where it was decided before, or what it changes has changed."""
+    """Make the change that is proposed. 409 `conflict` where it was decided before.
+
+    409, too, where the document was changed since: `details` then holds the new `diff`, which the next call accepts; ""
+    where the change can't be made any more.
+    """
     proposal, outcome = accept(proposal_id, current_tool_context())
     return {"proposal": described(proposal), "outcome": outcome}
 

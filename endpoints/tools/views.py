@@ -15,6 +15,7 @@ from endpoints.http.work_queues import Work, works
 from . import models as tool_models
 
 blueprint = Blueprint("tools", __name__)
+_DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable", "version_conflict")
 
 
 @blueprint.get("/api/tools")
@@ -38,7 +39,7 @@ def list_tools() -> object:
 @blueprint.post("/api/tools/<tool_name>")
 @takes(tool_models.Arguments)
 @answers(dict[str, Any])
-@fails("agent_not_found", "conversation_not_found")
+@fails("agent_not_found", "conflict", "conversation_not_found", "document_not_found", *_DOCUMENT)
 @works(Work.SEARCH)
 def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
     """Call a tool; what it answers. Errors are those of the API, not results of the tool."""

@@ -1,0 +1,73 @@
+"""The tools that change documents, as a model calls them: they propose, unless the person allowed writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from chat.tools.catalogue import all_tools
+from chat.tools.loop import ToolLoop
+from chat.tools.registry import ToolContext, ToolRegistry
+from database.accounts.users import create_user
+from database.proposals import list_proposals
+from endpoints.http.errors import code_of
+from language_models.testing import Reply, ScriptedChatModel, calling
+from tests.chat.conftest import EMAIL, Talk
+from vault.documents import Vault, Vaults
+
+CALL = calling(("write_document", orjson.dumps({"path": "plan.md", "text": "# Plan\n" * 500}).decode()))
+SWITCHED_ON = {"use_tools": True, "tools": {"write_document": True}}
+
+
+@pytest.fixture
+def vault(talk: Talk) -> Vault:
+    """Ada's empty vault; her model wants to write a plan."""
+    create_user(database=talk.database, user_email=EMAIL, password="correct horse battery")
+    vaults = Vaults(database=talk.database)
+    replies = [Reply(CALL, finish_reason="tool_calls"), Reply("It is done.")]
+    talk.models.main_model = ScriptedChatModel(replies=replies, calls_tools=True)
+    talk.configure(vaults=vaults, tools=ToolLoop(all_tools(code_of=code_of)))
+    return vaults.of(EMAIL)
+
+
+def result_of(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The result of the last call that an answer made."""
+    parts = [event["part"] for event in events if event.get("part", {}).get("kind") == "tool_call"]
+    result: dict[str, Any] = parts[-1]["result"]
+    return result
+
+
+def test_what_a_model_writes_waits_for_the_person(talk: Talk, vault: Vault) -> None:
+    conversation = talk.new()
+    told = result_of(talk.say(conversation, "Write a plan", options=SWITCHED_ON))
+    (proposal,) = list_proposals(database=talk.database, user_email=EMAIL, limit=9)
+    assert told["proposal"]["proposal_id"] == proposal.proposal_id
+    assert told["proposal"]["payload"] == {"action": "write", "path": "plan.md"}
+    assert proposal.message_id == conversation.get_message_list()[-1]["message_id"]
+    assert len(orjson.dumps(told)) < len(proposal.diff)  # the model is not told its own text again
+    assert list(vault.root.iterdir()) == []
+
+
+def test_a_model_writes_where_the_person_allowed_it(talk: Talk, vault: Vault) -> None:
+    told = result_of(talk.say(talk.new(), "Write a plan", options={**SWITCHED_ON, "allow_writing": True}))
+    assert told == {"success": True, "path": "plan.md", "reference": "[[plan]]"}
+    assert vault.read("plan.md").title == "Plan"
+    assert list_proposals(database=talk.database, user_email=EMAIL, limit=9) == []
+
+
+def test_tools_that_change_documents_are_off_until_they_are_switched_on(talk: Talk, vault: Vault) -> None:
+    told = result_of(talk.say(talk.new(), "Write a plan", options={"use_tools": True, "allow_writing": True}))
+    assert told["error"]["code"] == "tool_not_found"
+    assert list(vault.root.iterdir()) == []
+
+
+def test_the_smallest_model_is_told_which_proposal_it_made(
+    vault: Vault, tools: ToolRegistry, context: Callable[..., ToolContext]
+) -> None:
+    arguments = {"path": "long.md", "text": "a line of words\n" * 9_000}
+    told = tools.call("write_document", arguments, context(max_chars=1_000))
+    assert (told["success"], len(told["proposal"]["diff"])) == (True, 250)
+    assert vault.documents(limit=9).documents == []
