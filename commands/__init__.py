@@ -10,7 +10,7 @@ from flask.helpers import get_debug_flag
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
-from . import agents, bench, data, mcp, mcp_servers, models, users, vault
+from . import agents, bench, chat, data, mcp, mcp_servers, models, users, vault
 
 
 def register(app: Flask) -> None:
@@ -18,6 +18,7 @@ def register(app: Flask) -> None:
     groups = (users.group, agents.group, data.group, mcp_servers.group, models.group, bench.group, vault.group)
     for group in groups:
         app.cli.add_command(group)
+    app.cli.add_command(chat.command)
     app.cli.add_command(mcp.command)
 
 

@@ -38,6 +38,7 @@ SIDEWAYS = {("commands", "endpoints"), ("portability", "chat")}
 OWNERS = {
     "flask": ("server", "endpoints", "commands"),
     "click": ("commands",),
+    "rich": ("commands",),
     "uvicorn": ("endpoints",),
     "sqlalchemy": ("database", "search", "truth_management_system", "vault.search", "activity"),
     "sqlite3": ("database",),

@@ -1,0 +1,275 @@
+"""An interactive chat in the terminal, by the running server."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+from flask.cli import with_appcontext
+from rich.console import Console
+from rich.text import Text
+
+from database.accounts.users import get_user, list_users
+from database.conversations.repository import find_by_friendly_id, get_conversation
+from database.engine.database import Database
+from database.errors import ConversationNotFoundError, StoreError, UserNotFoundError
+from endpoints.http.scope import current_state
+
+from .running_server import RunningServer, ServerRequestError, connected_server
+
+_MISSING, _REFUSED = 3, 4
+"""Exit codes: a thing that is not there or another person's; an account that may not do this."""
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+_ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@click.command("chat")
+@click.option(
+    "--email", "--user", "email", envvar="ANAPHORA_USER", help="Whose chat; may be left out for the only account."
+)
+@click.option("--conversation", help="The conversation to go on with: its id or friendly id. Otherwise a new one.")
+@click.option("--model", help="The model that answers, by its id.")
+@click.option("--no-tools", is_flag=True, help="The model may call no tools.")
+@with_appcontext
+def command(email: str | None, conversation: str | None, model: str | None, no_tools: bool) -> None:
+    """Chat in the terminal, by the running server.
+
+    An empty line ends the chat; Ctrl+C stops an answer, and what was said of it is kept. Each line of a file or a pipe
+    is a question; then only answers and their documents are written to standard output.
+    """
+    state = current_state()
+    with _errors_in_words():
+        user_email = _account(state.database, email)
+        conversation_id = _own_conversation(state.database, user_email, conversation) if conversation else None
+        with (
+            _ending_by_signals(),
+            connected_server(state.settings, database=state.database, user_email=user_email) as server,
+        ):
+            Chat(
+                server=server,
+                conversation_id=conversation_id,
+                model=model,
+                use_tools=False if no_tools else None,
+                is_interactive=sys.stdin.isatty(),
+            ).run()
+
+
+@dataclass(kw_only=True)
+class Chat:
+    """One chat. conversation_id: None until the first question makes one."""
+
+    server: RunningServer
+    conversation_id: str | None
+    model: str | None
+    use_tools: bool | None
+    is_interactive: bool
+    friendly_id: str = ""
+    answers: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
+    errors: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True, stderr=True))
+
+    @property
+    def _prompts(self) -> Console:
+        return self.answers if self.is_interactive else self.errors
+
+    def run(self) -> None:
+        """Answer questions until an empty line or the end of the input.
+
+        A person is told of an error and may ask again; otherwise ServerRequestError ends the chat.
+        """
+        while question := self._question():
+            try:
+                self._answer(question)
+            except ServerRequestError as error:
+                if not self.is_interactive:
+                    raise
+                self._show_error(error.message)
+        self._prompts.print("Exiting...")
+        if self.friendly_id:
+            self._prompts.print(Text(f"Go on with --conversation {self.friendly_id}", style="dim"))
+
+    def _question(self) -> str:
+        """The next question; "" at the end."""
+        try:
+            if self.is_interactive:
+                return input("Query: ").strip()
+            question = sys.stdin.readline().strip()
+        except (EOFError, KeyboardInterrupt):
+            self._prompts.print()
+            return ""
+        except UnicodeDecodeError:
+            raise click.ClickException("The input is not UTF-8.") from None
+        self._prompts.print(Text(f"Query: {question}"))
+        return question
+
+    def _answer(self, question: str) -> None:
+        if self.conversation_id is None:
+            self.conversation_id = self.server.create_conversation()
+        shown = ShownAnswer(self.answers)
+        with self._stopping_on_interrupt(self.conversation_id):
+            events = self.server.send(self.conversation_id, question, model=self.model, use_tools=self.use_tools)
+            for event in events:
+                shown.add(event)
+                self.friendly_id = event.get("conversation", {}).get("conversation_friendly_id") or self.friendly_id
+        shown.end()
+        if shown.error:
+            raise ServerRequestError(shown.error)
+
+    def _show_error(self, message: str) -> None:
+        self.errors.print(Text(printable(message), style="red"))
+
+    @contextmanager
+    def _stopping_on_interrupt(self, conversation_id: str) -> Iterator[None]:
+        """Ctrl+C stops the answer, whose last events still come; the second one ends the chat."""
+
+        def stop(_number: int, _frame: FrameType | None) -> None:
+            signal.signal(signal.SIGINT, before)
+            self.server.cancel(conversation_id)
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+class ShownAnswer:
+    """The answers of one turn, shown as their events come. error: what went wrong, or ""."""
+
+    def __init__(self, console: Console) -> None:
+        self.error = ""
+        self._console = console
+        self._named: list[Mapping[str, Any]] = []
+        self._documents: list[Mapping[str, Any]] = []
+        self._has_words = False
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Show what this event adds."""
+        if "references" in event:
+            self._named = named_documents(event["references"])
+        if "answer" in event:
+            self._begin(event["answer"])
+        if event.get("text"):
+            self._has_words = True
+            self._console.print(Text(printable(event["text"])), end="")
+        self._documents = event.get("document_references", self._documents)
+        if "error" in event:
+            self.error = str(event["error"]["message"])
+        if event.get("answer_status") == "cancelled":
+            self._console.print(Text(" (stopped)", style="dim"), end="")
+
+    def end(self) -> None:
+        """The documents below an answer; those that the question names stand below the first one."""
+        if self._has_words:
+            self._console.print()
+        render_references(self._console, each_once([*self._named, *self._documents]))
+        self._named, self._documents, self._has_words = [], [], False
+
+    def _begin(self, answer: Mapping[str, Any]) -> None:
+        """Begin one of several answers."""
+        if self._has_words:
+            self.end()
+        if answer.get("agent"):
+            self._console.print(Text(f"{printable(answer['agent']['title'])}:", style="bold"))
+
+
+def named_documents(report: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The documents that a question links, by its reference report; those that were not found have no path."""
+    return [
+        {"wikilink": entry["ref"], "relative_path": entry["target"].get("path"), "summary": entry["preview"]}
+        for entry in report
+        if entry["kind"] == "document" and entry["ref"].startswith("[[")
+    ]
+
+
+def each_once(documents: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """`documents` without repetitions; a summary that only a later one of the same document has is taken."""
+    kept: dict[str, Mapping[str, Any]] = {}
+    for document in documents:
+        name = document["relative_path"] or document["wikilink"]
+        known = kept.get(name, document)
+        kept[name] = {**known, "summary": known["summary"] or document["summary"]}
+    return list(kept.values())
+
+
+def render_references(console: Console, documents: Iterable[Mapping[str, Any]]) -> None:
+    """List the documents that an answer rests on, each with its path and summary; nothing where there are none."""
+    shown = list(documents)
+    if not shown:
+        return
+    console.print(Text("\n📚 Referenced Documents:", style="bold cyan"))
+    for document in shown:
+        wikilink, path = printable(document["wikilink"]), document["relative_path"]
+        if path is None:
+            console.print(Text.assemble("• ", (wikilink, "yellow"), " ", ("(not found)", "dim")))
+            continue
+        console.print(Text(f"• {wikilink} ({printable(path)})"))
+        summary = " ".join(printable(document["summary"] or "").split())
+        if summary:
+            console.print(Text(f"  {summary}", style="dim"))
+    console.print()
+
+
+def printable(text: str) -> str:
+    """`text` without control characters: what models and documents say moves no cursor and sets no title."""
+    return text.translate(_CONTROLS)
+
+
+def _account(database: Database, email: str | None) -> str:
+    """The address of the account that is meant. Exits where there is none, or several without `email`."""
+    if email is None:
+        accounts = list_users(database=database)
+        if len(accounts) != 1:
+            raise click.UsageError("Say whose chat it is: --email, or the variable ANAPHORA_USER.")
+        email = accounts[0]["user_email"]
+    try:
+        user = get_user(database=database, user_email=email)
+    except UserNotFoundError as error:
+        _fail(error.message, code=_MISSING)
+    if user.disabled_at is not None:
+        _fail(f"The account {user.user_email} is switched off.", code=_REFUSED)
+    return user.user_email
+
+
+def _own_conversation(database: Database, user_email: str, named: str) -> str:
+    """The id of the person's conversation of this id or friendly id. Exits where there is none."""
+    name = named.removeprefix("@")
+    who: dict[str, Any] = {"database": database, "user_email": user_email}
+    conversation_id = find_by_friendly_id(**who, conversation_friendly_id=name) or name
+    try:
+        return get_conversation(**who, conversation_id=conversation_id).conversation_id
+    except ConversationNotFoundError:
+        _fail(f"There is no conversation {named}.", code=_MISSING)
+
+
+def _fail(message: str, *, code: int) -> NoReturn:
+    click.echo(f"Error: {message}", err=True)
+    raise click.exceptions.Exit(code)
+
+
+@contextmanager
+def _errors_in_words() -> Iterator[None]:
+    try:
+        yield
+    except (ServerRequestError, StoreError) as error:
+        raise click.ClickException(printable(error.message)) from None
+
+
+@contextmanager
+def _ending_by_signals() -> Iterator[None]:
+    """SIGTERM, and SIGHUP of a terminal that is closed, end the command as an exception does, which cleans up."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in _ENDING_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
