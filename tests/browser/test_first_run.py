@@ -41,6 +41,7 @@ def test_a_newcomer_tries_a_reference_and_follows_it(
     expect(page.locator("#sidebar")).to_contain_text(TRIP)
     expect(page).not_to_have_url(re.compile("welcome="))
 
+    expect(page.locator(".suggested-messages-note")).to_be_hidden()
     # A suggestion reads as what it refers to, is written, and sent by the key that sends.
     suggestion = page.get_by_role("button", name=re.compile(f"What did I plan for Saturday.*{TRIP} › #"))
     expect(page.locator(".suggested-message", has_text="@")).to_have_count(0)
