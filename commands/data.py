@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -34,6 +34,9 @@ from truth_management_system.interface.structured_api import (
     repair_knowledge,
     verify_knowledge,
 )
+from vault.documents import Vaults
+from vault.verification import RULE as DOCUMENTS
+from vault.verification import mend_vaults, verify_vaults
 
 group = AppGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
@@ -57,8 +60,8 @@ def backfill(email: str, domain: str) -> None:
 def backup(target: Path, force: bool) -> None:
     """Write a backup to TARGET, a file, or a folder in which the file gets a name; by default the current one.
 
-    A server may keep running. The backup holds accounts, conversations, memories and the secret key of this
-    installation, so protect it as you protect those; models are not in it.
+    A server may keep running. The backup holds accounts, conversations, memories, documents and the secret key of this
+    installation, so protect it as you protect those; models, and folders of documents that you mapped, are not in it.
     """
     _require_sqlite()
     with _one_line_errors(), _progress("Backing up") as progress:
@@ -83,7 +86,7 @@ def restore_backup(file: Path, force: bool) -> None:
 @group.command("verify")
 @click.option("--repair", is_flag=True, help="Rebuild derived data: counts, references, indexes.")
 def verify(repair: bool) -> None:
-    """Check the invariants of both stores, one line for each finding; exit status 1 where there is any.
+    """Check the invariants of both stores and of the vaults, one line for each finding; exit status 1 for any.
 
     A server may keep running. A million messages take some minutes.
     """
@@ -216,6 +219,14 @@ def _findings() -> Iterator[tuple[str, Finding]]:
     if (data_dir / KNOWLEDGE).exists():
         for finding in verify_knowledge(data_dir / KNOWLEDGE):
             yield Path(KNOWLEDGE).name, finding
+    with suppress(StoreError):  # of a store that can't be opened; it is among the findings above
+        for finding in verify_vaults(_vaults()):
+            yield "vaults", finding
+
+
+def _vaults() -> Vaults:
+    settings = current_settings()
+    return Vaults(database=open_store(settings.users_dir), mapped=settings.vault_folders)
 
 
 def _print_findings(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
@@ -230,6 +241,8 @@ def _print_findings(findings: Iterator[tuple[str, Finding]]) -> list[Finding]:
 
 def _repairs(rules: set[str]) -> Iterator[str]:
     yield from repair_store(database=open_store(current_settings().users_dir), rules=rules)
+    if DOCUMENTS in rules:
+        yield f"{mend_vaults(_vaults())} documents were indexed anew."
     if (current_settings().data_dir / KNOWLEDGE).exists():
         with _knowledge() as database:
             yield from repair_knowledge(database, rules)

@@ -1,14 +1,15 @@
-"""Backing up a data folder while a server uses it: a ZIP of the stores and the secret key, with a manifest."""
+"""Backing up a data folder while a server uses it: a ZIP of the stores, vaults and secret key, with a manifest."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -21,9 +22,12 @@ from settings import SECRET_FILE
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
 from .scratch import remove_abandoned, scratch_folder
+from .vaults import is_vault_file, open_vault_file, vault_files
 
 FORMAT = "anaphora-backup"
-VERSION = 1
+VERSION = 2
+"""Since 2, a backup holds the files of vaults too."""
+_READABLE = (1, VERSION)
 MANIFEST = "manifest.json"
 ACCOUNTS = "users/users.db"
 KNOWLEDGE = "users/pkb.sqlite"
@@ -37,15 +41,19 @@ that the knowledge base has marked as delivered.
 
 _AT_ONCE = 1 << 20
 _LONGEST_MANIFEST = 100_000
+_LONGEST_ENTRY = 5_000
+"""Of one file in the manifest, in bytes: its path, size, hash and time."""
+_LATEST_NS = 2**63
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """One file of a backup. size: in bytes, uncompressed."""
+    """One file of a backup. size: in bytes, uncompressed. modified_ns: its time in nanoseconds, of a vault's file."""
 
     size: int
     sha256: str
+    modified_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +66,10 @@ class Manifest:
 
     def as_json(self) -> bytes:
         """The manifest as it is stored in the archive."""
-        files = {name: asdict(packed) for name, packed in self.files.items()}
+        files = {
+            name: {key: value for key, value in asdict(packed).items() if value is not None}
+            for name, packed in self.files.items()
+        }
         stated = {"format": FORMAT, "version": VERSION, "created_at": self.created_at}
         return orjson.dumps({**stated, "schema": dict(self.schema), "files": files}, option=orjson.OPT_INDENT_2)
 
@@ -67,10 +78,10 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     """The manifest of `archive`. Raises BrokenBackupError for one of another program, or with unknown files."""
     try:
         with archive.open(MANIFEST) as file:
-            stated = orjson.loads(file.read(_LONGEST_MANIFEST))
+            stated = orjson.loads(file.read(_LONGEST_MANIFEST + _LONGEST_ENTRY * len(archive.namelist())))
         if stated["format"] != FORMAT:
             raise BrokenBackupError("This is no backup of Anaphora.")
-        if stated["version"] != VERSION:
+        if stated["version"] not in _READABLE:
             raise BrokenBackupError(f"The backup has version {stated['version']!r}; this program reads {VERSION}.")
         return _manifest(stated)
     except (
@@ -89,16 +100,33 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
 
 
 def _manifest(stated: Mapping[str, Any]) -> Manifest:
-    files = {name: Packed(size=int(file["size"]), sha256=str(file["sha256"])) for name, file in stated["files"].items()}
-    strange = sorted(set(files) - set(NAMES))
+    files = {name: _packed(file) for name, file in stated["files"].items()}
+    strange = sorted(name for name in set(files) - set(NAMES) if not is_vault_file(name))
     if strange:
         raise BrokenBackupError(f"The backup names a file that is none of ours: {strange[0]!r}.")
     if ACCOUNTS not in files:
         raise BrokenBackupError("The backup has no accounts and conversations in it.")
-    if not all(file.size >= 0 and _SHA256.fullmatch(file.sha256) for file in files.values()):
+    if not all(_is_possible(file) for file in files.values()):
         raise BrokenBackupError("The manifest of the backup is damaged.")
     schema = {str(name): int(version) for name, version in stated["schema"].items()}
     return Manifest(created_at=str(stated["created_at"]), schema=schema, files=files)
+
+
+def _packed(file: Mapping[str, Any]) -> Packed:
+    modified_ns = file.get("modified_ns")
+    return Packed(
+        size=int(file["size"]),
+        sha256=str(file["sha256"]),
+        modified_ns=None if modified_ns is None else int(modified_ns),
+    )
+
+
+def _is_possible(file: Packed) -> bool:
+    return (
+        file.size >= 0
+        and _SHA256.fullmatch(file.sha256) is not None
+        and (file.modified_ns is None or abs(file.modified_ns) < _LATEST_NS)
+    )
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], *, most: int, progress: Callable[[int], None]) -> Packed:
@@ -128,7 +156,8 @@ _STORES = (KNOWLEDGE, ACCOUNTS)
 def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Progress = lambda _share: None) -> Path:
     """Write a backup of `data_dir` to `target`, a file, or a folder in which the file gets a name; the file.
 
-    It holds a snapshot of both stores, and the secret key if that is in the folder. Nobody is blocked. Meanwhile it
+    It holds a snapshot of both stores, the files of all accounts' own vaults, and the secret key if that is in the
+    folder. Nobody is blocked. Meanwhile it
     needs disk space for a second copy of the stores, beside `target`; only its owner may read it. Raises
     InTheWayError where the file exists, unless `force` is given; BackupError, StoreError.
     """
@@ -176,8 +205,9 @@ def _write_archive(draft: Path, data_dir: Path, scratch: Path, progress: Progres
         open(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as opened,  # noqa: PTH123
         zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as archive,
     ):
+        parts = len(names) + 1
         for place, name in enumerate(names):
-            source, half = data_dir / name, partial(_share, progress, len(names), place)
+            source, half = data_dir / name, partial(_share, progress, parts, place)
             if name in _STORES:
                 source = scratch / "store"
                 copy_store(data_dir / name, source, progress=partial(half, 0))
@@ -185,6 +215,12 @@ def _write_archive(draft: Path, data_dir: Path, scratch: Path, progress: Progres
             files[name] = _pack(archive, name, source, progress=partial(half, 1))
             if name != SECRET:
                 source.unlink()
+        # After the stores, so that each document that the index knows and nobody deleted since is there.
+        documents = list(vault_files(data_dir))
+        for done, name in enumerate(documents):
+            if (packed := _pack_vault_file(archive, name, data_dir / name)) is not None:
+                files[name] = packed
+            progress((len(names) + done / len(documents)) / parts)
         archive.writestr(MANIFEST, Manifest(created_at=created_at, schema=schema, files=files).as_json())
     progress(1.0)
 
@@ -193,6 +229,17 @@ def _pack(archive: zipfile.ZipFile, name: str, source: Path, *, progress: Progre
     size = source.stat().st_size
     with source.open("rb") as reading, archive.open(name, "w", force_zip64=True) as writing:
         return copy_bounded(reading, writing, most=size, progress=lambda done: progress(done / max(1, size)))
+
+
+def _pack_vault_file(archive: zipfile.ZipFile, name: str, source: Path) -> Packed | None:
+    """Pack a file that other programs may be writing, as long as it is then; None where it is gone."""
+    found = open_vault_file(source)
+    if found is None:
+        return None
+    reading, status = found
+    with reading, archive.open(name, "w", force_zip64=True) as writing:
+        packed = copy_bounded(reading, writing, most=sys.maxsize, progress=lambda _done: None)
+    return replace(packed, modified_ns=status.st_mtime_ns)
 
 
 def _share(progress: Progress, count: int, place: int, half: int, done: float) -> None:

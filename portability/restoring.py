@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from truth_management_system.interface.structured_api import KnowledgeUnavailabl
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
 from .scratch import remove_abandoned
+from .vaults import VAULTS
 
 log = logging.getLogger(__name__)
 _USERS = Path(ACCOUNTS).parent.name
@@ -45,7 +46,7 @@ _EXCHANGE = "exchange"
 """A marker file in the unpacked backup while it is being renamed into place."""
 _PEOPLE = ("users", "UserToConversationId")
 _MEMORIES = ("claims", "notes", "entities", "tags", "contexts")
-_THINGS = ("vault", "files", "conversations", f"{_USERS}/vault", f"{_USERS}/files", f"{_USERS}/bundles")
+_THINGS = ("vault", "files", "conversations", f"{_USERS}/vault", f"{_USERS}/files", f"{_USERS}/bundles", VAULTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def _unpack(archive: Path, draft: Path, progress: Progress) -> Manifest:
         whole, done = max(1, sum(file.size for file in manifest.files.values())), 0
         for name, file in manifest.files.items():
             target = draft / name
-            target.parent.mkdir(mode=0o700, exist_ok=True)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             before = done
             with opened.open(name) as reading, target.open("xb") as writing:
                 target.chmod(0o600)
@@ -104,8 +105,10 @@ def _unpack(archive: Path, draft: Path, progress: Progress) -> Manifest:
                 packed = copy_bounded(reading, writing, most=file.size, progress=report)
                 writing.flush()
                 os.fsync(writing.fileno())
-            if packed != file:
+            if packed != replace(file, modified_ns=None):
                 raise BrokenBackupError(f"The backup is damaged: {name} is not what its manifest says.")
+            if file.modified_ns is not None:
+                os.utime(target, ns=(file.modified_ns, file.modified_ns))
             done += file.size
     return manifest
 
@@ -215,7 +218,8 @@ def _exchange(draft: Path, data_dir: Path) -> Path:
     if (draft / SECRET).exists() and (data_dir / SECRET).exists():
         shutil.copy2(data_dir / SECRET, former / SECRET)
     (draft / _EXCHANGE).write_text(former.name, encoding="utf-8")
-    for folder in (draft / _USERS, draft, data_dir):
+    unpacked = (folder for folder in (draft / _USERS).rglob("*") if folder.is_dir())
+    for folder in (*unpacked, draft / _USERS, draft, data_dir):
         flush_folder(folder)
     if users.exists():
         users.rename(former / _USERS)

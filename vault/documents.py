@@ -79,7 +79,7 @@ class Vaults:
         embedding: Callable[[], EmbeddingModel | None] = lambda: None,
         cheap: Callable[[], ChatModel] | None = None,
     ) -> None:
-        self._database = database
+        self.database = database
         self.vectors = DocumentVectors(database=database, model=embedding)
         self.summaries = Summaries(database=database, model=cheap, read=self._read)
         self._mapped = dict(mapped or {})
@@ -89,7 +89,7 @@ class Vaults:
     @property
     def folder(self) -> Path:
         """Where the vaults lie that every account has."""
-        return self._database.folder / "vaults"
+        return self.database.folder / "vaults"
 
     def of(self, user_email: str) -> Vault:
         """The person's vault; its folder is made on first use. Raises UserNotFoundError, VaultUnavailableError."""
@@ -99,7 +99,7 @@ class Vaults:
             user_email=user_email,
             root=root,
             read_only=mapped is not None and mapped.read_only,
-            database=self._database,
+            database=self.database,
             vectors=self.vectors,
             summaries=self.summaries,
         )
@@ -109,7 +109,7 @@ class Vaults:
         own = {entry.name for entry in os.scandir(self.folder)} if self.folder.is_dir() else set()
         if not own and not self._mapped:
             return []
-        accounts = user_ids(database=self._database)
+        accounts = user_ids(database=self.database)
         return [
             self.of(email)
             for email, user_id in accounts.items()
@@ -119,10 +119,10 @@ class Vaults:
     def erase(self, user_email: str) -> None:
         """Delete the person's own vault and its index; a folder that the operator mapped stays."""
         self.vectors.forget(user_email)
-        user_id = user_ids(database=self._database).get(user_email)
+        user_id = user_ids(database=self.database).get(user_email)
         if user_id is not None:
             shutil.rmtree(self.folder / user_id, ignore_errors=True)
-        store.erase_documents(database=self._database, user_email=user_email)
+        store.erase_documents(database=self.database, user_email=user_email)
         with self._lock:
             self._folders.pop(user_email, None)
 
@@ -133,7 +133,7 @@ class Vaults:
         known = self._folders.get(user_email)
         if known is not None and known.is_dir():
             return known
-        folder = self.folder / get_user(database=self._database, user_email=user_email).user_id
+        folder = self.folder / get_user(database=self.database, user_email=user_email).user_id
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -14,6 +14,7 @@ from database.vault import documents as store
 from database.vault.documents import DocumentRow
 
 from . import markdown, paths
+from .errors import VaultUnavailableError
 from .markdown import Document
 from .resolution import keys_of, names_of
 from .wikilinks import find_wikilinks, fold
@@ -72,8 +73,10 @@ def scan(
     """Bring the index up to date with all files, or those of a folder, slice by slice.
 
     is_full: also files that seem unchanged are read. skip: so many of the changed files, by path, were read before.
-    Raises StoreError.
+    Raises VaultUnavailableError where the folder of the vault is not there, whose index stays as it is; StoreError.
     """
+    if not root.is_dir():
+        raise VaultUnavailableError("The folder of the vault is not there.")
     files = {path: (status.st_mtime_ns, status.st_size) for path, status in paths.document_files(root, below=below)}
     known = store.known_files(database=database, user_email=user_email, below=below)
     gone = [path for path in known if path not in files]

@@ -23,6 +23,9 @@ _LARGEST_NUMBER = 2**53
 _MOST_ALIASES = 100
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]([^\n]*))?$", re.MULTILINE)
+_NO_PROSE = re.compile(
+    r"[ ]{0,3}(?:\#{1,6}(?:[ \t]|$)|(?:[-*_][ \t]*){3,}$|!\[[^\]]*\]\([^)]*\)[ \t]*$|!\[\[[^\]]*\]\][ \t]*$|[|>]|<)"
+)
 
 
 class Heading(NamedTuple):
@@ -168,3 +171,21 @@ def _clean(text: str) -> str:
 def _texts(value: Any) -> list[str]:
     listed: Sequence[Any] = value if isinstance(value, list) else [value]
     return [item.strip() for item in listed if isinstance(item, str) and item.strip()]
+
+
+def first_paragraph(text: str, *, at_most: int) -> str | None:
+    """The first paragraph of prose on one line, if it has less than `at_most` characters; else None.
+
+    text: without its front matter. Headings, rules, images, tables, quotes, HTML and code are no prose.
+    """
+    code = list(code_ranges(text[: at_most * 100]))
+    at, paragraph = 0, list[str]()
+    for line in text[: at_most * 100].split("\n"):
+        is_prose = bool(line.strip()) and not _NO_PROSE.match(line) and not any(a <= at < b for a, b in code)
+        at += len(line) + 1
+        if is_prose:
+            paragraph.append(line.strip())
+        elif paragraph:
+            break
+    found = " ".join(paragraph)
+    return found if 0 < len(found) < at_most else None

@@ -16,8 +16,7 @@ from language_models import blocking
 from language_models.errors import ModelError
 from language_models.ports import ChatModel
 
-from .markdown import Document
-from .prose import first_paragraph
+from .markdown import Document, first_paragraph
 
 log = logging.getLogger(__name__)
 UNREADABLE = "Unable to access document"

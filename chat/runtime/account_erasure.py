@@ -10,7 +10,7 @@ from pathlib import Path
 from database.accounts.erasure import closed_accounts, erase_account, has_running_turn
 from database.activities import blank_changes
 from database.engine.database import Database
-from database.maintenance.compaction import compact_file, merge_message_index
+from database.maintenance.compaction import compact_file, merge_word_indexes
 from truth_management_system.interface.structured_api import (
     changes_before,
     changes_of,
@@ -105,7 +105,7 @@ class AccountErasure:
 
         Raises StoreError, KnowledgeUnavailableError.
         """
-        merge_message_index(database=self._database)
+        merge_word_indexes(database=self._database)
         merge_search_indexes(self._knowledge.database())
         before = self._bytes()
         for file in self._files():

@@ -31,8 +31,8 @@ def merge_fulltext(index: str, run: Run) -> None:
         changed = run(statement, (_PAGES_A_MERGE,))
 
 
-def merge_message_index(*, database: Database) -> None:
-    """`merge_fulltext` of the index over messages. A database server clears its indexes by itself."""
+def merge_word_indexes(*, database: Database) -> None:
+    """`merge_fulltext` of the indexes over messages and documents. A database server clears its indexes by itself."""
     if database.backend.file is None:
         return
 
@@ -44,7 +44,8 @@ def merge_message_index(*, database: Database) -> None:
 
         return database.write(job, urgency=Urgency.INDEX)
 
-    merge_fulltext("messages_fts", run)
+    for index in ("messages_fts", "documents_fts"):
+        merge_fulltext(index, run)
 
 
 def compact_file(path: Path) -> None:

@@ -135,6 +135,13 @@ def known_files(*, database: Database, user_email: str, below: str = "") -> dict
         return {path: KnownFile(*rest) for path, *rest in connection.execute(query)}
 
 
+def counts(*, database: Database) -> dict[str, int]:
+    """How many documents the index holds of each person who has some."""
+    query = select(_d.user_email, func.count()).group_by(_d.user_email)
+    with database.reading() as connection:
+        return {row.user_email: int(row[1]) for row in connection.execute(query)}
+
+
 def known_versions(*, database: Database, user_email: str, paths: Sequence[str]) -> dict[str, str]:
     """The versions of these documents that the index knows, by path."""
     query = select(_d.path, _d.version).where(_d.user_email == user_email, _d.path.in_(paths))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -28,6 +29,8 @@ from search.query import parse_query
 from server import create_app
 from settings import Settings, load_settings
 from tests.postgresql import PostgreSQLServer
+from vault.documents import Vault, Vaults
+from vault.errors import VaultUnavailableError
 
 ADA = "ada@example.org"
 
@@ -76,6 +79,10 @@ class Installation:
         """The messages that a search finds."""
         return [found.message.text for found in search_messages(**self.own, query=parse_query(words)).messages]
 
+    def vault(self) -> Vault:
+        """Ada's documents."""
+        return Vaults(database=open_store(self.users_dir)).of(ADA)
+
     def close(self) -> None:
         """Let go of the files."""
         close_knowledge(self.users_dir)
@@ -121,6 +128,72 @@ def test_what_is_backed_up_is_what_is_restored(lived_in: Installation, install: 
     assert (other.folder / "secret_key").read_bytes() == (lived_in.folder / "secret_key").read_bytes()
     assert {path.name for path in other.folder.iterdir()} == {"users", "secret_key", "server.lock"}
     assert other.run("verify").exit_code == 0
+
+
+def test_documents_and_their_index_are_backed_up_and_restored_together(
+    lived_in: Installation, install: Any, tmp_path: Path
+) -> None:
+    create_user(database=open_store(lived_in.users_dir), user_email=ADA, password="correct horse battery")
+    vault = lived_in.vault()
+    vault.write("garden/plan.md", "# Plan\n\nTomatoes, see [[soil]].")
+    vault.write("soil.md", "Loam.")
+    vault.write("old.md", "Nettles.")
+    kept_at = vault.delete("old.md")
+    (vault.root / "way out.md").symlink_to(tmp_path / "elsewhere.md")
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    vault.write("later.md", "Not in it.")
+
+    other = install("other")
+    restored = other.run("restore", file)
+    assert restored.exit_code == 0, restored.output
+    there = other.vault()
+    before = vault.documents(limit=10).documents
+    assert there.documents(limit=10).documents == [entry for entry in before if entry.path != "later.md"]
+    assert there.read("garden/plan.md") == vault.read("garden/plan.md")
+    assert (there.root / kept_at).read_text() == "Nettles."
+    assert (there.root / "soil.md").stat().st_mode & 0o077 == 0
+    assert not (there.root / "way out.md").is_symlink()
+    assert [(part.seen, part.total, part.written, part.removed) for part in there.refresh()] == [(2, 2, 0, 0)]
+    assert there.resolve("[[soil]]").path == "soil.md"
+    assert other.run("verify").output == "Nothing is wrong.\n"
+
+
+def test_documents_that_differ_from_their_index_are_told_and_indexed_anew(lived_in: Installation) -> None:
+    create_user(database=open_store(lived_in.users_dir), user_email=ADA, password="correct horse battery")
+    vault = lived_in.vault()
+    for name in ("same.md", "other.md", "gone.md"):
+        vault.write(name, "text")
+    state = (vault.root / "other.md").stat()
+    (vault.root / "other.md").write_text("TEXT")
+    os.utime(vault.root / "other.md", ns=(state.st_atime_ns, state.st_mtime_ns))
+    (vault.root / "gone.md").unlink()
+    (vault.root / "new.md").write_text("new")
+    (vault.root.parent / "nobody").mkdir()
+    looked = lived_in.run("verify")
+    assert f"vaults: index of documents: {ADA}: gone.md is in the index, and its file can't be read." in looked.output
+    assert f"{ADA}: new.md is not in the index." in looked.output
+    assert f"{ADA}: other.md says something else than the index." in looked.output
+    assert "same.md" not in looked.output
+    assert "nobody belongs to no account." in looked.output
+    assert "4 findings. --repair makes 3 of them anew." in looked.output
+    repaired = lived_in.run("verify", "--repair")
+    assert "repaired: 3 documents were indexed anew." in repaired.output
+    assert "1 findings." in repaired.output
+    (vault.root.parent / "nobody").rmdir()
+    assert lived_in.run("verify").output == "Nothing is wrong.\n"
+
+
+def test_a_vault_that_is_not_there_keeps_its_index_and_is_told(lived_in: Installation) -> None:
+    create_user(database=open_store(lived_in.users_dir), user_email=ADA, password="correct horse battery")
+    vault = lived_in.vault()
+    vault.write("note.md", "text")
+    vault.root.rename(lived_in.folder / "unmounted")
+    with pytest.raises(VaultUnavailableError):
+        list(vault.refresh())
+    looked = lived_in.run("verify")
+    assert f"vaults: vaults: The folder of {ADA}'s 1 documents is not there." in looked.output
+    (lived_in.folder / "unmounted").rename(vault.root)
+    assert lived_in.run("verify").output == "Nothing is wrong.\n"
 
 
 def test_a_backup_is_whole_while_people_write(lived_in: Installation, install: Any, tmp_path: Path) -> None:

@@ -58,6 +58,11 @@ def stating(members: dict[str, bytes], change: Callable[[dict[str, Any]], None])
     members["manifest.json"] = json.dumps(manifest).encode()
 
 
+def described(name: str) -> dict[str, dict[str, Any]]:
+    """A file as a manifest states it."""
+    return {name: {"size": 1, "sha256": "0" * 64, "modified_ns": 1}}
+
+
 def newer(members: dict[str, bytes]) -> None:
     """As of a later version of the program, and with the right hash of it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -77,9 +82,12 @@ def newer(members: dict[str, bytes]) -> None:
     [
         (lambda m: m.pop("manifest.json"), "no backup"),
         (lambda m: stating(m, lambda s: s.update(format="other")), "no backup"),
-        (lambda m: stating(m, lambda s: s.update(version=2)), "version 2"),
+        (lambda m: stating(m, lambda s: s.update(version=3)), "version 3"),
         (lambda m: stating(m, lambda s: s.update(files=[1])), "no backup"),
         (lambda m: stating(m, lambda s: s["files"].update({"../escape": {"size": 1, "sha256": "0" * 64}})), "none of"),
+        (lambda m: stating(m, lambda s: s["files"].update(described("users/vaults/id/../../../escape"))), "none of"),
+        (lambda m: stating(m, lambda s: s["files"].update(described("users/vaults/id/..\\escape"))), "none of"),
+        (lambda m: stating(m, lambda s: s["files"].update(described("users/vaults/id/a.md"))), "damaged"),
         (lambda m: stating(m, lambda s: s["files"].pop("users/users.db")), "no accounts"),
         (lambda m: m.pop("users/users.db"), "damaged"),
         (lambda m: m.update({"users/users.db": m["users/users.db"][:-1] + b"x"}), "damaged"),

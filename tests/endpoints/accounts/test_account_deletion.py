@@ -100,6 +100,7 @@ def fill(person: Person, state: AppState) -> None:
     tell_changes(database=state.database, knowledge=state.knowledge)
     while index_pending(database=state.database):
         pass
+    write_documents(person)
     bundle = state.database.folder / "bundles" / talk
     bundle.mkdir(parents=True)
     (bundle / "talk.json").write_text(f"{mark}bundle")
@@ -108,6 +109,18 @@ def fill(person: Person, state: AppState) -> None:
     assert file is not None
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"{mark}vectors")
+
+
+def write_documents(person: Person) -> None:
+    """Documents of the person: one that was written and written again, one that was renamed, one in the bin."""
+    mark, at = MARK[person.email], "/api/vault/document?path="
+    made = person.put(f"{at}{mark}kept.md", json={"text": f"# {mark}title\n\nSee [[{mark}link]]. {mark}before"})
+    changed = {"text": f"# {mark}title\n\nSee [[{mark}moved]]. {mark}after"}
+    assert person.put(f"{at}{mark}kept.md", json=changed, headers={"If-Match": made.headers["ETag"]}).status_code == 200
+    person.put(f"{at}{mark}moved.md", json={"text": f"{mark}text"})
+    person.post("/api/vault/rename", json={"path": f"{mark}moved.md", "new_path": f"{mark}folder/{mark}new.md"})
+    person.put(f"{at}{mark}binned.md", json={"text": f"{mark}thrown away"})
+    assert person.delete(f"{at}{mark}binned.md").status_code == 200
 
 
 def files_with(data_dir: Path, *marks: str) -> dict[str, set[str]]:
@@ -125,7 +138,8 @@ def told(person: Person) -> list[Any]:
     """What a person sees of their things."""
     paths = ["/get_user_info", "/get_user_detail", "/api_tokens", "/list_conversation_by_user/assistant", "/shares"]
     paths += ["/list_workspaces/assistant", "/bin/assistant", "/pkb/claims?limit=100", "/pkb/audit", "/pkb/conflicts"]
-    paths += [f"/search?q={MARK[person.email]}edited"]
+    paths += [f"/search?q={MARK[person.email]}edited", "/api/vault/documents", "/api/vault/graph"]
+    paths += [f"/api/vault/document?path={MARK[person.email]}kept.md"]
     answers = [person.get(path).json for path in paths]
     conversations = [each["conversation_id"] for each in answers[3]]
     found = person.get(f"/pkb/search?q={MARK[person.email]}memory").json["results"]
