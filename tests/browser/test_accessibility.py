@@ -61,7 +61,7 @@ def test_a_page_that_is_not_there(person: Client, open_page: OpenPage, page_prob
     assert every_finding(page, "not-found", shown=page.get_by_role("heading", name="Not found")) == []
 
 
-@pytest.mark.shows(*(f"settings-{section}" for section in SETTINGS), "token-made", "token-revoke-dialog")
+@pytest.mark.shows(*(f"settings-{section}" for section in SETTINGS), "token-made", "token-revoke-dialog", "agent-form")
 def test_the_settings_and_their_dialogs(live_server: LiveServer, open_page: OpenPage) -> None:
     page = open_page(live_server.sign_up(), "/settings")
     found = []
@@ -78,6 +78,11 @@ def test_the_settings_and_their_dialogs(live_server: LiveServer, open_page: Open
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Revoke: Backup").click()
     assert every_finding(page, "token-revoke-dialog", shown=page.locator("dialog[open]")) == []
+    page.keyboard.press("Escape")
+    page.locator(".settings-nav a[href='#agents']").click()
+    page.get_by_role("button", name="Edit: Global Assistant").click()
+    page.get_by_role("checkbox", name=re.compile("Only those")).check()
+    assert every_finding(page, "agent-form", shown=page.get_by_role("button", name="Ask")) == []
 
 
 @pytest.mark.shows("welcome", "shortcuts-dialog", "empty")

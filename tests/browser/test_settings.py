@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
+from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 
@@ -114,6 +115,65 @@ def test_which_key_sends_is_chosen_here_and_true_there(person: Client, open_page
     page.keyboard.press("Control+Enter")
     expect(page.locator(".message-card")).to_have_count(4)
     expect(page.locator(".message-card").nth(2)).to_contain_text("and another")
+
+
+def test_an_agent_is_made_tried_and_named_in_a_message_and_another_deleted(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
+) -> None:
+    page_problems.expect("409")
+    shared_model.scripts["main"] = saying("Boil it.")
+    person.post("/api/agents", {"title": "Critic"})
+    page = open_page(person, "/settings#agents")
+    rows = page.locator("#agent-list .record")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("Global Assistant")
+    expect(rows.first.get_by_role("button")).to_have_text(["Edit"])
+    page.get_by_role("button", name="New agent").click()
+    title = page.get_by_role("textbox", name="Title", exact=True)
+    expect(title).to_be_focused()
+    title.fill("The Cook")
+    page.get_by_label("What the agent is told").fill("You know soups.")
+    page.get_by_role("checkbox", name=re.compile("Only those")).check()
+    tools = page.get_by_role("group", name="Which tools")
+    tools.get_by_role("checkbox", name="Search messages").uncheck()
+
+    # What is typed stays when the page is left, and what is refused is said at its field.
+    page.reload()
+    expect(title).to_have_value("The Cook")
+    expect(tools.get_by_role("checkbox", name="Search messages")).not_to_be_checked()
+    slug = page.get_by_role("textbox", name="Name in messages")
+    slug.fill("critic")
+    save = page.get_by_role("button", name="Save", exact=True).and_(page.locator("#agent-form button"))
+    save.click()
+    expect(slug).to_have_accessible_description(re.compile("^Another agent has this name."))
+    slug.fill("")
+    save.click()
+    cook = rows.filter(has_text="@agent_the_cook")
+    expect(cook).to_be_visible()
+    expect(slug).to_have_value("the_cook")
+    made = person.get("/api/agents/the_cook").json()
+    assert (made["title"], made["system_prompt"], made["model"]) == ("The Cook", "You know soups.", None)
+    assert made["enabled_tools"]
+    assert "search_messages" not in made["enabled_tools"]
+
+    page.get_by_role("textbox", name="Message", exact=True).fill("How is soup made?")
+    page.get_by_role("button", name="Ask").click()
+    answer = page.locator("#agent-answer")
+    expect(answer).to_contain_text("Boil it.")
+    expect(answer).to_contain_text("Answered in")
+    rows.filter(has_text="@agent_critic").get_by_role("button", name="Delete").click()
+    page.locator("dialog[open]").get_by_role("button", name="Delete agent").click()
+    expect(rows).to_have_count(2)
+    assert person.get("/api/agents/critic").status == 404
+
+    answer.get_by_role("link", name="Open the conversation").click()
+    expect(page.locator(".message-card").last).to_contain_text("Boil it.")
+    page.locator("#composer-input").focus()
+    page.keyboard.insert_text("@agent_th")
+    expect(page.get_by_role("option")).to_have_count(1)
+    expect(page.get_by_role("option")).to_contain_text("The Cook")
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-input")).to_have_value("@agent_the_cook ")
 
 
 def test_an_administrator_makes_disables_and_enables_accounts(

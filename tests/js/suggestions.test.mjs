@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { askTogether } from '../../interface/static/page/core/ask_together.js';
 import { COMMANDS, commandsLike, readCommand } from '../../interface/static/page/composer/commands/commands_model.js';
-import { aboutSuggestion, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
+import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 
 const memories = (n) => `${n} memories`;
 const knowledge = {
@@ -34,6 +34,18 @@ test('a source that did not answer, or answered less, is no harm', () => {
 test('numbers are asked of the knowledge base alone', () => {
   for (const query of ['#', '#42', 'claim_4', 'CLAIM_']) assert.deepEqual(sourcesFor(query), ['knowledge']);
   for (const query of ['', 'cl', '42']) assert.deepEqual(sourcesFor(query), ['conversations', 'knowledge']);
+});
+
+test('agents are asked for where what is typed begins as their references do, and stand above the others', () => {
+  for (const query of ['ag', 'Agent', 'agent_', 'agent_co', 'AGENT_CO']) assert.ok(sourcesFor(query).includes('agents'), query);
+  for (const query of ['', 'a', 'cook', 'agents', 'again', '#1']) assert.ok(!sourcesFor(query).includes('agents'), query);
+  const agents = agentsOf([
+    { kind: 'conversation', reference: 'conversation_agent_plan_b4f2', title: 'Agent plan', icon: 'chat' },
+    { kind: 'agent', reference: 'agent_cook', title: 'The Cook', icon: 'robot' },
+  ]);
+  assert.deepEqual(agents, [{ friendly_id: 'agent_cook', name: 'The Cook' }]);
+  assert.equal(aboutSuggestion('agent', agents[0], memories), 'agent_cook');
+  assert.deepEqual(suggestionGroups({ agents, conversations }, 'agent').map(({ kind }) => kind), ['agent', 'conversation']);
 });
 
 test('messages are found by words of three letters or more, and stand below conversations and memories', () => {

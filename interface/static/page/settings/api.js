@@ -1,5 +1,7 @@
 /** The account and the server's settings: the routes over `core/api.js`. Loaded by what needs them. */
 
+import { LONG_PATIENCE_MS } from '../core/api.js';
+
 const part = encodeURIComponent;
 
 /** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
@@ -22,6 +24,12 @@ export function createSettingsApi(api) {
     tokens: () => api.get('/api_tokens'),
     createToken: (token) => api.post('/api_tokens', token),
     revokeToken: (tokenId) => api.delete(`/api_tokens/${part(tokenId)}`),
+    agents: () => api.get('/api/agents'),
+    createAgent: (agent) => api.post('/api/agents', agent),
+    replaceAgent: (agentId, agent) => api.put(`/api/agents/${part(agentId)}`, agent),
+    deleteAgent: (agentId) => api.delete(`/api/agents/${part(agentId)}`),
+    /** Waits for the answer: `{answer, conversationId}`. */
+    askAgent: (agentId, question) => api.post('/api/tools/ask_agent', { agentId, question }, { patience: LONG_PATIENCE_MS }),
     limits: () => api.get('/limits'),
     people: () => api.get('/users'),
     createPerson: (person) => api.post('/users', person),

@@ -56,19 +56,20 @@ export function records(rows) {
  * Runs `job` when the form is sent: its button says so meanwhile, a failure says why and keeps what was typed.
  *
  * @param {HTMLFormElement} form
- * @param {() => Promise<void>} job
- * @param {{running?: string, creates?: boolean}} [options] `running`: what the button says meanwhile; `creates`: doing it twice makes two
+ * @param {(sent: any) => Promise<void>} job
+ * @param {{running?: string, creates?: boolean, read?: () => any}} [options] `running`: what the button says meanwhile; `creates`: doing
+ *   it twice makes two; `read`: what the form holds, given to the job also where it is tried again later
  */
-export function onSubmit(form, job, { running = words.saving, creates } = {}) {
+export function onSubmit(form, job, { running = words.saving, creates, read = () => undefined } = {}) {
   const button = form.querySelector('button[type="submit"]');
   const label = button.textContent;
 
-  async function once() {
+  async function once(sent) {
     const hadFocus = document.activeElement === button;
     button.disabled = true;
     button.textContent = running;
     try {
-      await job();
+      await job(sent);
     } finally {
       button.disabled = false;
       button.textContent = label;
@@ -79,6 +80,7 @@ export function onSubmit(form, job, { running = words.saving, creates } = {}) {
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    attempt(once, { failed: words.notDone, creates });
+    const sent = read();
+    attempt(() => once(sent), { failed: words.notDone, creates });
   });
 }

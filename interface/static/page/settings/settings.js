@@ -6,6 +6,7 @@ import { createSettingsApi } from './api.js';
 import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
 import { mountDevices, mountTokens } from './access.js';
 import { mountAccount } from './account.js';
+import { mountAgents } from './agents.js';
 import { mountSending } from './device.js';
 import { mountLanguage } from './language.js';
 import { failure } from './records.js';
@@ -41,6 +42,7 @@ const MOUNTS = {
   account: mountAccount,
   devices: mountDevices,
   tokens: mountTokens,
+  agents: mountAgents,
   models: mountModels,
   sending: mountSending,
   appearance: mountLanguage,

@@ -14,7 +14,7 @@ import { badgeText, excerpt, senderName } from '../../conversation/message_model
 import { spokenText } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { iconOf } from '../../references/report_model.js';
-import { aboutSuggestion, sourcesFor, suggestionGroups } from './suggestions_model.js';
+import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from './suggestions_model.js';
 import { element } from '../../ui/dom.js';
 
 const words = strings.composer;
@@ -94,6 +94,7 @@ const messages = {
 const anything = {
   async ask({ query }, { api, signal }) {
     const sources = {
+      agents: async () => agentsOf(await api.suggestReferences(query, { limit: MOST_OF_A_KIND }, { signal })),
       conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
       knowledge: () => createKnowledgeApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
       messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),

@@ -8,30 +8,45 @@ const FILED = [
   { kind: 'tag', part: 'tags' },
   { kind: 'domain', part: 'domains' },
 ];
+const AGENT_PREFIX = 'agent_';
 const CLAIM_NUMBER = /^(?:#|claim_)/i;
 /** Words that messages are searched for: of fewer characters nearly every message has some. */
 const WORDS = /[^\s_-]{3}/u;
 
-/**
- * @param {string} query
- * @returns {Array<'conversations'|'knowledge'|'messages'>} which sources can know a thing of that name: no conversation has a
- *   number, and messages have words alone
- */
-export function sourcesFor(query) {
-  if (CLAIM_NUMBER.test(query)) return ['knowledge'];
-  return ['conversations', 'knowledge', ...(WORDS.test(query) ? ['messages'] : [])];
+/** Whether what is typed is `agent_`, with a name behind it, or two letters or more of its beginning. */
+function meansAgents(query) {
+  const typed = query.toLowerCase();
+  return typed.startsWith(AGENT_PREFIX) || (typed.length > 1 && AGENT_PREFIX.startsWith(typed));
 }
 
 /**
- * @param {{conversations?: object[], knowledge?: object, messages?: {results: object[]}}} answers of those sources that answered
+ * @param {string} query
+ * @returns {Array<'agents'|'conversations'|'knowledge'|'messages'>} which sources can know a thing of that name: no conversation
+ *   has a number, and messages have words alone
+ */
+export function sourcesFor(query) {
+  if (CLAIM_NUMBER.test(query)) return ['knowledge'];
+  return [...(meansAgents(query) ? ['agents'] : []), 'conversations', 'knowledge', ...(WORDS.test(query) ? ['messages'] : [])];
+}
+
+/**
+ * @param {Array<{kind: string, reference: string, title: string}>} suggested what `/references/suggest` says
+ * @returns {Array<{friendly_id: string, name: string}>} the agents among it
+ */
+export function agentsOf(suggested) {
+  return suggested.filter(({ kind }) => kind === 'agent').map(({ reference, title }) => ({ friendly_id: reference, name: title }));
+}
+
+/**
+ * @param {{agents?: object[], conversations?: object[], knowledge?: object, messages?: {results: object[]}}} answers of those sources that answered
  * @param {string} query
  * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them, messages by their words as `found`; one
  *   whose first hit bears the very name that was typed comes first
  */
-export function suggestionGroups({ conversations = [], knowledge = {}, messages = { results: [] } }, query) {
+export function suggestionGroups({ agents = [], conversations = [], knowledge = {}, messages = { results: [] } }, query) {
   const known = ({ kind, part }) => ({ kind, hits: knowledge[part] ?? [] });
   const found = { kind: 'found', hits: messages.results.filter(({ reference }) => reference) };
-  const all = [{ kind: 'conversation', hits: conversations }, known(MEMORIES), found, ...FILED.map(known)];
+  const all = [{ kind: 'agent', hits: agents }, { kind: 'conversation', hits: conversations }, known(MEMORIES), found, ...FILED.map(known)];
   const groups = all.filter(({ hits }) => hits.length > 0);
   return groups.toSorted((a, b) => Number(isNamed(b, query)) - Number(isNamed(a, query)));
 }

@@ -255,6 +255,7 @@ export const strings = fill(english, {
     searching: 'Suche läuft …',
     searchFailed: 'Die Suche ist fehlgeschlagen.',
     sourceFailed: {
+      agents: 'Agenten konnten nicht durchsucht werden.',
       conversations: 'Die Unterhaltungen konnten nicht durchsucht werden.',
       knowledge: 'Die Erinnerungen konnten nicht durchsucht werden.',
       messages: 'Die Nachrichten konnten nicht durchsucht werden.',
@@ -264,6 +265,7 @@ export const strings = fill(english, {
     keysMessage: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
     keysUseNow: '↑ ↓ zum Wählen, Enter fügt ein, Strg+Enter verwendet eine Erinnerung jetzt, Esc schließt',
     groups: {
+      agent: 'Agenten',
       conversation: 'Unterhaltungen', claim: 'Erinnerungen', context: 'Kontexte', entity: 'Entitäten', tag: 'Schlagwörter', domain: 'Bereiche',
       found: 'Nachrichten',
     },

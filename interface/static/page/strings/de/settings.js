@@ -1,4 +1,5 @@
 import { settingsStrings as english } from '../en/settings.js';
+import { number } from './count.js';
 import { fill } from '../fill.js';
 
 export const settingsStrings = fill(english, {
@@ -55,6 +56,21 @@ export const settingsStrings = fill(english, {
     },
     progress: (name) => `Fortschritt von ${name}`,
     percent: (share) => `${Math.floor(share * 100)} %`,
+  },
+  agents: {
+    edit: 'Bearbeiten',
+    delete: 'Löschen',
+    make: 'Neuer Agent',
+    change: (title) => `Agent „${title}“`,
+    usualModel: 'Das der Unterhaltung',
+    gone: (name) => `${name} (nicht verfügbar)`,
+    taken: 'Ein anderer Agent heißt schon so.',
+    deleteTitle: (title) => `„${title}“ löschen?`,
+    deleteText: 'Er antwortet nicht mehr. Seine Antworten bleiben.',
+    deleteConfirm: 'Agent löschen',
+    asking: 'Wird gefragt …',
+    answeredIn: (seconds) => `Geantwortet in ${number(Math.round(seconds * 10) / 10)} s.`,
+    conversation: 'Unterhaltung öffnen',
   },
   limits: {
     message: 'Zeichen einer Nachricht',

@@ -255,6 +255,7 @@ export const strings = {
     searching: 'Searching…',
     searchFailed: 'The search failed.',
     sourceFailed: {
+      agents: 'Agents could not be searched.',
       conversations: 'Conversations could not be searched.',
       knowledge: 'Memories could not be searched.',
       messages: 'Messages could not be searched.',
@@ -264,6 +265,7 @@ export const strings = {
     keysMessage: '↑ ↓ to choose, Enter to insert, Esc to close',
     keysUseNow: '↑ ↓ to choose, Enter to insert, Ctrl+Enter to use a memory now, Esc to close',
     groups: {
+      agent: 'Agents',
       conversation: 'Conversations', claim: 'Memories', context: 'Contexts', entity: 'Entities', tag: 'Tags', domain: 'Domains',
       found: 'Messages',
     },

@@ -1,5 +1,7 @@
 /** What the settings say, beside what their page is made with. */
 
+import { number } from './count.js';
+
 export const settingsStrings = {
   loading: 'Loading…',
   failed: (message) => `This could not be loaded. ${message}`,
@@ -54,6 +56,21 @@ export const settingsStrings = {
     },
     progress: (name) => `Progress of ${name}`,
     percent: (share) => `${Math.floor(share * 100)} %`,
+  },
+  agents: {
+    edit: 'Edit',
+    delete: 'Delete',
+    make: 'New agent',
+    change: (title) => `Agent “${title}”`,
+    usualModel: 'That of the conversation',
+    gone: (name) => `${name} (not available)`,
+    taken: 'Another agent has this name.',
+    deleteTitle: (title) => `Delete “${title}”?`,
+    deleteText: 'It answers no more. Its answers stay.',
+    deleteConfirm: 'Delete agent',
+    asking: 'Asking…',
+    answeredIn: (seconds) => `Answered in ${number(Math.round(seconds * 10) / 10)} s.`,
+    conversation: 'Open the conversation',
   },
   limits: {
     message: 'Characters of one message',

@@ -255,6 +255,7 @@ export const strings = fill(english, {
     searching: 'Buscando…',
     searchFailed: 'La búsqueda falló.',
     sourceFailed: {
+      agents: 'No se pudieron buscar los agentes.',
       conversations: 'No se pudo buscar en las conversaciones.',
       knowledge: 'No se pudo buscar en los recuerdos.',
       messages: 'No se pudo buscar en los mensajes.',
@@ -264,6 +265,7 @@ export const strings = fill(english, {
     keysMessage: '↑ ↓ para elegir, Intro inserta, Esc cierra',
     keysUseNow: '↑ ↓ para elegir, Intro inserta, Ctrl+Intro usa un recuerdo ahora, Esc cierra',
     groups: {
+      agent: 'Agentes',
       conversation: 'Conversaciones', claim: 'Recuerdos', context: 'Contextos', entity: 'Entidades', tag: 'Etiquetas', domain: 'Ámbitos',
       found: 'Mensajes',
     },

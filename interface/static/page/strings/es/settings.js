@@ -1,4 +1,5 @@
 import { settingsStrings as english } from '../en/settings.js';
+import { number } from './count.js';
 import { fill } from '../fill.js';
 
 export const settingsStrings = fill(english, {
@@ -55,6 +56,21 @@ export const settingsStrings = fill(english, {
     },
     progress: (name) => `Progreso de ${name}`,
     percent: (share) => `${Math.floor(share * 100)} %`,
+  },
+  agents: {
+    edit: 'Editar',
+    delete: 'Eliminar',
+    make: 'Agente nuevo',
+    change: (title) => `Agente «${title}»`,
+    usualModel: 'El de la conversación',
+    gone: (name) => `${name} (no disponible)`,
+    taken: 'Otro agente ya tiene este nombre.',
+    deleteTitle: (title) => `¿Eliminar «${title}»?`,
+    deleteText: 'Ya no responderá. Sus respuestas se conservan.',
+    deleteConfirm: 'Eliminar agente',
+    asking: 'Preguntando…',
+    answeredIn: (seconds) => `Respondió en ${number(Math.round(seconds * 10) / 10)} s.`,
+    conversation: 'Abrir la conversación',
   },
   limits: {
     message: 'Caracteres de un mensaje',

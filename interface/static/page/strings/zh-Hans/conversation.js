@@ -255,6 +255,7 @@ export const strings = fill(english, {
     searching: '正在搜索…',
     searchFailed: '搜索失败。',
     sourceFailed: {
+      agents: '无法搜索智能体。',
       conversations: '无法搜索对话。',
       knowledge: '无法搜索记忆。',
       messages: '无法搜索消息。',
@@ -264,6 +265,7 @@ export const strings = fill(english, {
     keysMessage: '↑ ↓ 选择，Enter 插入，Esc 关闭',
     keysUseNow: '↑ ↓ 选择，Enter 插入，Ctrl+Enter 立即使用记忆，Esc 关闭',
     groups: {
+      agent: '智能体',
       conversation: '对话', claim: '记忆', context: '情境', entity: '实体', tag: '标签', domain: '领域',
       found: '消息',
     },

@@ -1,4 +1,5 @@
 import { settingsStrings as english } from '../en/settings.js';
+import { number } from './count.js';
 import { fill } from '../fill.js';
 
 export const settingsStrings = fill(english, {
@@ -55,6 +56,21 @@ export const settingsStrings = fill(english, {
     },
     progress: (name) => `${name} 的进度`,
     percent: (share) => `${Math.floor(share * 100)}%`,
+  },
+  agents: {
+    edit: '编辑',
+    delete: '删除',
+    make: '新建智能体',
+    change: (title) => `智能体“${title}”`,
+    usualModel: '对话所用的模型',
+    gone: (name) => `${name}（不可用）`,
+    taken: '另一个智能体已使用此名称。',
+    deleteTitle: (title) => `删除“${title}”？`,
+    deleteText: '它将不再回答。它的回答会保留。',
+    deleteConfirm: '删除智能体',
+    asking: '正在询问…',
+    answeredIn: (seconds) => `用时 ${number(Math.round(seconds * 10) / 10)} 秒。`,
+    conversation: '打开对话',
   },
   limits: {
     message: '一条消息的字符数',

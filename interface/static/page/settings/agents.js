@@ -1,0 +1,247 @@
+/** The person's agents: a list, the form of one of them, and a message to try it with. */
+
+import { settingsStrings } from '../strings/en/settings.js';
+import { answerSettingsStrings } from '../strings/en/answer_settings.js';
+import { attempt } from '../ui/attempts.js';
+import { confirmAction } from '../ui/dialog.js';
+import { element, setHidden } from '../ui/dom.js';
+import { showToast } from '../ui/toast.js';
+import { bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';
+import { fill, onSubmit, record, records } from './records.js';
+
+const words = settingsStrings.agents;
+const toolNames = answerSettingsStrings.tools.names;
+const find = (id) => document.getElementById(id);
+const keptAs = (id) => `settings:agent:${id}`;
+const QUESTION = 'settings:agent-question';
+
+/** The fields of the form. `offer` sets what there is to choose from. */
+function createFields() {
+  const [title, slug, told, model, ownTools, tools] =
+    ['agent-title', 'agent-slug', 'agent-told', 'agent-model', 'agent-own-tools', 'agent-tools'].map(find);
+  const taken = element('p', { class: 'settings-state is-failed', id: 'agent-slug-taken', role: 'alert', hidden: true });
+  slug.after(taken);
+  const usualHint = slug.getAttribute('aria-describedby');
+  let known = { tools: [], choices: [] };
+
+  function showTaken(isTaken) {
+    taken.textContent = isTaken ? words.taken : '';
+    setHidden(taken, !isTaken);
+    slug.setAttribute('aria-invalid', String(isTaken));
+    slug.setAttribute('aria-describedby', isTaken ? `${taken.id} ${usualHint}` : usualHint);
+    // The button that was pressed was disabled and lost the focus; whoever types elsewhere meanwhile goes on there.
+    if (isTaken && document.activeElement === document.body) slug.focus();
+  }
+
+  function modelOption({ name: id, isGone }) {
+    const name = known.choices.find((choice) => choice.id === id)?.name ?? id;
+    return element('option', { value: id, text: isGone ? words.gone(name) : name });
+  }
+
+  function toolBox({ name, isGone }) {
+    const box = element('input', { type: 'checkbox', class: 'form-check-input', value: name });
+    const label = toolNames[name] ?? name;
+    return element('label', { class: 'form-check' }, box, element('span', { class: 'form-check-label', text: isGone ? words.gone(label) : label }));
+  }
+
+  slug.addEventListener('input', () => showTaken(false));
+  return {
+    offer(offered) {
+      known = offered;
+    },
+    show(form, { keepsSlug }) {
+      title.value = form.title;
+      slug.value = form.slug;
+      slug.readOnly = keepsSlug;
+      told.value = form.told;
+      const models = withGone(known.choices.map(({ id }) => id), form.model ? [form.model] : []);
+      model.replaceChildren(element('option', { value: '', text: words.usualModel }), ...models.map(modelOption));
+      model.value = form.model;
+      ownTools.checked = form.ownTools;
+      tools.replaceChildren(...withGone(known.tools.map(({ name }) => name), form.tools).map(toolBox));
+      for (const box of tools.querySelectorAll('input')) box.checked = form.tools.includes(box.value);
+      showTaken(false);
+    },
+    read: () => ({
+      title: title.value,
+      slug: slug.value,
+      told: told.value,
+      model: model.value,
+      ownTools: ownTools.checked,
+      tools: [...tools.querySelectorAll('input:checked')].map(({ value }) => value),
+    }),
+    /** The slug that the server made; whoever writes one now goes on with that. */
+    showSlug(made) {
+      if (!slug.value && document.activeElement !== slug) slug.value = made;
+    },
+    focus: () => title.focus(),
+    showTaken,
+  };
+}
+
+/** A message to the agent that is open, which answers as it is saved. `clear` takes the answer away. */
+function mountTrial({ settings, kept, openId }) {
+  const [question, answer] = [find('agent-question'), find('agent-answer')];
+  question.value = kept.get('form', QUESTION) ?? '';
+  question.addEventListener('input', () => kept.set('form', QUESTION, question.value || null));
+
+  async function answered({ id, asked, begun }) {
+    try {
+      const told = await settings.askAgent(id, asked);
+      if (question.value === asked) kept.set('form', QUESTION, null);
+      const link = element('a', { href: `/interface/${encodeURIComponent(told.conversationId)}`, text: words.conversation });
+      return [
+        element('p', { class: 'agent-answer', dir: 'auto', text: told.answer }),
+        element('p', { class: 'settings-state' }, `${words.answeredIn((performance.now() - begun) / 1000)} `, link),
+      ];
+    } catch (error) {
+      return [element('p', { class: 'settings-state is-failed', text: settingsStrings.notDone(error.message) })];
+    }
+  }
+
+  async function ask(sent) {
+    answer.replaceChildren();
+    const nodes = await answered(sent);
+    // Where another agent was opened meanwhile, the answer stands in its conversation.
+    if (openId() === sent.id) answer.replaceChildren(...nodes);
+  }
+
+  onSubmit(find('agent-trial-form'), ask, {
+    running: words.asking,
+    read: () => ({ id: openId(), asked: question.value, begun: performance.now() }),
+  });
+  return { clear: () => answer.replaceChildren() };
+}
+
+export function mountAgents(section, { api, settings, kept }) {
+  const place = section.querySelector('[data-fill]');
+  const fields = createFields();
+  const form = find('agent-form');
+  let agents = [];
+  let tools = [];
+  /** The id of the agent in the form, `NEW`, or null for none. */
+  let open = null;
+  let isFilled = false;
+  const trial = mountTrial({ settings, kept, openId: () => open });
+  const agentOf = (id) => agents.find(({ agent_id: each }) => each === id) ?? null;
+  const keptForm = (id) => kept.get('form', keptAs(id));
+  const drop = (id) => keptForm(id) && kept.set('form', keptAs(id), null);
+
+  function keep() {
+    const typed = fields.read();
+    if (isSameForm(typed, formOf(agentOf(open), tools))) drop(open);
+    else kept.set('form', keptAs(open), typed);
+  }
+
+  /** Lets the form be the one of this agent; what is in the fields stays. */
+  function turnTo(id) {
+    const agent = agentOf(id);
+    open = id;
+    find('agent-form-title').textContent = agent ? words.change(agent.title) : words.make;
+    setHidden(find('agent-editor'), false);
+    setHidden(find('agent-trial'), !agent);
+  }
+
+  /** Shows an agent in the form, with what was typed and is not saved. */
+  function edit(id) {
+    const agent = agentOf(id);
+    turnTo(id);
+    fields.show(keptForm(id) ?? formOf(agent, tools), { keepsSlug: Boolean(agent?.is_global) });
+    trial.clear();
+  }
+
+  function close() {
+    open = null;
+    setHidden(find('agent-editor'), true);
+  }
+
+  function choose(id) {
+    edit(id);
+    fields.focus();
+  }
+
+  async function remove({ agent_id: id, title }) {
+    const question = { title: words.deleteTitle(title), text: words.deleteText, confirmLabel: words.deleteConfirm };
+    if (!(await confirmAction(question))) return;
+    if (await attempt(() => settings.deleteAgent(id), { failed: settingsStrings.notDone })) {
+      drop(id);
+      if (open === id) close();
+    }
+    await show();
+  }
+
+  function row(agent) {
+    const { agent_id: id, title, reference, is_global: isGlobal, model } = agent;
+    const actions = [{ label: words.edit, onAct: () => choose(id) }];
+    if (!isGlobal) actions.push({ label: words.delete, onAct: () => remove(agent) });
+    return record({ name: title, note: [reference, model].filter(Boolean).join(' · '), actions });
+  }
+
+  async function load() {
+    const [found, offered, { choices }] = await Promise.all([settings.agents(), api.tools(), api.models()]);
+    return { found, offered, choices };
+  }
+
+  /** Opens what was typed and not saved when the page was left. What was typed for an agent that is gone goes, too. */
+  function resume() {
+    const [first, ...others] = [NEW, ...agents.map(({ agent_id: id }) => id)].filter(keptForm);
+    if (first) edit(first);
+    const known = new Set([first, ...others].map(keptAs));
+    for (const [id] of kept.all('form')) if (id.startsWith(keptAs('')) && !known.has(id)) kept.set('form', id, null);
+  }
+
+  function list({ found, offered, choices }) {
+    agents = found;
+    tools = offered;
+    fields.offer({ tools, choices });
+    setHidden(find('agent-new'), false);
+    if (!isFilled) resume();
+    isFilled = true;
+    return [records(agents.map(row))];
+  }
+
+  // One after the other: an older list never replaces a newer one.
+  let last = Promise.resolve();
+  const show = () => {
+    last = last.then(() => fill(place, load, list));
+    return last;
+  };
+
+  /** What was typed while it was being saved stays, now for the agent that was saved. */
+  function settle(id, saved, sent) {
+    agents = [...agents.filter(({ agent_id: each }) => each !== saved.agent_id), saved];
+    const typed = open === id ? fields.read() : keptForm(id) ?? sent;
+    const isSaved = isSameForm(typed, sent);
+    drop(id);
+    if (!isSaved) kept.set('form', keptAs(saved.agent_id), typed);
+    if (open !== id) return;
+    turnTo(saved.agent_id);
+    fields.showSlug(saved.slug);
+  }
+
+  async function save({ id, sent }) {
+    const body = bodyOf(sent, agentOf(id));
+    let saved;
+    try {
+      saved = id === NEW ? await settings.createAgent(body) : await settings.replaceAgent(id, body);
+    } catch (error) {
+      if (error.code !== 'conflict') throw error;
+      if (open === id) fields.showTaken(true);
+      return;
+    }
+    settle(id, saved, sent);
+    showToast(settingsStrings.saved, { kind: 'success' });
+    await show();
+  }
+
+  form.addEventListener('input', keep);
+  onSubmit(form, save, { creates: true, read: () => ({ id: open, sent: fields.read() }) });
+  find('agent-new').addEventListener('click', () => choose(NEW));
+  find('agent-close').addEventListener('click', () => {
+    drop(open);
+    close();
+    find('agent-new').focus();
+  });
+  show();
+  return show;
+}
