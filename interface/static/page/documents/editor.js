@@ -27,7 +27,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
   const field = element('div', { class: 'document-field' }, input);
   const status = element('p', { class: 'documents-note', role: 'status' });
   const conflict = element('div', { class: 'document-conflict', role: 'alert', hidden: true });
-  const preview = element('div', { class: 'document-text message-content', hidden: true });
+  const preview = element('div', { class: 'document-text message-content markdown', hidden: true });
   const view = new MarkdownView(preview);
   const save = element('button', { type: 'button', class: 'btn btn-primary btn-sm', text: words.save, onclick: () => store() });
   const look = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', 'aria-pressed': 'false', text: words.preview, onclick: togglePreview });

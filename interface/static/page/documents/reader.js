@@ -45,7 +45,7 @@ function goToHeading(node, anchor) {
  * @param {{anchor: string|null, onEdit: () => void, onBack: () => void}} options
  */
 export function documentView(found, page, { anchor, onEdit, onBack }) {
-  const text = element('div', { class: 'document-text message-content' });
+  const text = element('div', { class: 'document-text message-content markdown' });
   const entries = entriesOf(found);
   const view = new MarkdownView(text, { decorate: (node, raw) => decorateReferences(node, raw, { ...page, entries }) });
   view.setText(bodyOf(found.text));
