@@ -135,3 +135,32 @@ def test_a_proposed_memory_is_accepted_once_under_the_answer_that_proposed_it(
     expect(plums).to_contain_text("Accepted.")
     expect(figs).to_contain_text("Declined.")
     assert [claim["statement"] for claim in person.get("/pkb/claims").json()["claims"]] == ["I like <b>plums</b>"]
+
+
+def test_a_proposed_document_shows_its_diff_and_again_where_the_document_was_changed_meanwhile(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
+) -> None:
+    page_problems.expect("409")
+
+    def answer(request: dict[str, Any]) -> Answer:
+        if any(message["role"] == "tool" for message in request["messages"]):
+            return saying("Shall I?")
+        return calling(("write_document", json.dumps({"path": "plan.md", "text": "<b>roses</b>"})))
+
+    shared_model.scripts["main"] = answer
+    conversation_id = person.create_conversation()
+    switched_on = {"use_tools": True, "tools": {"write_document": True}}
+    person.request("PATCH", f"/conversations/{conversation_id}/settings", switched_on)
+    page = open_page(person, f"/interface/{conversation_id}")
+    page.fill("#composer-input", "Write a plan for my garden?")
+    page.keyboard.press("Enter")
+    proposal = card(page, 2).locator(".message-proposal")
+    expect(proposal).to_contain_text("To write: plan.md")
+    expect(proposal.locator("pre")).to_contain_text("+<b>roses</b>")
+    person.request("PUT", "/api/vault/document?path=plan.md", {"text": "tulips"})
+    proposal.get_by_role("button", name="Accept").click()
+    expect(proposal.locator("pre")).to_contain_text("-tulips")
+    expect(proposal.get_by_role("alert")).to_contain_text("changed meanwhile")
+    proposal.get_by_role("button", name="Accept").click()
+    expect(proposal).to_contain_text("Accepted.")
+    assert person.get("/api/vault/document?path=plan.md").json()["text"] == "<b>roses</b>"

@@ -1,6 +1,13 @@
 import { strings } from '../../strings/en/conversation.js';
 import { element, replaceWithFocus } from '../../ui/dom.js';
 
+/** @param {string} kind @param {object} payload @returns {string} */
+function wordsOf(kind, payload) {
+  if (kind === 'memory') return strings.proposal.memory(payload.statement);
+  const say = kind === 'document' ? strings.proposal.documents[payload.action] : undefined;
+  return say ? say(payload.path, payload.new_path) : strings.proposal.other(kind);
+}
+
 /**
  * What a tool call proposes, under it, until the person has decided. What became of it elsewhere is asked once; the answer to a
  * decision says it too, also where another window was faster.
@@ -10,15 +17,24 @@ import { element, replaceWithFocus } from '../../ui/dom.js';
  */
 export function createProposal(api) {
   const words = element('p', { class: 'message-proposal-text', dir: 'auto' });
+  const diff = element('pre', { class: 'message-tool-data', dir: 'auto', tabindex: '0', hidden: true });
   const controls = element('div', { class: 'message-proposal-controls' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
-  const node = element('div', { class: 'message-proposal', hidden: true }, words, controls, problem);
+  const node = element('div', { class: 'message-proposal', hidden: true }, words, diff, controls, problem);
   const button = (text, onclick) => element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text, onclick });
   let shown = null;
   let isDeciding = false;
+  // What was asked before the first decision may come after its answer, and is older.
+  let wasDecided = false;
 
-  function draw({ proposal_id: id, kind, payload, state }) {
-    words.textContent = kind === 'memory' ? strings.proposal.memory(payload.statement) : strings.proposal.other(kind);
+  function drawDiff(text) {
+    diff.textContent = text ?? '';
+    diff.hidden = !text;
+  }
+
+  function draw({ proposal_id: id, kind, payload, state, diff: change }) {
+    words.textContent = wordsOf(kind, payload);
+    drawDiff(change);
     const choices = [button(strings.proposal.accept, () => decide(id, 'accept')), button(strings.proposal.decline, () => decide(id, 'decline'))];
     replaceWithFocus(controls, ...(state === 'open' ? choices : [element('p', { class: 'message-proposal-state', text: strings.proposal.states[state] ?? state })]));
     node.dataset.state = state;
@@ -27,13 +43,18 @@ export function createProposal(api) {
 
   async function decide(id, how) {
     if (isDeciding) return;
-    isDeciding = true;
+    isDeciding = wasDecided = true;
     problem.hidden = true;
     try {
       const answer = await api.post(`/api/proposals/${encodeURIComponent(id)}/${how}`);
       draw(answer.proposal ?? answer);
     } catch (error) {
-      const { state } = error.details ?? {};
+      const { state, diff: change } = error.details ?? {};
+      // The document was changed meanwhile: the next decision is on what the proposal does now.
+      if (change !== undefined) {
+        shown = { ...shown, diff: change };
+        drawDiff(change);
+      }
       if (state) {
         draw({ ...shown, state });
       } else {
@@ -48,7 +69,9 @@ export function createProposal(api) {
   async function renew(id) {
     try {
       const now = await api.get(`/api/proposals/${encodeURIComponent(id)}`, {}, { quiet: true });
-      if (!isDeciding && node.dataset.state === 'open') draw(now);
+      if (wasDecided || node.dataset.state !== 'open') return;
+      shown = now;
+      draw(now);
     } catch {
       // Without an answer it stays open here; deciding says what became of it.
     }

@@ -208,6 +208,11 @@ export const strings = fill(english, {
 
   proposal: {
     memory: (statement) => `Zu merken: ${statement}`,
+    documents: {
+      write: (path) => `Zu schreiben: ${path}`, append: (path) => `Ans Ende von ${path} anzufügen`,
+      replace_lines: (path) => `Zu ändern in ${path}`,
+      rename: (path, newPath) => `Umzubenennen: ${path} → ${newPath}`, delete: (path) => `In den Papierkorb zu legen: ${path}`,
+    },
     other: (kind) => `Eine Änderung ist vorgeschlagen (${kind}).`,
     accept: 'Annehmen',
     decline: 'Ablehnen',

@@ -208,6 +208,11 @@ export const strings = {
 
   proposal: {
     memory: (statement) => `To remember: ${statement}`,
+    documents: {
+      write: (path) => `To write: ${path}`, append: (path) => `To add to the end of ${path}`,
+      replace_lines: (path) => `To change in ${path}`,
+      rename: (path, newPath) => `To rename: ${path} → ${newPath}`, delete: (path) => `To move into the bin: ${path}`,
+    },
     other: (kind) => `A change is proposed (${kind}).`,
     accept: 'Accept',
     decline: 'Decline',

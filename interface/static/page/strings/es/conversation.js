@@ -208,6 +208,11 @@ export const strings = fill(english, {
 
   proposal: {
     memory: (statement) => `Para recordar: ${statement}`,
+    documents: {
+      write: (path) => `Para escribir: ${path}`, append: (path) => `Para añadir al final de ${path}`,
+      replace_lines: (path) => `Para cambiar en ${path}`,
+      rename: (path, newPath) => `Para renombrar: ${path} → ${newPath}`, delete: (path) => `Para mover a la papelera: ${path}`,
+    },
     other: (kind) => `Se propone un cambio (${kind}).`,
     accept: 'Aceptar',
     decline: 'Rechazar',

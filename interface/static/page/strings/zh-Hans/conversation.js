@@ -208,6 +208,11 @@ export const strings = fill(english, {
 
   proposal: {
     memory: (statement) => `待记住：${statement}`,
+    documents: {
+      write: (path) => `待写入：${path}`, append: (path) => `待添加到 ${path} 末尾`,
+      replace_lines: (path) => `待修改：${path}`,
+      rename: (path, newPath) => `待重命名：${path} → ${newPath}`, delete: (path) => `待移入回收站：${path}`,
+    },
     other: (kind) => `有一项改动建议（${kind}）。`,
     accept: '接受',
     decline: '拒绝',
