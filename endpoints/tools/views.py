@@ -8,8 +8,15 @@ from typing import Any
 from flask import Blueprint
 
 from chat.tools.registry import ToolContext
-from endpoints.http.scope import allowed_models, conversation_loader, current_state, current_user_email
-from endpoints.http.validation import answers, fails, takes
+from endpoints.http.errors import ForbiddenError
+from endpoints.http.scope import (
+    allowed_models,
+    conversation_loader,
+    current_access,
+    current_state,
+    current_user_email,
+)
+from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
 from endpoints.http.work_queues import Work, works
 
 from . import models as tool_models
@@ -40,10 +47,17 @@ def list_tools() -> object:
 @takes(tool_models.Arguments)
 @answers(dict[str, Any])
 @fails("agent_not_found", "conflict", "conversation_not_found", "document_not_found", *_DOCUMENT)
+@admits_read_only_tokens
 @works(Work.SEARCH)
 def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
-    """Call a tool; what it answers. Errors are those of the API, not results of the tool."""
-    return current_state().tools.run(tool_name, body.root, current_tool_context())
+    """Call a tool; what it answers. Errors are those of the API, not results of the tool.
+
+    403 `forbidden` where a read-only token calls a tool that changes something.
+    """
+    tools = current_state().tools
+    if current_access().read_only and not tools.get(tool_name).reads_only:
+        raise ForbiddenError("This token may only read.")
+    return tools.run(tool_name, body.root, current_tool_context())
 
 
 @blueprint.post("/api/tools/ask_agent")

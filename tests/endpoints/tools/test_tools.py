@@ -39,6 +39,18 @@ def test_errors_have_the_status_of_their_code(ada: Person, eve: Person) -> None:
     assert refused(eve.post(read, json={"conversationId": conversation_id})) == (401, "unauthorized")
 
 
+def test_a_read_only_token_calls_the_tools_that_only_read(app: Flask, ada: Person) -> None:
+    token = ada.post("/api_tokens", json={"name": "reader", "read_only": True}).json["token"]
+    reader, headers = Person(ada.email, app.test_client()), {"Authorization": f"Bearer {token}"}
+    assert reader.post("/api/tools/list_conversations", json={}, headers=headers).json["success"] is True
+    assert refused(reader.post("/api/tools/nothing", json={}, headers=headers)) == (404, "tool_not_found")
+    for tool in told(ada.get("/api/tools"), list[ToolItem]):
+        if not tool.reads_only:
+            for name in (tool.name, *tool.aliases):
+                answer = reader.post(f"/api/tools/{name}", json={"text": "Trust me."}, headers=headers)
+                assert refused(answer) == (403, "forbidden"), name
+
+
 @pytest.mark.contract
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_tools_that_search_work_on_both_engines(ada: Person, eve: Person, app: Flask, is_indexed: bool) -> None:
