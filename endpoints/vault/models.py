@@ -12,12 +12,16 @@ Path = Annotated[Text, Field(min_length=1, max_length=1_500)]
 
 
 class DocumentsQuery(Query):
-    """Which documents: `query`: a part of a name. `folder`: below it. `cursor`: the `next` of the page before."""
+    """Which documents: `query`: a part of a name. `folder`: below it. `cursor`: the `next` of the page before.
+
+    `in_text`: also those whose text answers the query, by words and meaning, as `in_text` of the answer.
+    """
 
     query: Annotated[Text, Field(max_length=200)] = ""
     folder: Annotated[Text, Field(max_length=1_500)] = ""
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
     cursor: Annotated[Text, Field(max_length=1_500)] = ""
+    in_text: bool = False
 
 
 class PathQuery(Query):
@@ -101,13 +105,25 @@ class DocumentEntry(Shape):
     size: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
 
 
+class DocumentExcerpt(Shape):
+    """The part of a document that answers a query best; its lines are 1-based, both ends included."""
+
+    path: str
+    title: str
+    line_start: int
+    line_end: int
+    text: str
+
+
 class DocumentPage(Shape):
     """Documents by path. `next`: the cursor of the next page; null on the last. `read_only`: nothing may be written.
 
-    `total`, `embedded`: how many documents are found by words, and how many by meaning too.
+    `in_text`: what was found in texts, best first, where that was asked for. `total`, `embedded`: how many documents
+    are found by words, and how many by meaning too.
     """
 
     documents: list[DocumentEntry]
+    in_text: list[DocumentExcerpt]
     next: str | None
     read_only: bool
     total: int

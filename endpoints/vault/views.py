@@ -15,7 +15,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_files
 from endpoints.http.work_queues import Work, works
-from vault.documents import Document, Vault
+from vault.documents import Document, Excerpt, Vault
 from vault.graph import graph_of
 from vault.importing import import_files, packed_files
 from vault.upkeep import JOB
@@ -23,6 +23,7 @@ from vault.upkeep import JOB
 from . import models as vault_models
 
 blueprint = Blueprint("vault", __name__, url_prefix="/api/vault")
+_MOST_IN_TEXT = 10
 _FAILING = ("path_refused", "too_large", "vault_unavailable")
 
 
@@ -32,15 +33,26 @@ def current_vault() -> Vault:
 
 
 @blueprint.get("/documents")
+@works(Work.SEARCH)
 @asks(vault_models.DocumentsQuery)
 @answers(vault_models.DocumentPage)
 def list_documents(query: vault_models.DocumentsQuery) -> object:
-    """Your documents by path: all, those below a folder, or those with `query` in their name, title or aliases."""
+    """Your documents by path: all, those below a folder, or those with `query` in their name, title or aliases.
+
+    With `in_text`, also what answers the query in the texts of others.
+    """
     vault = current_vault()
     page = vault.documents(query=query.query, folder=query.folder, limit=query.limit, cursor=query.cursor)
     progress = vault.progress()
     state = {"read_only": vault.read_only, "total": progress.documents, "embedded": progress.embedded}
-    return {"documents": [asdict(entry) for entry in page.documents], "next": page.next, **state}
+    named = {entry.path for entry in page.documents}
+    best = vault.find_documents(query.query, n=_MOST_IN_TEXT) if query.in_text and query.query.strip() else []
+    in_text = [_excerpt_shape(found) for found in best if found.path not in named]
+    return {"documents": [asdict(entry) for entry in page.documents], "in_text": in_text, "next": page.next, **state}
+
+
+def _excerpt_shape(found: Excerpt) -> dict[str, object]:
+    return {name: getattr(found, name) for name in vault_models.DocumentExcerpt.model_fields}
 
 
 @blueprint.get("/document")

@@ -49,6 +49,18 @@ def test_a_folder_and_a_part_of_a_name_narrow_the_list(ada, vault):
     assert [entry.title for entry in named.documents] == ["The garden"]
 
 
+def test_a_query_is_also_answered_by_what_texts_say(ada, vault):
+    asked = {"query": "sown in march", "in_text": "true"}
+    found = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
+    assert (found.documents, [each.path for each in found.in_text]) == ([], ["plants/Tomatoes.md"])
+    assert "Sown in March" in found.in_text[0].text
+    asked["query"] = "tomatoes"
+    found = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
+    assert [each.path for each in found.documents] == ["plants/Tomatoes.md"]
+    assert [each.path for each in found.in_text] == ["Garden plan.md"]
+    assert told(ada.get("/api/vault/documents?query=sown"), models.DocumentPage).in_text == []
+
+
 def test_a_document_is_told_with_its_links_in_both_directions(ada, vault):
     answer = ada.get("/api/vault/document", query_string={"path": "Garden plan.md"})
     document = told(answer, models.DocumentText)

@@ -4,16 +4,16 @@ const ALL_AT_ONCE = 1000;
 
 /** @param {object} api */
 export function createDocumentsApi(api) {
-  /** All documents by path, however many pages they fill. @param {string} query a part of their names, '' for all */
+  /** All documents by path, however many pages they fill. @param {string} query a part of their names, or what their texts say; '' for all */
   async function list(query, { signal } = {}) {
     const documents = [];
     let page = { next: '' };
     while (page.next !== null) {
-      page = await api.get('/api/vault/documents', { query, limit: ALL_AT_ONCE, cursor: page.next }, { signal });
+      page = await api.get('/api/vault/documents', { query, limit: ALL_AT_ONCE, cursor: page.next, in_text: query ? 'true' : '' }, { signal });
       documents.push(...page.documents);
       if (query) break;
     }
-    return { documents, isReadOnly: page.read_only };
+    return { documents, inText: page.in_text, isReadOnly: page.read_only };
   }
 
   return {

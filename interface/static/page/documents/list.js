@@ -16,6 +16,13 @@ export function documentLink({ path, title }, { addressOf, open }) {
   } }, icon('file-text'), element('span', { dir: 'auto', text: title }));
 }
 
+const EXCERPT_CHARS = 160;
+
+function shortened(text) {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > EXCERPT_CHARS ? `${line.slice(0, EXCERPT_CHARS)}…` : line;
+}
+
 /** A part that asks for what it shows when it is opened for the first time. */
 function folded(label, load) {
   const place = element('div', { class: 'documents-folded' });
@@ -65,9 +72,18 @@ export function createList(page) {
   });
   input.addEventListener('input', () => latest.request(input.value.trim()));
 
-  function show({ documents, isReadOnly }, query) {
-    tree.replaceChildren(...(query ? documents.map((entry) => documentLink(entry, page)) : branches(treeOf(documents), page)));
-    if (documents.length > 0) status.textContent = words.count(documents.length);
+  const excerpt = ({ path, title, text }) => element('div', { class: 'documents-excerpt' },
+    documentLink({ path, title }, page), element('p', { class: 'documents-note', dir: 'auto', text: shortened(text) }));
+
+  function found({ documents, inText }) {
+    const said = inText.length === 0 ? [] : [element('h3', { class: 'documents-kind', text: words.inText }), ...inText.map(excerpt)];
+    return [...documents.map((entry) => documentLink(entry, page)), ...said];
+  }
+
+  function show({ documents, inText, isReadOnly }, query) {
+    tree.replaceChildren(...(query ? found({ documents, inText }) : branches(treeOf(documents), page)));
+    const number = documents.length + inText.length;
+    if (number > 0) status.textContent = words.count(number);
     else status.textContent = query ? words.noMatch : words.empty;
     setHidden(creating, isReadOnly);
   }

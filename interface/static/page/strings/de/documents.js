@@ -12,6 +12,7 @@ export const documentStrings = fill(english, {
   create: 'Neues Dokument',
   failed: (message) => `Die Dokumente konnten nicht geladen werden. ${message}`,
   count: (n) => count(n, 'Dokument', 'Dokumente'),
+  inText: 'Im Text',
   noMatch: 'Kein Dokument passt.',
   empty: 'Es gibt noch keine Dokumente. Schreibe hier eines, oder lege Markdown-Dateien in deinen Vault.',
   broken: 'Links, die nirgends hinführen',

@@ -10,6 +10,7 @@ export const documentStrings = {
   create: 'New document',
   failed: (message) => `The documents could not be loaded. ${message}`,
   count: (n) => count(n, 'document', 'documents'),
+  inText: 'In their text',
   noMatch: 'No document matches.',
   empty: 'There are no documents yet. Write one here, or put Markdown files into your vault.',
   broken: 'Links that lead nowhere',

@@ -12,6 +12,7 @@ export const documentStrings = fill(english, {
   create: 'Documento nuevo',
   failed: (message) => `No se pudieron cargar los documentos. ${message}`,
   count: (n) => count(n, 'documento', 'documentos'),
+  inText: 'En el texto',
   noMatch: 'Ningún documento coincide.',
   empty: 'Aún no hay documentos. Escribe uno aquí o pon archivos Markdown en tu bóveda.',
   broken: 'Enlaces que no llevan a nada',

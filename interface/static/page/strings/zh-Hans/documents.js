@@ -12,6 +12,7 @@ export const documentStrings = fill(english, {
   create: '新建文档',
   failed: (message) => `无法加载文档。${message}`,
   count: (n) => `${number(n)} 个文档`,
+  inText: '正文中',
   noMatch: '没有匹配的文档。',
   empty: '还没有文档。可以在这里写一个，或把 Markdown 文件放进你的文档库。',
   broken: '失效的链接',
