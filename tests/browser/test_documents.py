@@ -50,5 +50,8 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     expect(panel.locator(".document-text strong")).to_have_text("April")
     panel.get_by_role("button", name="All documents").click()
     expect(panel.locator(".documents-tree .document-link")).to_have_count(2)
+    panel.get_by_role("searchbox", name="Find a document").fill("april")
+    expect(panel.locator(".documents-excerpt")).to_have_text(["tomatoesSown in **April**."])
+    panel.get_by_role("link", name="tomatoes").focus()
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()

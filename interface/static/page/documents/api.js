@@ -9,7 +9,7 @@ export function createDocumentsApi(api) {
     const documents = [];
     let page = { next: '' };
     while (page.next !== null) {
-      page = await api.get('/api/vault/documents', { query, limit: ALL_AT_ONCE, cursor: page.next, in_text: query ? 'true' : '' }, { signal });
+      page = await api.get('/api/vault/documents', { query, limit: ALL_AT_ONCE, cursor: page.next, in_text: Boolean(query) }, { signal });
       documents.push(...page.documents);
       if (query) break;
     }
