@@ -105,9 +105,10 @@ class SharedContext:
 class PageOpener:
     """Opens the pages of one test: `open_page(client, path="/interface/", **options)`.
 
-    The page has the client's session and may use the clipboard. options: viewport, color_scheme and reduced_motion, or
-    any other option of a browser context. The first client of the shared server gets the shared context; whoever comes
-    beside it, uses another server, needs another option or an empty cache gets a context of their own.
+    The page has the client's session, may use the clipboard, and takes what is typed once it is returned. options:
+    viewport, color_scheme and reduced_motion, or any other option of a browser context. The first client of the shared
+    server gets the shared context; whoever comes beside it, uses another server, needs another option or an empty cache
+    gets a context of their own.
 
     Pages have no service worker, since tests could not answer or count what goes through it; those about the worker
     itself ask for `service_workers="allow"`.
@@ -133,6 +134,8 @@ class PageOpener:
             page.emulate_media(**media)
         _slow_down(page)
         page.goto(urljoin(client.origin, path))
+        if page.locator("#composer").count():
+            page.wait_for_selector("#composer:not([aria-busy])")
         return page
 
     def _shared_context(self, client: Client) -> BrowserContext | None:

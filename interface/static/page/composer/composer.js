@@ -245,6 +245,8 @@ export function mountComposer(form, page, { place, onStop }) {
   // What is written, or sent, in another window is not written here a second time.
   drafts.followElsewhere((id) => id === conversationId && showDraft());
   tellButtons();
+  // From now on Enter sends; what was typed before is kept.
+  form.removeAttribute('aria-busy');
 
   return {
     /** Turns to another conversation: its draft comes, the reply target goes. */

@@ -12,12 +12,13 @@ const following = new WeakMap();
 
 /**
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window. While the popover
- * is open it follows the anchor when something scrolls or changes size; it closes when the anchor leaves the document.
+ * is open it follows the anchor when something scrolls or changes size. It stays where it is when the anchor leaves the document:
+ * a live change may draw a row anew while its menu is open.
  *
  * @param {HTMLElement} popup which has the attribute `popover`
  * @param {Element|{getBoundingClientRect: () => DOMRect}} anchor
- * @param {{align?: 'start'|'end', onHidden?: () => void}} [options] `onHidden`: called when the anchor was scrolled out of view,
- *   and instead of closing the popover when the anchor has left the document
+ * @param {{align?: 'start'|'end', onHidden?: () => void}} [options] `onHidden`: called when the anchor was scrolled out of view
+ *   or has left the document
  */
 export function showBeside(popup, anchor, { align = 'start', onHidden = null } = {}) {
   if (!popup.isConnected) mainLandmark().append(popup);
@@ -32,7 +33,8 @@ async function place(popup, anchor, { placement, onHidden }) {
     return;
   }
   if (anchor.isConnected === false) {
-    (onHidden ?? (() => hidePopup(popup)))();
+    following.get(popup)?.();
+    onHidden?.();
     return;
   }
   const { x, y, middlewareData } = await computePosition(anchor, popup, { strategy: 'fixed', placement, middleware: MIDDLEWARE });
