@@ -256,10 +256,12 @@ def test_each_part_of_the_memories_is_asked_for_again(
         "Import and export": "**/pkb/stats",
     }
     for name, asks in parts.items():
-        page.route(asks, refuse, times=1)
+        # Until it is asked for by hand: the news of the memory made above asks for what is shown, too.
+        page.route(asks, refuse)
         panel.tab(name).click()
         failure = panel.node.locator(".failure-state:visible")
         expect(failure).to_contain_text("This could not be loaded. The server cannot be reached.")
+        page.unroute(asks)
         failure.get_by_role("button", name=AGAIN).click()
         expect(failure).to_have_count(0)
 
@@ -319,10 +321,11 @@ def test_a_part_of_the_page_that_does_not_come_is_told_in_words_and_asked_for_ag
     page = open_page(person, empty_cache=True)
     problem = page.locator("#composer-problem")
     page.context.set_offline(True)
-    page.locator("#composer-input").press_sequentially("/he")
+    # One key, one attempt: a second one could still be failing when the network is back.
+    page.locator("#composer-input").press("/")
     expect(problem).to_contain_text("The server cannot be reached.")
     page.context.set_offline(False)
-    page.locator("#composer-input").press("l")
+    page.locator("#composer-input").press("h")
     expect(page.get_by_role("option").first).to_contain_text("/help")
     expect(problem).to_be_hidden()
 
