@@ -135,7 +135,7 @@ class PageOpener:
         _slow_down(page)
         page.goto(urljoin(client.origin, path))
         if page.locator("#composer").count():
-            page.wait_for_selector("#composer:not([aria-busy])")
+            page.wait_for_selector("#composer:not([aria-busy])", state="attached")
         return page
 
     def _shared_context(self, client: Client) -> BrowserContext | None:
