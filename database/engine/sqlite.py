@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ def connect_sqlite(
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
-    connection.execute("PRAGMA journal_mode = WAL")
+    _turn_on_wal(connection, wait_ms=busy_timeout_ms)
     connection.execute(f"PRAGMA synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys = ON")
     # Deleted text is overwritten at once, instead of when its page is used again. Many builds do so by default.
@@ -50,6 +51,20 @@ def connect_sqlite(
     connection.execute("PRAGMA mmap_size = 268435456")
     connection.execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
     return connection
+
+
+def _turn_on_wal(connection: sqlite3.Connection, *, wait_ms: int) -> None:
+    """Turn on the write-ahead log, which SQLite refuses at once while another process does so for a new file."""
+    until = time.monotonic() + wait_ms / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.005)
+        else:
+            return
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
