@@ -79,10 +79,13 @@ export function createTab(page) {
     return loader.load((options) => page.api.pkbConflicts(options), show);
   }
 
-  /** What changed elsewhere waits while a decision is being made. */
+  /** Whether something is chosen or written, or was found missing. */
+  const isBegun = () => list.querySelector('input:checked, [role=alert]:not([hidden])') !== null
+    || [...list.querySelectorAll('input[type="text"]')].some(({ value }) => value);
+
+  /** What changed elsewhere waits while a decision is being made, also where that begins while it is asked for. */
   function follow() {
-    const isBegun = list.querySelector('input:checked') || [...list.querySelectorAll('input[type="text"]')].some(({ value }) => value);
-    if (!isBegun) refresh();
+    if (!isBegun()) loader.load((options) => page.api.pkbConflicts(options), (answer) => isBegun() || show(answer));
   }
 
   return { node, show: refresh, refresh, follow };
