@@ -160,8 +160,8 @@ async def sent(bridge: Bridge, person: Person, text: str, *, until_said: bytes) 
 def test_the_first_event_of_a_turn_does_not_wait_for_embeddings(app: Flask, ada: Person, hold: Hold) -> None:
     model = HangingEmbeddings()
     hold.release()
-    with_embeddings(app, model, patience=60)
     ada.remember("Tea is good in the morning")
+    with_embeddings(app, model, patience=60)
 
     async def scene() -> None:
         bridge = Bridge(app)
@@ -182,8 +182,8 @@ def test_turns_give_up_embeddings_that_hang_and_those_that_follow_do_not_wait_fo
 ) -> None:
     model = HangingEmbeddings()
     hold.release()
-    with_embeddings(app, model, patience=0.05)
     ada.remember("Tea is good in the morning")
+    with_embeddings(app, model, patience=0.05)
 
     async def scene() -> None:
         bridge = Bridge(app)
