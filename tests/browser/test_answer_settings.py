@@ -57,12 +57,14 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     dialog.get_by_label("Preset", exact=True).select_option(label="Pirate")
     expect(dialog.get_by_label("System prompt")).to_have_value("Talk like a pirate.")
     dialog.get_by_label("System prompt").fill("Talk like a sailor.")
+    dialog.get_by_label("Change documents at once").check()
     page.keyboard.press("Escape")
     page.get_by_role("dialog", name="Throw away what you changed?").get_by_role("button", name="Cancel").click()
     with page.expect_response("**/conversations/*/settings"):
         dialog.get_by_role("button", name="Save", exact=True).click()
     settings = person.get(f"/get_conversation_settings/{other}").json()
-    assert settings == {"system_prompt": "Talk like a sailor.", "temperature": 0.5, "answer_tokens": 300}
+    kept = {"system_prompt": "Talk like a sailor.", "temperature": 0.5, "answer_tokens": 300}
+    assert settings == kept | {"allow_writing": True}
     listed = person.get("/list_conversation_by_user/assistant").json()
     first = next(each for each in listed if each["conversation_id"] != other)
     assert first["conversation_settings"]["system_prompt"] == "Talk like a pirate."

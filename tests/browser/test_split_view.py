@@ -56,6 +56,11 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     expect(page).to_have_url(re.compile(rf"{re.escape(tomatoes.path)}\?beside="))
     assert problems(page, minor=True) == []
 
+    # The sidebar marks both, in the tree and among the recent ones; a menu still speaks of one.
+    expect(row).to_have_attribute("aria-current", "true")
+    expect(SidebarPage(page).row("Growing tomatoes")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#sidebar [data-section=recent] a[aria-current]")).to_have_count(2)
+
     # What is written goes to the side in which it was written; a draft stays with its conversation.
     shared_model.scripts["main"] = saying("In ", "the shade.", pause_after=1)
     composer(second).fill("Where?")
@@ -70,6 +75,8 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     swap = second.get_by_role("button", name="Swap the two conversations")
     swap.click()
     expect(first.get_by_role("heading", name="Drying basil")).to_be_visible()
+    expect(SidebarPage(page).row("Growing tomatoes")).to_have_attribute("aria-current", "true")
+    expect(page.locator("#workspaces-container [aria-current]")).to_have_count(1)
     expect(first.locator(".message-card")).to_have_count(4)
     expect(second.locator(".message-card")).to_have_count(2)
     expect(composer(second)).to_have_value("A draft of mine")

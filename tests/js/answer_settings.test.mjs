@@ -29,12 +29,13 @@ test('only what was changed is sent', () => {
 });
 
 test('tools are switched on and off by name, and left to the server where nothing is said', () => {
-  assert.deepEqual(toolsOfSettings({}), { use: '', chosen: {} });
-  assert.deepEqual(settingsOfTools({ use: '', chosen: {} }), { use_tools: null, tools: null });
+  assert.deepEqual(toolsOfSettings({}), { use: '', chosen: {}, mayWrite: false });
+  assert.deepEqual(settingsOfTools({ use: '', chosen: {}, mayWrite: false }), { use_tools: null, tools: null, allow_writing: null });
   for (const [use, stored] of [['on', true], ['off', false]]) {
-    const settings = settingsOfTools({ use, chosen: { read_document: false } });
-    assert.deepEqual(settings, { use_tools: stored, tools: { read_document: false } });
-    assert.deepEqual(toolsOfSettings(settings), { use, chosen: { read_document: false } });
+    const tools = { use, chosen: { read_document: false }, mayWrite: true };
+    const settings = settingsOfTools(tools);
+    assert.deepEqual(settings, { use_tools: stored, tools: { read_document: false }, allow_writing: true });
+    assert.deepEqual(toolsOfSettings(settings), tools);
     assert.deepEqual(optionsOf(settings), settings);
   }
 });

@@ -48,7 +48,7 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
 
   const on = {
     onOpen: sidebar.open,
-    isOpen: (id) => id === store.openId,
+    isOpen: (id) => store.isShown(id),
     onMenu: (id, anchor, place) => store.conversation(id) && showMenu(anchor, place, (commands) => commands.menuOf({ kind: 'conversation', id })),
   };
 

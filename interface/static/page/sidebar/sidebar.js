@@ -58,6 +58,7 @@ class Sidebar {
     events.on('conversation:step', ({ by }) => this.#step(by));
     store.subscribe((batch) => this.#follow(batch));
     store.select(({ openId }) => openId, () => this.#select());
+    store.select(({ besideId }) => besideId, () => this.#markBeside());
   }
 
   /** Asks for the lists, at first and when changes were missed. */
@@ -89,6 +90,12 @@ class Sidebar {
     if (!this.#tree) return;
     this.#controls.drawSections();
     await this.#tree.select(conversationId);
+  }
+
+  #markBeside() {
+    if (!this.#tree) return;
+    this.#controls.drawSections();
+    this.#tree.markBeside(this.#store.besideId);
   }
 
   #follow(batch) {
@@ -174,6 +181,7 @@ class Sidebar {
       },
     });
     await this.#tree.ready;
+    this.#markBeside();
     if (this.#store.openId !== null) await this.#select();
   }
 

@@ -13,6 +13,7 @@ export class SidebarTree {
   #on;
   #tree;
   #selectedId = null;
+  #besideId = null;
   #postponed = new Set();
   // Openings by the page itself, which are not the person's wish and are not remembered.
   #openedByPage = new Set();
@@ -94,6 +95,19 @@ export class SidebarTree {
     document.getElementById(`${conversationNodeId(conversationId)}_anchor`)?.scrollIntoView({ block: 'nearest' });
   }
 
+  /** Mark the conversation beside the open one. Its row is not selected, since menus act on all selected rows. Null: none. */
+  markBeside(conversationId) {
+    const nodes = [this.#besideId, conversationId].map((id) => this.#tree.get_node(conversationNodeId(id))).filter(Boolean);
+    this.#besideId = conversationId;
+    for (const node of nodes) {
+      delete node.a_attr['aria-current'];
+      Object.assign(node.a_attr, this.#marksOf(node.id));
+      const anchor = document.getElementById(`${node.id}_anchor`);
+      anchor?.removeAttribute('aria-current');
+      for (const [name, value] of Object.entries(this.#marksOf(node.id))) anchor?.setAttribute(name, value);
+    }
+  }
+
   /** Open a workspace on the page's own account: the server is not told. */
   openWorkspace(workspaceId) {
     const node = this.#tree.get_node(workspaceNodeId(workspaceId));
@@ -117,7 +131,7 @@ export class SidebarTree {
     if (!node) return;
     const fresh = conversationNode(conversation, node.parent);
     node.li_attr = { ...fresh.li_attr, id: node.li_attr.id };
-    node.a_attr = { ...fresh.a_attr, id: node.a_attr.id };
+    node.a_attr = { ...fresh.a_attr, ...this.#marksOf(fresh.id), id: node.a_attr.id };
     node.icon = fresh.icon ?? TYPES.conversation.icon;
     this.#tree.set_text(node, fresh.text);
   }
@@ -187,7 +201,13 @@ export class SidebarTree {
   #nodesBelow(nodeId) {
     // What is open already stays open, so that nothing jumps when everything is shown anew.
     const rows = Math.max(FIRST_ROWS, this.#container.querySelectorAll('.jstree-node').length);
-    return this.#model.nodesBelow(nodeId, { rows, postponed: this.#postponed });
+    const nodes = this.#model.nodesBelow(nodeId, { rows, postponed: this.#postponed });
+    return nodes.map((node) => ({ ...node, a_attr: { ...node.a_attr, ...this.#marksOf(node.id) } }));
+  }
+
+  /** The attributes that a row's link has while its conversation stands beside the open one. */
+  #marksOf(nodeId) {
+    return this.#besideId !== null && nodeId === conversationNodeId(this.#besideId) ? { 'aria-current': 'true' } : {};
   }
 
   async #reloadWorkspace(node, workspaceId) {

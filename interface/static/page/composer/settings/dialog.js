@@ -42,21 +42,24 @@ function createFields(choices) {
   };
 }
 
-/** Which tools models may call. @returns {{node: HTMLElement, read: () => object}} */
-function createTools(tools, { use, chosen }) {
+/** Which tools models may call, and whether these change documents at once. @returns {{node: HTMLElement, read: () => object}} */
+function createTools(tools, { use, chosen, mayWrite }) {
   const whether = element('select', { class: 'form-select' }, option('', words.tools.auto), option('on', words.tools.on), option('off', words.tools.off));
   whether.value = use;
   const isOn = ({ name, on_by_default: usually }) => chosen[name] ?? usually;
   const switches = tools.map((tool) => [tool, element('input', { type: 'checkbox', class: 'form-check-input', checked: isOn(tool) })]);
   const list = switches.map(([{ name }, box]) => element('label', { class: 'answer-settings-tool' }, box, element('span', { text: words.tools.names[name] ?? name })));
   const each = element('details', {}, element('summary', { text: words.tools.which }), ...list);
+  const writing = element('input', { type: 'checkbox', class: 'form-check-input', checked: mayWrite, 'aria-describedby': 'answer-settings-writing' });
+  const writes = element('div', {}, element('label', { class: 'answer-settings-tool' }, writing, element('span', { text: words.tools.atOnce })),
+    element('p', { class: 'field-hint', id: 'answer-settings-writing', text: words.tools.atOnceHelp }));
 
   function read() {
     const changed = switches.filter(([tool, box]) => box.checked !== tool.on_by_default).map(([{ name }, box]) => [name, box.checked]);
-    return { use: whether.value, chosen: Object.fromEntries(changed) };
+    return { use: whether.value, chosen: Object.fromEntries(changed), mayWrite: writing.checked };
   }
 
-  return { node: element('div', {}, labelled(words.tools.label, whether, words.tools.help), each), read };
+  return { node: element('div', {}, labelled(words.tools.label, whether, words.tools.help), each, writes), read };
 }
 
 /** The presets: a list to choose from, a button that keeps what the fields hold, one that deletes the chosen one. */

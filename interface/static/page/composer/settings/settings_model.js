@@ -4,7 +4,7 @@ import { chosenModel, MAIN } from '../models/choices_model.js';
 
 export const LONGEST_SYSTEM_PROMPT = 12_000;
 export const HIGHEST_TEMPERATURE = 2;
-const OPTIONS = ['system_prompt', 'temperature', 'answer_tokens', 'use_tools', 'tools'];
+const OPTIONS = ['system_prompt', 'temperature', 'answer_tokens', 'use_tools', 'tools', 'allow_writing'];
 
 const text = (value) => (value === null || value === undefined ? '' : String(value));
 
@@ -57,18 +57,21 @@ export function settingsOf(fields) {
 }
 
 /**
- * The tools that models may call: `use` is '' where the server decides, 'on' or 'off'; `chosen` are those that are switched on
- * or off by name, where that differs from what they are without it.
+ * The tools that models may call.
  *
- * @param {object} settings a conversation's @returns {{use: string, chosen: Object<string, boolean>}}
+ * @typedef {{use: string, chosen: Object<string, boolean>, mayWrite: boolean}} Tools `use`: '' where the server decides, 'on' or
+ *   'off'; `chosen`: tools switched on or off by name, where that differs from their default; `mayWrite`: documents are changed at
+ *   once, in the place of a proposal
  */
-export function toolsOfSettings({ use_tools: use, tools }) {
-  return { use: use === true ? 'on' : (use === false ? 'off' : ''), chosen: { ...tools } };
+
+/** @param {object} settings a conversation's @returns {Tools} */
+export function toolsOfSettings({ use_tools: use, tools, allow_writing: mayWrite }) {
+  return { use: use === true ? 'on' : (use === false ? 'off' : ''), chosen: { ...tools }, mayWrite: mayWrite === true };
 }
 
-/** @param {{use: string, chosen: object}} tools @returns {object} settings, as `settingsOf` gives those of the other fields */
-export function settingsOfTools({ use, chosen }) {
-  return { use_tools: use === '' ? null : use === 'on', tools: Object.keys(chosen).length > 0 ? chosen : null };
+/** @param {Tools} tools @returns {object} settings, as `settingsOf` gives those of the other fields */
+export function settingsOfTools({ use, chosen, mayWrite }) {
+  return { use_tools: use === '' ? null : use === 'on', tools: Object.keys(chosen).length > 0 ? chosen : null, allow_writing: mayWrite || null };
 }
 
 /**
