@@ -44,6 +44,21 @@ const brought = {
   selector: 'ImportExpression:not(CallExpression[callee.name="bring"] ImportExpression)', message: 'Load parts through bring() of core/api.js.',
 };
 
+// Words that people read are in strings/, where each language has its own. Errors that nobody is shown are thrown in English.
+const WORDED = '/^(text|title|label|placeholder|alt|aria-label|confirmLabel|actionLabel|textContent)$/';
+const SENTENCE = '/^\\p{Lu}\\p{Ll}+ \\p{L}/u';
+const UNSHOWN = ['NewExpression', 'CallExpression[callee.type="Super"]', 'CallExpression[callee.object.name="console"]'];
+const saidBy = (kind) => UNSHOWN.map((unshown) => `:not(${unshown} ${kind})`).join('');
+const wordless = [
+  `Literal[value=${SENTENCE}]${saidBy('Literal')}`,
+  `TemplateElement[value.cooked=${SENTENCE}]${saidBy('TemplateElement')}`,
+  ...['key.name', 'key.value'].map((key) => `Property[${key}=${WORDED}] > Literal.value[value=/\\p{L}{2}/u]`),
+  `AssignmentExpression[left.property.name=${WORDED}] > Literal.right[value=/\\p{L}{2}/u]`,
+  `CallExpression[callee.property.name="setAttribute"][arguments.0.value=${WORDED}] > Literal:nth-child(2)[value=/\\p{L}{2}/u]`,
+].map((selector) => ({ selector, message: 'Words that people read belong into strings/en/<feature>.js and the other languages.' }));
+// Names of systems, and what is written into a message, are the same in each language.
+const WORDED_FILES = ['static/page/strings/**', 'static/page/settings/device_name_model.js', 'static/page/composer/attachments_model.js'];
+
 // No view reads another's DOM: a part gets its elements from whoever makes it, and tells others by events and the store.
 const LOOK_UP = 'CallExpression[callee.object.name="document"][callee.property.name=/^(getElement|querySelector)/]';
 const ownElements = { selector: LOOK_UP, message: 'Work on your own container; tell other parts by events (core/events.js) and the store.' };
@@ -64,15 +79,19 @@ export default [
     files: ['static/page/**/*.js'],
     languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: readable(browser) },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
-    rules: { ...mistakes, ...inertText, 'no-restricted-syntax': ['error', brought, ownElements] },
+    rules: { ...mistakes, ...inertText, 'no-restricted-syntax': ['error', brought, ...wordless, ownElements] },
   },
   {
     files: ROOTS,
-    rules: { 'no-restricted-syntax': ['error', brought, othersElements] },
+    rules: { 'no-restricted-syntax': ['error', brought, ...wordless, othersElements] },
   },
   {
     files: ['static/page/app/main.js', 'static/page/conversation/sharing/shared_page.js'],
     rules: { 'no-restricted-syntax': ['error', brought] },
+  },
+  {
+    files: WORDED_FILES,
+    rules: { 'no-restricted-syntax': ['error', brought, ownElements] },
   },
   {
     files: MODELS,

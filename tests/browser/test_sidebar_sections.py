@@ -76,6 +76,28 @@ def test_a_section_that_was_closed_is_closed_after_a_reload(person: Client, open
     expect(titles(page, "recent")).to_be_visible()
 
 
+def test_a_section_that_opens_below_the_fold_comes_into_view_by_pointer_and_by_key(
+    person: Client, open_page: OpenPage
+) -> None:
+    for _ in range(8):
+        assert person.delete(f"/delete_conversation/{person.create_conversation()}").status == 200
+    page = open_page(person, viewport={"width": 1280, "height": 480})
+    summary = part(page, "bin").locator("summary")
+    first = titles(page, "bin").first
+
+    def shown() -> None:
+        expect(summary).to_be_in_viewport(ratio=1)
+        expect(first).to_be_in_viewport(ratio=1)
+        expect(summary).to_be_focused()
+
+    summary.click()
+    shown()
+    summary.click()
+    expect(first).to_be_hidden()
+    page.keyboard.press("Enter")
+    shown()
+
+
 def test_a_flag_is_seen_and_said(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     page = open_page(person)

@@ -87,9 +87,15 @@ test('a translation says the values that English says', async () => {
   }
 });
 
-test('the errors of the server have words in each language but English', async () => {
+test('the errors of the server have words in each language but English, and general ones quote the server', async () => {
   const [german, ...others] = await Promise.all(languages.filter((language) => language !== ENGLISH)
-    .map(async (language) => Object.keys((await load(language, WITHOUT_ENGLISH)).errorWords)));
-  assert.ok(german.includes('conversation_not_found'));
-  for (const codes of others) assert.deepEqual(codes, german);
+    .map(async (language) => (await load(language, WITHOUT_ENGLISH)).errorWords));
+  assert.ok('conversation_not_found' in german);
+  for (const words of [german, ...others]) {
+    assert.deepEqual(Object.keys(words), Object.keys(german));
+    for (const [code, value] of Object.entries(words)) {
+      assert.equal(typeof value, typeof german[code], code);
+      if (typeof value === 'function') assert.ok(value('A tag has this name.').includes('A tag has this name.'), code);
+    }
+  }
 });

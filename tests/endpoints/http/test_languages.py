@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from jinja2 import Environment
+from jinja2 import Environment, nodes
 
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from database.errors import NotFoundError
+from endpoints.http.errors import AMBIGUOUS, ERROR_TABLE
 from endpoints.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 from tests.live_server import ROOT
@@ -28,6 +31,10 @@ SAYING = (
     "endpoints/http/errors.py",
 )
 PAGE_STRINGS = ROOT / "interface" / "static" / "page" / "strings"
+TEMPLATES = ROOT / "interface" / "templates"
+READ_ALOUD = {"aria-label", "alt", "label", "placeholder", "title"}
+"""Attributes that people read or hear."""
+BRAND = "Anaphora"
 
 
 def sentences_of(module: Path) -> Iterator[str]:
@@ -131,3 +138,68 @@ def test_the_templates_are_translated_word_for_word_and_nothing_is_left_over() -
         for english, own in words.items():
             assert re.findall(r"%\(\w+\)s", own) == re.findall(r"%\(\w+\)s", english)
             assert own.strip()
+
+
+class WordsOutsideOfStrings(HTMLParser):
+    """Collects the words of a template's own HTML, without the brand's name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in READ_ALOUD:
+                self.handle_data(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.found += re.findall(r"[^\W\d_]{2,}", data.replace(BRAND, ""))
+
+
+def unmarked_sentences(node: nodes.Node) -> Iterator[str]:
+    """Texts of a template's expressions that read as words and are not marked for translation."""
+    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name == "_":
+        return
+    if isinstance(node, nodes.Const) and isinstance(node.value, str) and re.match(r"[A-Z][a-z]+( |$)", node.value):
+        yield node.value
+    for child in node.iter_child_nodes():
+        yield from unmarked_sentences(child)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TEMPLATES.glob("*.html")))
+def test_a_template_says_nothing_that_is_not_marked_for_translation(name: str) -> None:
+    template = (TEMPLATES / name).read_text(encoding="utf-8")
+    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    assert list(unmarked_sentences(environment.parse(template))) == []
+    # Blocks and macros that stand within a tag hold class names, not words.
+    html = re.sub(r"{% block body_class %}.*?{% endblock %}|{%- macro named.*?endmacro -%}", "", template)
+    parser = WordsOutsideOfStrings()
+    parser.feed("".join(text if kind == "data" else " " for _, kind, text in environment.lex(html)))
+    assert parser.found == []
+
+
+def subclasses_of(kind: type) -> Iterator[type]:
+    """`kind`, and all that derive from it."""
+    yield kind
+    for each in kind.__subclasses__():
+        yield from subclasses_of(each)
+
+
+def codes_of_errors() -> set[str]:
+    """Every code that an answer of the server can have, by the table of errors and the types that are in it."""
+    codes = {"internal_error", "method_not_allowed", "not_found", AMBIGUOUS}
+    for row in ERROR_TABLE:
+        if row.code == "{noun}_not_found":
+            own = set(subclasses_of(row.error)) - {NotFoundError}
+            codes |= {f"{kind.noun}_not_found" for kind in own}  # type: ignore[attr-defined]
+        elif row.code == "{code}":
+            codes |= {str(kind.code) for kind in subclasses_of(row.error) if hasattr(kind, "code")}
+        else:
+            codes.add(row.code)
+    return codes
+
+
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {ENGLISH}))
+def test_each_code_of_the_table_of_errors_has_words(language: str) -> None:
+    catalogue = (PAGE_STRINGS / language / "errors.js").read_text(encoding="utf-8")
+    assert codes_of_errors() - set(re.findall(r"^  (\w+): ", catalogue, re.MULTILINE)) == set()

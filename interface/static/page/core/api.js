@@ -82,13 +82,15 @@ function withQuery(path, query = {}) {
 }
 
 /**
- * What an error of the server says: in words of the page's language where there are any for its code.
+ * What an error of the server says: in words of the page's language where there are any for its code. Where the code is a
+ * general one, the words quote the server's own sentence, which says more.
  *
  * @param {{code?: string, message?: string}|null|undefined} error
  * @returns {string|undefined}
  */
 export function errorText(error) {
-  return errorWords[error?.code] ?? error?.message;
+  const words = errorWords[error?.code];
+  return typeof words === 'function' ? words(error.message ?? '') : words ?? error?.message;
 }
 
 async function errorFrom(response) {

@@ -131,13 +131,29 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
     }
   }
 
+  /** Scrolls to a section that the person opened, and again to the rows that came for it, unless they scrolled meanwhile. */
+  async function reveal(part, filled) {
+    const scroller = part.parentElement;
+    part.scrollIntoView({ block: 'nearest' });
+    const scrolledTo = scroller.scrollTop;
+    await filled;
+    if (part.open && scroller.scrollTop === scrolledTo) part.scrollIntoView({ block: 'nearest' });
+  }
+
   const state = remembered();
   for (const [section, part] of Object.entries(parts)) {
-    if (section in state) part.open = state[section];
     const isShelf = part.dataset.shelf !== undefined;
-    if (isShelf && part.open) show(section);
-    part.firstElementChild.addEventListener('click', () => remember(section, !part.open));
-    if (isShelf) part.addEventListener('toggle', () => part.open && show(section));
+    let isClicked = false;
+    part.firstElementChild.addEventListener('click', () => {
+      isClicked = true;
+      remember(section, !part.open);
+    });
+    part.addEventListener('toggle', () => {
+      const filled = isShelf && part.open && show(section);
+      if (isClicked && part.open) reveal(part, filled);
+      isClicked = false;
+    });
+    if (section in state) part.open = state[section];
   }
 
   return {

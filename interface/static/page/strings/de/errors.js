@@ -1,4 +1,4 @@
-/** What people are told of the server's errors, by their code. */
+/** What people are told of the server's errors, by their code. General codes quote what the server says. */
 
 export const errorWords = {
   unauthorized: 'Bitte melde dich an.',
@@ -41,5 +41,31 @@ export const errorWords = {
   model_rate_limited: 'Der Anbieter des Modells begrenzt gerade die Anfragen. Versuche es später noch einmal.',
   context_too_long: 'Das ist zu viel Text für dieses Modell.',
   bad_credentials: 'Der Anbieter des Modells nimmt den Schlüssel dieses Servers nicht an.',
+  bad_request: (said) => `Das nimmt der Server so nicht an. Er sagt: „${said}“`,
+  forbidden: (said) => `Das darfst du hier nicht. Der Server sagt: „${said}“`,
+  path_refused: (said) => `Unter diesem Pfad lässt sich nichts speichern. Der Server sagt: „${said}“`,
+  method_not_allowed: 'Diese Adresse kennt diese Methode nicht.',
+  tool_not_found: 'Dieses Werkzeug gibt es nicht.',
+  document_not_found: 'Dieses Dokument gibt es nicht.',
+  agent_not_found: 'Diesen Agenten gibt es nicht.',
+  proposal_not_found: 'Diesen Vorschlag gibt es nicht mehr.',
+  resource_not_found: 'Diese Ressource gibt es nicht.',
+  conflict: (said) => `Das verträgt sich nicht mit dem, was jetzt gespeichert ist. Der Server sagt: „${said}“`,
+  ambiguous: (said) => `Das kann mehreres meinen. Der Server sagt: „${said}“`,
+  version_conflict: 'Das Dokument wurde inzwischen geändert. Sieh dir an, was jetzt darin steht.',
+  version_missing: 'Es fehlt die Angabe, welche Fassung des Dokuments geändert werden soll.',
+  store_incomplete: 'In den Daten dieses Servers fehlen die Konten. Seine Administration kann sie wiederherstellen.',
+  too_large: (said) => `Das ist zu groß. Der Server sagt: „${said}“`,
+  unsupported_media_type: 'Diese Art von Daten nimmt der Server hier nicht an.',
+  rate_limited: 'Das waren zu viele Versuche. Warte ein wenig, und versuche es dann noch einmal.',
+  vault_read_only: 'Die Dokumente sind auf diesem Server schreibgeschützt.',
+  vault_unavailable: 'Die Dokumente sind gerade nicht verfügbar.',
+  knowledge_error: (said) => `Mit den Erinnerungen ging etwas schief. Der Server sagt: „${said}“`,
+  model_unavailable: (said) => `Das Modell ist gerade nicht verfügbar. Der Server sagt: „${said}“`,
+  model_failed: (said) => `Das Modell hat einen Fehler gemeldet. Der Server sagt: „${said}“`,
+  consent_needed: (said) => `Dafür braucht es erst deine Zustimmung. Der Server sagt: „${said}“`,
+  foreign_tool_failed: (said) => `Das fremde Werkzeug hat einen Fehler gemeldet: „${said}“`,
+  foreign_server_failed: (said) => `Der fremde Werkzeugserver antwortet nicht, wie er soll: „${said}“`,
+  interrupted: 'Die Antwort wurde mittendrin unterbrochen.',
   internal_error: 'Im Server ist etwas schiefgegangen. Sein Protokoll sagt mehr.',
 };

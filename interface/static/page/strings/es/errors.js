@@ -1,4 +1,4 @@
-/** What people are told of the server's errors, by their code. */
+/** What people are told of the server's errors, by their code. General codes quote what the server says. */
 
 export const errorWords = {
   unauthorized: 'Inicia sesión, por favor.',
@@ -41,5 +41,31 @@ export const errorWords = {
   model_rate_limited: 'El proveedor del modelo limita ahora las peticiones. Inténtalo más tarde.',
   context_too_long: 'Es demasiado texto para este modelo.',
   bad_credentials: 'El proveedor del modelo no acepta la clave de este servidor.',
+  bad_request: (said) => `El servidor no lo acepta así. Dice: «${said}»`,
+  forbidden: (said) => `Aquí no puedes hacer eso. El servidor dice: «${said}»`,
+  path_refused: (said) => `En esta ruta no se puede guardar nada. El servidor dice: «${said}»`,
+  method_not_allowed: 'Esta dirección no admite ese método.',
+  tool_not_found: 'Esa herramienta no existe.',
+  document_not_found: 'Ese documento no existe.',
+  agent_not_found: 'Ese agente no existe.',
+  proposal_not_found: 'Esa propuesta ya no existe.',
+  resource_not_found: 'Ese recurso no existe.',
+  conflict: (said) => `Eso no concuerda con lo que está guardado ahora. El servidor dice: «${said}»`,
+  ambiguous: (said) => `Eso puede significar varias cosas. El servidor dice: «${said}»`,
+  version_conflict: 'El documento cambió entretanto. Mira lo que dice ahora.',
+  version_missing: 'Falta indicar qué versión del documento se quiere cambiar.',
+  store_incomplete: 'En los datos de este servidor faltan las cuentas. Su administración puede restaurarlas.',
+  too_large: (said) => `Eso es demasiado grande. El servidor dice: «${said}»`,
+  unsupported_media_type: 'El servidor no acepta aquí este tipo de datos.',
+  rate_limited: 'Fueron demasiados intentos. Espera un poco e inténtalo de nuevo.',
+  vault_read_only: 'En este servidor los documentos son de solo lectura.',
+  vault_unavailable: 'Los documentos no están disponibles ahora.',
+  knowledge_error: (said) => `Algo falló con los recuerdos. El servidor dice: «${said}»`,
+  model_unavailable: (said) => `El modelo no está disponible ahora. El servidor dice: «${said}»`,
+  model_failed: (said) => `El modelo comunicó un error. El servidor dice: «${said}»`,
+  consent_needed: (said) => `Para esto hace falta antes tu consentimiento. El servidor dice: «${said}»`,
+  foreign_tool_failed: (said) => `La herramienta externa comunicó un error: «${said}»`,
+  foreign_server_failed: (said) => `El servidor externo de herramientas no responde como debe: «${said}»`,
+  interrupted: 'La respuesta se interrumpió a la mitad.',
   internal_error: 'Algo falló en el servidor. Su registro dice más.',
 };

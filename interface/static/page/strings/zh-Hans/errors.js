@@ -1,4 +1,4 @@
-/** What people are told of the server's errors, by their code. */
+/** What people are told of the server's errors, by their code. General codes quote what the server says. */
 
 export const errorWords = {
   unauthorized: '请登录。',
@@ -41,5 +41,31 @@ export const errorWords = {
   model_rate_limited: '模型提供商目前限制请求。请稍后再试。',
   context_too_long: '文本超出了此模型的长度。',
   bad_credentials: '模型提供商不接受此服务器的密钥。',
+  bad_request: (said) => `服务器不接受这样的内容。服务器的说明：“${said}”`,
+  forbidden: (said) => `你在这里不能这样做。服务器的说明：“${said}”`,
+  path_refused: (said) => `无法在此路径保存任何内容。服务器的说明：“${said}”`,
+  method_not_allowed: '此地址不支持该方法。',
+  tool_not_found: '没有这个工具。',
+  document_not_found: '没有这个文档。',
+  agent_not_found: '没有这个智能体。',
+  proposal_not_found: '此建议已不存在。',
+  resource_not_found: '没有这个资源。',
+  conflict: (said) => `这与现在保存的内容有冲突。服务器的说明：“${said}”`,
+  ambiguous: (said) => `这可能指多个对象。服务器的说明：“${said}”`,
+  version_conflict: '文档在此期间已被更改。请查看它现在的内容。',
+  version_missing: '没有说明要更改文档的哪个版本。',
+  store_incomplete: '此服务器的数据中缺少帐户。其管理员可以恢复它们。',
+  too_large: (said) => `内容太大。服务器的说明：“${said}”`,
+  unsupported_media_type: '服务器在此不接受这种类型的数据。',
+  rate_limited: '尝试次数过多。请稍等片刻再试。',
+  vault_read_only: '此服务器上的文档是只读的。',
+  vault_unavailable: '文档目前不可用。',
+  knowledge_error: (said) => `记忆出现问题。服务器的说明：“${said}”`,
+  model_unavailable: (said) => `模型目前不可用。服务器的说明：“${said}”`,
+  model_failed: (said) => `模型报告了错误。服务器的说明：“${said}”`,
+  consent_needed: (said) => `这需要先得到你的同意。服务器的说明：“${said}”`,
+  foreign_tool_failed: (said) => `外部工具报告了错误：“${said}”`,
+  foreign_server_failed: (said) => `外部工具服务器没有正常响应：“${said}”`,
+  interrupted: '回答中途被中断。',
   internal_error: '服务器出现问题。其日志中有更多信息。',
 };
