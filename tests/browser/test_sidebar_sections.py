@@ -82,6 +82,7 @@ def test_a_section_that_opens_below_the_fold_comes_into_view_by_pointer_and_by_k
     for _ in range(8):
         assert person.delete(f"/delete_conversation/{person.create_conversation()}").status == 200
     page = open_page(person, viewport={"width": 1280, "height": 480})
+    expect(SidebarPage(page).row("General")).to_be_visible()
     summary = part(page, "bin").locator("summary")
     first = titles(page, "bin").first
 

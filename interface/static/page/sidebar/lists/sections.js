@@ -131,13 +131,17 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
     }
   }
 
-  /** Scrolls to a section that the person opened, and again to the rows that came for it, unless they scrolled meanwhile. */
+  /** Scrolls to a section that the person opened, and to the rows that came for it, unless the person did something else meanwhile. */
   async function reveal(part, filled) {
-    const scroller = part.parentElement;
     part.scrollIntoView({ block: 'nearest' });
-    const scrolledTo = scroller.scrollTop;
+    const listening = new AbortController();
+    let isElsewhere = false;
+    for (const type of ['pointerdown', 'keydown', 'wheel', 'touchmove']) {
+      addEventListener(type, () => { isElsewhere = true; }, { passive: true, signal: listening.signal });
+    }
     await filled;
-    if (part.open && scroller.scrollTop === scrolledTo) part.scrollIntoView({ block: 'nearest' });
+    listening.abort();
+    if (part.open && !isElsewhere) part.scrollIntoView({ block: 'nearest' });
   }
 
   const state = remembered();
