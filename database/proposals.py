@@ -97,6 +97,13 @@ def list_proposals(*, database: Database, user_email: str, state: State | None =
     return [Proposal(**row._mapping) for row in rows]
 
 
+def count_open(*, database: Database, user_email: str) -> int:
+    """How many proposals wait for the person; those that have waited too long are not counted."""
+    waiting = (_c.user_email == user_email) & (_c.state == "open") & (_c.created_at >= iso_in(days=-OPEN_DAYS))
+    with database.reading() as connection:
+        return int(connection.execute(select(func.count()).where(waiting)).scalar_one())
+
+
 def get_proposal(*, database: Database, user_email: str, proposal_id: str) -> Proposal:
     """One proposal. Raises ProposalNotFoundError."""
     with database.reading() as connection:

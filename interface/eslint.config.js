@@ -70,7 +70,7 @@ const othersElements = {
 const ROOTS = ['static/page/app/**', 'static/page/ui/**', 'static/page/settings/**', 'static/page/sidebar/**', 'static/page/conversation/sharing/shared_page.js'];
 
 // The page's layers: core and ui import no feature. Models run without a DOM, under Node's test runner too.
-const FEATURE = '/(app|markdown|references|conversation|composer|sidebar|memories|search|settings)/';
+const FEATURE = '/(app|markdown|references|conversation|composer|sidebar|memories|documents|proposals|search|settings)/';
 const MODELS = ['static/page/**/*_model.js', 'static/page/**/api.js', 'static/page/**/*_api.js', 'static/page/references/grammar.js', 'static/page/markdown/lexer.js'];
 
 export default [

@@ -16,6 +16,7 @@ from database.changes import kept_range
 from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
+from database.proposals import count_open
 from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version
 from endpoints.http.scope import current_user_scope
@@ -114,4 +115,5 @@ def _bootstrap(user: users.UserRow) -> dict[str, Any]:
         "is_installable": page_is_joined(),
         # The page watches what changes after this; the lists that it asks for are newer.
         "changes": {"seq": kept.newest, "epoch": kept.epoch},
+        "open_proposals": count_open(**current_user_scope()),
     }

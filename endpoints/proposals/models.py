@@ -18,6 +18,12 @@ class ProposalFilter(Query):
     limit: Annotated[int, Field(ge=1, le=500)] = 100
 
 
+class ProposalCount(Shape):
+    """How many proposals wait for the caller."""
+
+    open: int
+
+
 class ProposalItem(Shape):
     """What a model or a program proposes. `payload`: what is to be changed, by kind; `diff`: what that does to a text.
 

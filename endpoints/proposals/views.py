@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from chat.tools.proposals import accept, described
-from database.proposals import decide, get_proposal, list_proposals
+from database.proposals import count_open, decide, get_proposal, list_proposals
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
@@ -24,6 +24,13 @@ def show_proposals(query: proposal_models.ProposalFilter) -> object:
     """The proposals that wait for you, newest first."""
     state = None if query.state == "all" else query.state
     return [described(each) for each in list_proposals(**current_user_scope(), state=state, limit=query.limit)]
+
+
+@blueprint.get("/api/proposals/count")
+@answers(proposal_models.ProposalCount)
+def count_proposals() -> object:
+    """How many proposals wait for you."""
+    return {"open": count_open(**current_user_scope())}
 
 
 @blueprint.get("/api/proposals/<proposal_id>")

@@ -124,6 +124,7 @@ PROBES = {
 WITHOUT_ID = {
     ("GET", "/"),
     ("GET", "/api/proposals"),
+    ("GET", "/api/proposals/count"),
     ("GET", "/api/tools"),
     # tests/chat/tools tries each tool with two people.
     ("POST", "/api/tools/<tool_name>"),

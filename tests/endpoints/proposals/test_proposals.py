@@ -13,7 +13,7 @@ from database.engine.clock import iso_in
 from database.proposals import KEPT_DAYS, OPEN_DAYS, create_proposal, expire_proposals
 from database.schema import proposals
 from endpoints.http.scope import EXTENSION
-from endpoints.proposals.models import AcceptedProposal, ProposalItem
+from endpoints.proposals.models import AcceptedProposal, ProposalCount, ProposalItem
 from tests.endpoints.conftest import Person, refused, told
 
 STATEMENT = "I am allergic to walnuts"
@@ -32,6 +32,11 @@ def open_ones(person: Person, state: str = "open") -> list[str]:
     return [each.proposal_id for each in found]
 
 
+def waiting(person: Person) -> int:
+    """How many proposals wait for the person."""
+    return told(person.get("/api/proposals/count"), ProposalCount).open
+
+
 def statements(person: Person) -> list[str]:
     """What is remembered."""
     return [claim["statement"] for claim in person.get("/pkb/claims").json["claims"]]
@@ -40,9 +45,11 @@ def statements(person: Person) -> list[str]:
 def test_a_memory_is_there_once_it_was_accepted(ada: Person, eve: Person) -> None:
     proposal_id = propose(ada, type="preference", domain="health")
     assert (open_ones(ada), open_ones(eve), statements(ada)) == ([proposal_id], [], [])
+    assert (waiting(ada), waiting(eve)) == (1, 0)
     assert told(ada.get(f"/api/proposals/{proposal_id}"), ProposalItem).state == "open"
     accepted = told(ada.post(f"/api/proposals/{proposal_id}/accept"), AcceptedProposal)
     assert (accepted.proposal.state, open_ones(ada), open_ones(ada, "accepted")) == ("accepted", [], [proposal_id])
+    assert waiting(ada) == 0
     (claim,) = ada.get("/pkb/claims").json["claims"]
     assert (claim["statement"], claim["claim_type"], claim["context_domain"]) == (STATEMENT, "preference", "health")
     assert accepted.outcome == {"reference": f"@{claim['friendly_id']}"}
@@ -74,6 +81,7 @@ def test_a_proposal_waits_thirty_days(ada: Person, app: Flask) -> None:
     for proposal_id, days in ((old, OPEN_DAYS + 1), (older, KEPT_DAYS + 1)):
         made = update(proposals).where(proposals.c.proposal_id == proposal_id).values(created_at=iso_in(days=-days))
         database.write(lambda connection, made=made: connection.execute(made))
+    assert waiting(ada) == 1
     late = ada.post(f"/api/proposals/{old}/accept")
     assert (late.status_code, late.json["details"]) == (409, {"state": "expired"})
     assert expire_proposals(database=database) == 2

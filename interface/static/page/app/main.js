@@ -16,6 +16,7 @@ import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { isDialogOpen } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';
 import { mountModelStatus } from '../composer/models/status.js';
+import { mountProposalCount } from '../proposals/count.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
 import { watchSession } from '../ui/session.js';
 import { raiseToastsAbove, showToast } from '../ui/toast.js';
@@ -215,6 +216,7 @@ async function start() {
   sidebar.refresh();
   mountModelStatus(document.getElementById('model-status'), api, events);
   const page = { api, events, store, bootstrap, kept, announce, logOut: session.logOut, frame: panelFrame(), conversationMenu: sidebar.conversationMenu };
+  mountProposalCount(document.getElementById('open-proposals'), page);
   offerPanels(page);
   offerShortcuts(page);
   offerWelcome(page);

@@ -13,7 +13,8 @@ function wordsOf(kind, payload) {
  * decision says it too, also where another window was faster.
  *
  * @param {object} api
- * @returns {{node: HTMLElement, show: (proposal: object|undefined) => void}}
+ * @returns {{node: HTMLElement, show: (proposal: object|undefined, how?: {isFresh?: boolean}) => void, renew: () => void}} `isFresh`: the
+ *   server has just told what the proposal is; `renew` asks again
  */
 export function createProposal(api) {
   const words = element('p', { class: 'message-proposal-text', dir: 'auto' });
@@ -66,7 +67,8 @@ export function createProposal(api) {
     }
   }
 
-  async function renew(id) {
+  async function renew() {
+    const { proposal_id: id } = shown;
     try {
       const now = await api.get(`/api/proposals/${encodeURIComponent(id)}`, {}, { quiet: true });
       if (wasDecided || node.dataset.state !== 'open') return;
@@ -77,12 +79,12 @@ export function createProposal(api) {
     }
   }
 
-  function show(proposal) {
+  function show(proposal, { isFresh = false } = {}) {
     if (!proposal || proposal.proposal_id === shown?.proposal_id) return;
     shown = proposal;
     draw(proposal);
-    renew(proposal.proposal_id);
+    if (!isFresh) renew();
   }
 
-  return { node, show };
+  return { node, show, renew };
 }

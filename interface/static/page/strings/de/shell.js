@@ -26,6 +26,11 @@ export const shellStrings = fill(english, {
     accept: 'Bescheid sagen',
   },
 
+  proposals: {
+    open: (n) => count(n, 'Vorschlag', 'Vorschläge'),
+    failed: (message) => `Die Vorschläge konnten nicht geladen werden. ${message}`,
+  },
+
   sidebar: {
     label: 'Unterhaltungen',
     loading: 'Unterhaltungen werden geladen …',

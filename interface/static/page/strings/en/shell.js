@@ -26,6 +26,11 @@ export const shellStrings = {
     accept: 'Notify me',
   },
 
+  proposals: {
+    open: (n) => count(n, 'proposal', 'proposals'),
+    failed: (message) => `The proposals could not be loaded. ${message}`,
+  },
+
   sidebar: {
     label: 'Conversations',
     loading: 'Loading conversations…',

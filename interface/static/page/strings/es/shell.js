@@ -26,6 +26,11 @@ export const shellStrings = fill(english, {
     accept: 'Avísame',
   },
 
+  proposals: {
+    open: (n) => count(n, 'propuesta', 'propuestas'),
+    failed: (message) => `No se pudieron cargar las propuestas. ${message}`,
+  },
+
   sidebar: {
     label: 'Conversaciones',
     loading: 'Cargando conversaciones…',

@@ -26,6 +26,11 @@ export const shellStrings = fill(english, {
     accept: '通知我',
   },
 
+  proposals: {
+    open: (n) => `${number(n)} 条建议`,
+    failed: (message) => `无法加载建议。${message}`,
+  },
+
   sidebar: {
     label: '对话',
     loading: '正在加载对话…',

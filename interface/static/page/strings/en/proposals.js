@@ -1,0 +1,9 @@
+/** What the list of proposals says. Loaded with it. */
+
+export const proposalStrings = {
+  title: 'What models and programs propose',
+  none: 'Nothing is proposed.',
+  close: 'Close',
+  from: { agent: 'An agent', answer: 'An answer', program: 'A program' },
+  about: (source, time) => `${source} · ${time}`,
+};
