@@ -21,12 +21,12 @@ from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProg
 from database.schema import message_variants, messages, stream_events
 from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before
-from database.turns.identity import AgentIdentity, RepeatedTurn, config_of_answer
+from database.turns.identity import AgentIdentity, EndedAnswer, RepeatedTurn, config_of_answer
 from database.turns.leases import new_lease
 
-from .documents import Documents, store_documents
+from .documents import store_documents
 from .message import MessageRow, live_in, row_with_id, rows_where
-from .parts import Parts, store_parts
+from .parts import store_parts
 from .reading import access_message, access_settled
 
 _v = message_variants.c
@@ -70,10 +70,9 @@ def accept_again(
         if needs_text and not answer.text:
             raise InvalidChangeError("This answer is empty, so nothing can be continued. It can be made again.")
         created_at = now_iso()
-        sent = {"client_message_id": client_message_id, "created_at": created_at}
-        _begin(
-            connection, answer, attempt={**sent, "config": config_of_answer(model_name, agent)}, lease=new_lease(owner)
-        )
+        config = config_of_answer(model_name, agent)
+        attempt = {"client_message_id": client_message_id, "created_at": created_at, "config": config}
+        _begin(connection, answer, attempt=attempt, lease=new_lease(owner))
         touch(connection, conversation_id, running_message_id=message_id)
         begun = {"status": "streaming", "user_message_id": question.message_id}
         record(connection, TURN, "created", ids=[message_id], fields=begun, **who)
@@ -105,40 +104,29 @@ def choose_variant(*, database: Database, user_email: str, message_id: str, numb
     database.write(choose)
 
 
-def finish_variant(
-    connection: Connection,
-    message_id: str,
-    *,
-    text: str,
-    status: str,
-    config: Mapping[str, Any] | None,
-    parts: Parts = (),
-    documents: Documents = (),
-) -> None:
-    """End the variant that is being written, and choose it, if it ended well and says something.
-
-    config: None leaves the stored one.
-    """
+def finish_variant(connection: Connection, message_id: str, ended: EndedAnswer) -> None:
+    """End the variant that is being written, and choose it, if it ended well and says something."""
     running = _variant(connection, message_id, _v.status == "streaming")
     if running is None:
         raise MessageNotFoundError
-    values = {"text": text, "status": status} | ({} if config is None else {"config": dict(config)})
+    values = {"text": ended.text, "status": ended.status}
+    config = {} if ended.config is None else {"config": dict(ended.config)}
     this_one = (_v.message_id == message_id) & (_v.number == running.number)
-    connection.execute(update(message_variants).where(this_one).values(values))
-    if parts:
-        store_parts(connection, message_id, parts, version=running.number)
+    connection.execute(update(message_variants).where(this_one).values(values | config))
+    if ended.parts:
+        store_parts(connection, message_id, ended.parts, version=running.number)
         connection.execute(update(messages).where(messages.c.message_id == message_id).values(has_parts=1))
     message = rows_where(connection, messages.c.message_id == message_id)[0]
-    if documents:
+    if ended.documents:
         store_documents(
             connection,
             message_id,
-            documents,
+            ended.documents,
             user_email=message.user_email,
             conversation_id=message.conversation_id,
             version=running.number,
         )
-    number = running.number if text and status in _ENDED else message.chosen_variant
+    number = running.number if ended.text and ended.status in _ENDED else message.chosen_variant
     chosen = _variant(connection, message_id, _v.number == number)
     if chosen is not None:
         _become(connection, message, chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from database.activities import insert_activities
 from database.changes import TURN, record
@@ -16,9 +16,8 @@ from database.errors import ConflictError, InvalidChangeError, MessageNotFoundEr
 from database.messages.message import MessageRow, live_in, row_with_id
 from database.schema import messages
 
-from .identity import AgentIdentity, FinishedTurn, config_of_answer, finished_turn
-from .leases import new_lease
-from .turns import answer_activity, finish_in
+from .identity import AgentIdentity, EndedAnswer, FinishedTurn, config_of_answer, finished_turn
+from .turns import answer_activity, answer_row, finish_in, insert_messages
 
 _LATER = "Something was said after this question. A further answer can only be added to the last turn."
 
@@ -59,17 +58,20 @@ def finish_and_add_answer(
     next_model_name: str,
     owner: str | None = None,
     next_agent: AgentIdentity | None = None,
+    text: str,
+    title: str | None = None,
     **ended: Any,
 ) -> FinishedTurn:
     """End an answer and begin a further one to its question, in one transaction: no other turn comes between.
 
-    ended: `text`, `status`, `config`, `title`, `parts` and `documents` of the answer that ends, as for `finish_turn`.
+    text, title, ended (`status`, `config`, `parts`, `documents`): of the answer that ends, as for `finish_turn`.
     Returns the turn with the further answer. Raises what `add_answer` raises; then the first answer has not ended.
     """
 
     def go_on(connection: Connection) -> FinishedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        finish_in(connection, head, response_message_id, **ended | {"text": storable(ended["text"])})
+        answer = EndedAnswer(text=storable(text), **ended)
+        finish_in(connection, head, response_message_id, answer, title=title)
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return _begin(connection, head, question_id, model_name=next_model_name, owner=owner, agent=next_agent)
 
@@ -92,22 +94,17 @@ def _begin(
     )
     who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
     (stored,) = insert_activities(connection, [activity], **who)
-    row = {
-        **who,
-        "seq": stored.seq,
-        "message_id": stored.activity_id,
-        "ordinal": head.last_ordinal + 1,
-        "sender": "model",
-        "text": "",
-        "status": "streaming",
-        "in_answer_to": question_id,
-        "config": config_of_answer(model_name, agent),
-        "report": [],
-        "created_at": created_at,
-        "branch_id": head.branch_id,
-        **new_lease(owner),
-    }
-    connection.execute(insert(messages).values(row))
+    row = answer_row(
+        head,
+        stored,
+        question_id=question_id,
+        ordinal=1,
+        config=config_of_answer(model_name, agent),
+        owner=owner,
+        branch_id=head.branch_id,
+        created_at=created_at,
+    )
+    insert_messages(connection, [row])
     counts = {"message_count": head.message_count + 1, "last_ordinal": head.last_ordinal + 1}
     touch(connection, head.conversation_id, running_message_id=stored.activity_id, **counts)
     begun = {"status": "streaming", "user_message_id": question_id}

@@ -1,4 +1,4 @@
-"""The identifiers of a question and its answer, as clients are told them."""
+"""The identifiers of a question and its answer, as clients are told them; who answers, and how the answer ended."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, selec
 
 from database.conversations.conversation import ConversationHead
 from database.engine.statements import Prepared
+from database.messages.documents import Documents
+from database.messages.parts import Parts
 from database.schema import activities, messages
 
 AgentIdentity = Mapping[str, str]
@@ -20,6 +22,17 @@ def config_of_answer(model_name: str, agent: AgentIdentity | None) -> dict[str, 
     """What is known of an answer before it is given: who gives it."""
     config: dict[str, Any] = {"model": model_name} if model_name else {}
     return config if agent is None else config | {"agent": dict(agent)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedAnswer:
+    """What an answer came to. status: as for `finish_turn`. config: None leaves the stored one."""
+
+    text: str
+    status: str
+    config: Mapping[str, Any] | None
+    parts: Parts = ()
+    documents: Documents = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from database.references import store_report_in
 from database.schema import conversations, message_variants, messages, stream_events
 
 from .events import INTERRUPTED, answer_events, append_events, joined_text, numbered, stored_events, stream_of
+from .identity import EndedAnswer, FinishedTurn
 from .leases import abandoned
 from .tool_calls import ended_calls
 from .turns import finish_in
@@ -152,28 +153,32 @@ def _close(
     stream = stream_of(connection, answer.message_id)
     events = stored_events(connection, stream)
     own = answer_events(connection, answer.message_id)
-    turn = finish_in(
-        connection,
-        head,
-        answer.message_id,
+    ended = EndedAnswer(
         text=joined_text(own),
         parts=ended_calls(told_parts(own), status="interrupted"),
         documents=told_documents(own),
         status="interrupted",
         config=None,
-        title=head.title or heuristic_title(answer.question or ""),
     )
+    title = head.title or heuristic_title(answer.question or "")
+    turn = finish_in(connection, head, answer.message_id, ended, title=title)
     if not turn.kept:
         return
     if lost_report:
         store_report_in(connection, lost_report, message_id=answer.in_answer_to, user_email=answer.user_email)
-    contents: list[dict[str, Any]] = [] if events else [{"references": [*(answer.report or lost_report)]}]
-    whose = {} if stream == answer.message_id else {"message_id": answer.message_id}
-    contents.append({"error": INTERRUPTED, **whose})
-    if head.friendly_id is None:
-        contents.append(
-            {"conversation": {"title": turn.title, "conversation_friendly_id": turn.conversation_friendly_id}}
-        )
-    contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": "interrupted"}]
     last = events[-1][0] if events else 0
+    contents = [] if events else [{"references": [*(answer.report or lost_report)]}]
+    contents += _closing_events(turn, answer.message_id, stream=stream, was_named=head.friendly_id is not None)
     append_events(connection, [(stream, seq, event) for seq, event in numbered(contents, after=last)])
+
+
+def _closing_events(turn: FinishedTurn, message_id: str, *, stream: str, was_named: bool) -> list[dict[str, Any]]:
+    """The events with which the stream of an interrupted turn ends."""
+    whose = {} if stream == message_id else {"message_id": message_id}
+    names = {"title": turn.title, "conversation_friendly_id": turn.conversation_friendly_id}
+    return [
+        {"error": INTERRUPTED, **whose},
+        *([] if was_named else [{"conversation": names}]),
+        {"message_ids": turn.message_ids()},
+        {"done": True, "answer_status": "interrupted"},
+    ]

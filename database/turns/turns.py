@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -30,7 +31,7 @@ from database.search.vectors import renew_vectors_of_title
 
 from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
-from .identity import AcceptedTurn, AgentIdentity, FinishedTurn, config_of_answer, finished_turn
+from .identity import AcceptedTurn, AgentIdentity, EndedAnswer, FinishedTurn, config_of_answer, finished_turn
 from .leases import new_lease
 from .tool_calls import record_tool_calls
 
@@ -73,17 +74,26 @@ _STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status", "has_parts"))
 _STORE_RESPONSE_AND_CONFIG = Prepared(_RESPONSE, columns=("text", "status", "has_parts", "config"))
 
 
+_UNSET = dict.fromkeys(
+    ("message_short_hash", "in_answer_to", "client_message_id", "branch_of", "source_agent_id", "source_agent_title")
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
+    user_email: str
+    conversation_id: str
     text: str
     config: Mapping[str, Any]
+    reply_to: str | None
+    thread_id: str | None
     model_name: str
     client_message_id: str | None
     owner: str | None
-    branch_of: str | None = None
-    asked_by: AgentIdentity | None = None
-    agent: AgentIdentity | None = None
-    opens_thread: bool = False
+    instead_of: str | None
+    asked_by: AgentIdentity | None
+    agent: AgentIdentity | None
+    opens_thread: bool
 
 
 def accept_turn(
@@ -117,29 +127,63 @@ def accept_turn(
     of this conversation is kept).
     """
     question = _Question(
+        user_email=user_email,
+        conversation_id=conversation_id,
         text=storable(text),
         config=config,
+        reply_to=reply_to,
+        thread_id=thread_id,
         model_name=model_name,
         client_message_id=client_message_id,
         owner=owner,
+        instead_of=instead_of,
         asked_by=asked_by,
         agent=agent,
         opens_thread=opens_thread,
     )
+    return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
 
-    def accept(connection: Connection) -> AcceptedTurn:
-        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        _refuse_unless_free(connection, head, question)
-        thread, branch_of = thread_id, None
-        if instead_of is not None:
-            head, former, branch_of = begin_branch(connection, head, instead_of)
-            thread = thread_id or former.thread_id
-        who = {"user_email": user_email, "conversation_id": conversation_id}
-        may_open = not head.stateless
-        place = find_place(connection, **who, reply_to=reply_to, thread_id=thread, may_open_thread=may_open)
-        return _accept(connection, head, replace(question, branch_of=branch_of), place)
 
-    return database.write(accept, urgency=Urgency.ACCEPT)
+def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
+    who = {"user_email": question.user_email, "conversation_id": question.conversation_id}
+    head = access_head(connection, **who)
+    _refuse_unless_free(connection, head, question)
+    thread_id, branch_of = question.thread_id, None
+    if question.instead_of is not None:
+        head, former, branch_of = begin_branch(connection, head, question.instead_of)
+        thread_id = thread_id or former.thread_id
+    place = find_place(
+        connection, **who, reply_to=question.reply_to, thread_id=thread_id, may_open_thread=not head.stateless
+    )
+    created_at = now_iso()
+    user, response = _insert_activities(connection, head, question, place, created_at=created_at)
+    short_hash = None
+    if head.friendly_id is not None and not head.stateless:
+        short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
+    branch_id = user.activity_id if branch_of else head.branch_id
+    asked = _question_row(
+        head,
+        question,
+        user,
+        branch_of=branch_of,
+        branch_id=branch_id,
+        message_short_hash=short_hash,
+        created_at=created_at,
+    )
+    config = config_of_answer(question.model_name, question.agent) | (MARK if head.stateless else {})
+    answer = answer_row(
+        head,
+        response,
+        question_id=user.activity_id,
+        ordinal=2,
+        config=config,
+        owner=question.owner,
+        branch_id=branch_id,
+        created_at=created_at,
+    )
+    insert_messages(connection, [asked, answer])
+    _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
+    return _accepted(head, user, response, short_hash=short_hash, created_at=created_at)
 
 
 def _refuse_unless_free(connection: Connection, head: ConversationHead, question: _Question) -> None:
@@ -179,86 +223,69 @@ def finish_turn(
     A turn that is not kept is erased instead, and can't be finished twice.
     Raises ConversationNotFoundError, MessageNotFoundError.
     """
+    ended = EndedAnswer(text=storable(text), status=status, config=config, parts=parts, documents=documents)
 
     def finish(connection: Connection) -> FinishedTurn:
         head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
-        return finish_in(
-            connection,
-            head,
-            response_message_id,
-            text=storable(text),
-            status=status,
-            config=config,
-            title=title,
-            parts=parts,
-            documents=documents,
-        )
+        return finish_in(connection, head, response_message_id, ended, title=title)
 
     return database.write(finish, urgency=Urgency.STREAM)
 
 
 def finish_in(
-    connection: Connection,
-    head: ConversationHead,
-    response_message_id: str,
-    *,
-    text: str,
-    status: str,
-    config: Mapping[str, Any] | None,
-    title: str | None,
-    parts: Parts = (),
-    documents: Documents = (),
+    connection: Connection, head: ConversationHead, response_message_id: str, ended: EndedAnswer, *, title: str | None
 ) -> FinishedTurn:
-    """`finish_turn` within a transaction; `config` None leaves the stored one."""
+    """`finish_turn` within a transaction."""
     answer = {"answer": response_message_id, "conversation": head.conversation_id}
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    answer_status, chosen_variant, known_config = found
-    if answer_status == "streaming" and is_unkept(known_config):
-        return erase_turn(connection, head, response_message_id, status=status)
-    if answer_status == "streaming":
-        record_tool_calls(
-            connection, head, response_message_id, model_name=_model_of(config, known_config), parts=parts
-        )
-        named = head.friendly_id is None
-        head = _name(connection, head, title=title)
-        if chosen_variant is not None:
-            finish_variant(
-                connection,
-                response_message_id,
-                text=text,
-                status=status,
-                config=config,
-                parts=parts,
-                documents=documents,
-            )
-        else:
-            values = {"text": text, "status": status, "has_parts": int(bool(parts))}
-            if config is None:
-                _STORE_RESPONSE.run(connection, **answer, **values)
-            else:
-                _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, **values, config=dict(config))
-            store_parts(connection, response_message_id, parts, version=1)
-            if documents:
-                store_documents(
-                    connection,
-                    response_message_id,
-                    documents,
-                    user_email=head.user_email,
-                    conversation_id=head.conversation_id,
-                )
-        hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
-        ended = {"running_message_id": None} if head.running_message_id == response_message_id else {}
-        touch(connection, head.conversation_id, title=head.title, **ended)
-        if named:
-            renew_vectors_of_title(connection, head.conversation_id)
-        _record_end(connection, head, response_message_id, status=status, named=named)
+    status, chosen_variant, known_config = found
+    if status != "streaming":
+        return finished_turn(connection, head, response_message_id)
+    if is_unkept(known_config):
+        return erase_turn(connection, head, response_message_id, status=ended.status)
+    model_name = str((ended.config or {}).get("model") or known_config.get("model") or "")
+    record_tool_calls(connection, head, response_message_id, model_name=model_name, parts=ended.parts)
+    named = head.friendly_id is None
+    head = _name(connection, head, title=title)
+    if chosen_variant is None:
+        _store_response(connection, head, response_message_id, ended)
+    else:
+        finish_variant(connection, response_message_id, ended)
+    hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
+    free = {"running_message_id": None} if head.running_message_id == response_message_id else {}
+    touch(connection, head.conversation_id, title=head.title, **free)
+    if named:
+        renew_vectors_of_title(connection, head.conversation_id)
+    _record_end(connection, head, response_message_id, status=ended.status, named=named)
     return finished_turn(connection, head, response_message_id)
 
 
-def _accept(connection: Connection, head: ConversationHead, question: _Question, place: Place) -> AcceptedTurn:
-    created_at = now_iso()
+def _store_response(
+    connection: Connection, head: ConversationHead, response_message_id: str, ended: EndedAnswer
+) -> None:
+    answer = {"answer": response_message_id, "conversation": head.conversation_id}
+    values = {"text": ended.text, "status": ended.status, "has_parts": int(bool(ended.parts))}
+    if ended.config is None:
+        _STORE_RESPONSE.run(connection, **answer, **values)
+    else:
+        _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, **values, config=dict(ended.config))
+    store_parts(connection, response_message_id, ended.parts, version=1)
+    if ended.documents:
+        store_documents(
+            connection,
+            response_message_id,
+            ended.documents,
+            user_email=head.user_email,
+            conversation_id=head.conversation_id,
+        )
+
+
+def _insert_activities(
+    connection: Connection, head: ConversationHead, question: _Question, place: Place, *, created_at: str
+) -> list[StoredActivity]:
+    """The activities of the question and of its answer."""
     asked = asked_activity(head.user_email, agent=question.asked_by, place=place, created_at=created_at)
     if question.opens_thread and place.thread_id is None and not head.stateless:
         thread_id = open_thread(connection, user_email=head.user_email, root_activity_id=asked.activity_id)
@@ -270,30 +297,36 @@ def _accept(connection: Connection, head: ConversationHead, question: _Question,
         thread_id=asked.place.thread_id,
         created_at=created_at,
     )
-    user, response = insert_activities(
-        connection, [asked, answered], user_email=head.user_email, conversation_id=head.conversation_id
-    )
-    short_hash = None
-    if head.friendly_id is not None and not head.stateless:
-        short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
-    _INSERT.run_each(connection, _message_rows(head, question, user, response, short_hash, created_at))
+    who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    return insert_activities(connection, [asked, answered], **who)
+
+
+def _count_turn(
+    connection: Connection, head: ConversationHead, question_id: str, response_id: str, *, branch_id: str | None
+) -> None:
     note = touch_quietly if head.stateless else touch
     note(
         connection,
         head.conversation_id,
         message_count=head.message_count + 2,
         last_ordinal=head.last_ordinal + 2,
-        running_message_id=response.activity_id,
-        **({"branch_id": user.activity_id} if question.branch_of else {}),
+        running_message_id=response_id,
+        **({} if branch_id == head.branch_id else {"branch_id": branch_id}),
     )
     if not head.stateless:
-        begun = {
-            "status": "streaming",
-            "user_message_id": user.activity_id,
-            "message_count": head.message_count + 2,
-        }
+        begun = {"status": "streaming", "user_message_id": question_id, "message_count": head.message_count + 2}
         who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
-        record(connection, TURN, "created", ids=[response.activity_id], fields=begun, **who)
+        record(connection, TURN, "created", ids=[response_id], fields=begun, **who)
+
+
+def _accepted(
+    head: ConversationHead,
+    user: StoredActivity,
+    response: StoredActivity,
+    *,
+    short_hash: str | None,
+    created_at: str,
+) -> AcceptedTurn:
     return AcceptedTurn(
         user_message_id=user.activity_id,
         response_message_id=response.activity_id,
@@ -328,60 +361,62 @@ def _record_end(
         )
 
 
-def _message_rows(
-    head: ConversationHead,
-    question: _Question,
-    user: StoredActivity,
-    response: StoredActivity,
-    short_hash: str | None,
-    created_at: str,
-) -> list[dict[str, Any]]:
-    mark = MARK if head.stateless else {}
-    common: dict[str, Any] = {
-        "user_email": head.user_email,
-        "conversation_id": head.conversation_id,
-        "report": [],
-        "created_at": created_at,
-        "branch_id": user.activity_id if question.branch_of else head.branch_id,
-        "branch_of": None,
-        "source_agent_id": None,
-        "source_agent_title": None,
-    }
+def insert_messages(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Insert rows that `answer_row` and its like have made."""
+    _INSERT.run_each(connection, rows)
+
+
+def _question_row(
+    head: ConversationHead, question: _Question, stored: StoredActivity, **values: str | None
+) -> dict[str, Any]:
     asked_by: Mapping[str, str | None] = question.asked_by or {"id": None, "title": None}
-    asked = {
-        "seq": user.seq,
-        "message_id": user.activity_id,
-        "ordinal": head.last_ordinal + 1,
-        "sender": "user",
-        "text": question.text,
-        "status": "complete",
-        "message_short_hash": short_hash,
-        "in_answer_to": None,
-        "config": {**question.config, **mark},
-        "client_message_id": question.client_message_id,
+    return _message_row(
+        head,
+        stored,
+        ordinal=head.last_ordinal + 1,
+        sender="user",
+        text=question.text,
+        status="complete",
+        config={**question.config, **(MARK if head.stateless else {})},
+        client_message_id=question.client_message_id,
+        source_agent_id=asked_by["id"],
+        source_agent_title=asked_by["title"],
         **new_lease(None),
-        "branch_of": question.branch_of,
-        "source_agent_id": asked_by["id"],
-        "source_agent_title": asked_by["title"],
-    }
-    answer = {
-        "seq": response.seq,
-        "message_id": response.activity_id,
-        "ordinal": head.last_ordinal + 2,
-        "sender": "model",
-        "text": "",
-        "status": "streaming",
-        "message_short_hash": None,
-        "in_answer_to": user.activity_id,
-        "config": config_of_answer(question.model_name, question.agent) | mark,
-        "client_message_id": None,
-        **new_lease(question.owner),
-    }
-    return [common | asked, common | answer]
+        **values,
+    )
 
 
-def _model_of(config: Mapping[str, Any] | None, known: Mapping[str, Any]) -> str:
-    return str((config or {}).get("model") or known.get("model") or "")
+def answer_row(
+    head: ConversationHead,
+    stored: StoredActivity,
+    *,
+    question_id: str,
+    ordinal: int,
+    config: Mapping[str, Any],
+    owner: str | None,
+    branch_id: str | None,
+    created_at: str,
+) -> dict[str, Any]:
+    """The row of an answer that begins, empty. ordinal: counted from the last message of the conversation."""
+    return _message_row(
+        head,
+        stored,
+        ordinal=head.last_ordinal + ordinal,
+        sender="model",
+        text="",
+        status="streaming",
+        in_answer_to=question_id,
+        config=config,
+        branch_id=branch_id,
+        created_at=created_at,
+        **new_lease(owner),
+    )
+
+
+def _message_row(head: ConversationHead, stored: StoredActivity, **values: Any) -> dict[str, Any]:
+    ids = {"seq": stored.seq, "message_id": stored.activity_id}
+    where = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    return {**_UNSET, **ids, **where, "report": [], **values}
 
 
 def asked_activity(user_email: str, *, agent: AgentIdentity | None, place: Place, created_at: str) -> NewActivity:
