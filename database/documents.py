@@ -11,12 +11,11 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal, or_, se
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.messages.documents import FIELDS, shown
-from database.messages.message import answering_model, live_in
+from database.messages.message import answering_model, live_in, previewed, text_beginning
 from database.schema import conversations, document_references, messages
 
 _d, _m = document_references.c, messages.c
 _LATEST = 20
-_PREVIEW = 200
 _USERS = 200
 _SHOWN_VERSION: ColumnElement[bool] = _d.version == func.coalesce(_m.chosen_variant, 1)
 
@@ -103,11 +102,7 @@ def messages_using(*, database: Database, user_email: str, path: str) -> list[di
     created_at, reference_type, via_tool}`.
     """
     with database.reading() as connection:
-        rows = connection.execute(_using(user_email, path)).mappings().all()
-    return [
-        {str(name): value for name, value in row.items()} | {"preview": " ".join(row["preview"].split())[:_PREVIEW]}
-        for row in rows
-    ]
+        return [previewed(row) for row in connection.execute(_using(user_email, path)).mappings()]
 
 
 def _using(user_email: str, path: str) -> Select[Any]:
@@ -120,7 +115,7 @@ def _using(user_email: str, path: str) -> Select[Any]:
             _m.message_short_hash,
             _m.sender,
             answering_model().label("model"),
-            func.substr(_m.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
+            text_beginning(),
             _m.created_at,
             _d.reference_type,
             _d.via_tool,

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, Text, bindparam, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, select, update
 
 from database.conversations.conversation import touch_quietly
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.messages.documents import Documents, store_documents
-from database.messages.message import answering_model
+from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
 
 from .errors import MessageNotFoundError
 from .schema import conversations, message_references, messages
 
-_PREVIEW = 200
 _SIGNS = ("@", "#")
 _BACKLINKS = 200
 
@@ -92,11 +91,7 @@ def backlinks(*, database: Database, user_email: str, message_id: str) -> list[d
     """
     with database.reading() as connection:
         _access(connection, user_email=user_email, message_id=message_id)
-        rows = connection.execute(_referring(user_email, message_id)).mappings().all()
-    return [
-        {str(name): value for name, value in row.items()} | {"preview": " ".join(row["preview"].split())[:_PREVIEW]}
-        for row in rows
-    ]
+        return [previewed(row) for row in connection.execute(_referring(user_email, message_id)).mappings()]
 
 
 def _referring(user_email: str, message_id: str) -> Select[Any]:
@@ -104,30 +99,17 @@ def _referring(user_email: str, message_id: str) -> Select[Any]:
     referring = select(message_references.c.message_id).where(
         message_references.c.user_email == user_email, message_references.c.target_message_id == message_id
     )
-    earlier = messages.alias("earlier")
-    index = (
-        select(func.count())
-        .where(
-            earlier.c.conversation_id == messages.c.conversation_id,
-            earlier.c.deleted_at.is_(None),
-            earlier.c.other_branch.is_(None),
-            earlier.c.ordinal <= messages.c.ordinal,
-            messages.c.other_branch.is_(None),
-        )
-        .correlate(messages)
-        .scalar_subquery()
-    )
     return (
         select(
             messages.c.message_id,
             messages.c.conversation_id,
             conversations.c.conversation_friendly_id,
             conversations.c.title,
-            index.label("message_index"),
+            MESSAGE_INDEX.label("message_index"),
             messages.c.message_short_hash,
             messages.c.sender,
             answering_model().label("model"),
-            func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
+            text_beginning(),
             messages.c.created_at,
         )
         .join(conversations, conversations.c.conversation_id == messages.c.conversation_id)

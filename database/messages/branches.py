@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
 
 from database.changes import MESSAGE, record
 from database.conversations.conversation import ConversationHead, access_head, touch
@@ -23,10 +23,9 @@ from database.engine.statements import Prepared
 from database.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.schema import messages
 
-from .message import MessageRow, live_in, row_with_id
+from .message import MessageRow, live_in, previewed, row_with_id, text_beginning
 from .reading import access_message
 
-_PREVIEW = 200
 _m = messages.c
 _HERE = _m.conversation_id == bindparam("conversation_id")
 _FORKS = Prepared(
@@ -183,24 +182,18 @@ def list_branches(*, database: Database, user_email: str, conversation_id: str) 
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         tree = branches_of(connection, conversation_id)
-        preview = func.substr(_m.text, literal(1), literal(2 * _PREVIEW)).label("preview")
-        query = select(_m.message_id, _m.message_short_hash, preview, _m.created_at).where(
+        query = select(_m.message_id, _m.message_short_hash, text_beginning(), _m.created_at).where(
             _m.message_id.in_([fork.message_id for fork in tree.forks]), _m.deleted_at.is_(None)
         )
-        shown = {row.message_id: row for row in connection.execute(query)} if tree.forks else {}
+        rows = connection.execute(query).mappings() if tree.forks else ()
+        shown = {row["message_id"]: previewed(row) for row in rows}
     return [
         {
             "message_id": first.message_id,
             "branch_id": first.branch_id,
             "chosen": first.chosen_branch or 1,
             "branches": [
-                {
-                    "number": number,
-                    "message_id": row.message_id,
-                    "message_short_hash": row.message_short_hash,
-                    "preview": " ".join(row.preview.split())[:_PREVIEW],
-                    "created_at": row.created_at,
-                }
+                {"number": number, **row}
                 for number, fork in enumerate(tree.group(first.message_id), 1)
                 if (row := shown.get(fork.message_id)) is not None
             ],

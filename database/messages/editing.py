@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, literal, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from database.changes import MESSAGE, ChangeType, record
 from database.conversations.conversation import access_head, touch
@@ -19,7 +19,16 @@ from database.search import index as fulltext_index
 from database.search.vectors import renew_vectors_of_moved
 
 from .branches import BranchTree, branches_of
-from .message import MessageRow, answering_model, live_in, row_with_id, rows_where
+from .message import (
+    MESSAGE_INDEX,
+    MessageRow,
+    answering_model,
+    live_in,
+    previewed,
+    row_with_id,
+    rows_where,
+    text_beginning,
+)
 from .reading import access_message, access_settled
 from .variants import store_edit
 
@@ -232,9 +241,6 @@ def _place(connection: Connection, places: list[dict[str, Any]]) -> None:
     connection.execute(at_place.values(ordinal=bindparam("ordinal")), places)
 
 
-_PREVIEW = 200
-
-
 def show_or_hide_message(
     *,
     database: Database,
@@ -286,29 +292,17 @@ def pinned_messages(*, database: Database, user_email: str, conversation_id: str
     the one that answered.
     Raises ConversationNotFoundError.
     """
-    earlier = messages.alias("earlier")
-    index = (
-        select(func.count())
-        .where(
-            earlier.c.conversation_id == messages.c.conversation_id,
-            earlier.c.deleted_at.is_(None),
-            earlier.c.other_branch.is_(None),
-            earlier.c.ordinal <= messages.c.ordinal,
-        )
-        .correlate(messages)
-        .scalar_subquery()
-    )
     pinned = select(messages.c.seq).where(
         messages.c.conversation_id == conversation_id, messages.c.pinned_at.is_not(None)
     )
     query = (
         select(
             messages.c.message_id,
-            index.label("message_index"),
+            MESSAGE_INDEX.label("message_index"),
             messages.c.message_short_hash,
             messages.c.sender,
             answering_model().label("model"),
-            func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview"),
+            text_beginning(),
             messages.c.pinned_at,
         )
         # By their numbers, which `idx_messages_pinned` holds: in order, all messages would be read.
@@ -317,9 +311,4 @@ def pinned_messages(*, database: Database, user_email: str, conversation_id: str
     )
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        rows = connection.execute(query).all()
-    return [
-        {str(name): value for name, value in row._mapping.items()}
-        | {"preview": " ".join(row.preview.split())[:_PREVIEW]}
-        for row in rows
-    ]
+        return [previewed(row) for row in connection.execute(query).mappings()]

@@ -12,6 +12,8 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Integer,
+    Label,
+    RowMapping,
     Select,
     Text,
     bindparam,
@@ -19,6 +21,7 @@ from sqlalchemy import (
     cast,
     distinct,
     func,
+    literal,
     select,
 )
 
@@ -30,6 +33,7 @@ from .parts import parts_of
 
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
+_PREVIEW = 200
 
 
 def variants_of(connection: Connection, message_ids: Sequence[str]) -> dict[str, tuple[dict[str, Any], ...]]:
@@ -190,7 +194,7 @@ class MessageText(NamedTuple):
 
 
 _earlier = messages.alias("earlier")
-_index = (
+MESSAGE_INDEX = (
     select(func.count())
     .where(
         _earlier.c.conversation_id == messages.c.conversation_id,
@@ -203,7 +207,8 @@ _index = (
     .correlate(messages)
     .scalar_subquery()
 )
-_INDEXED_ROWS = _ROWS.add_columns(_index.label("index")).order_by(messages.c.seq)
+"""The 1-based place of a message on the active path; 0 for a deleted one, and for one beside the path."""
+_INDEXED_ROWS = _ROWS.add_columns(MESSAGE_INDEX.label("index")).order_by(messages.c.seq)
 
 _chosen = messages.c.seq.in_(bindparam("seqs", expanding=True))
 _hits = (
@@ -255,6 +260,17 @@ def answering_agent() -> ColumnElement[str | None]:
     """The title of the agent that gave an answer; None where a model alone gave it."""
     title: ColumnElement[str | None] = messages.c.config["agent", "title"].as_string()
     return title
+
+
+def text_beginning() -> Label[str]:
+    """The column of which `previewed` makes the preview of a message."""
+    return func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview")
+
+
+def previewed(row: RowMapping) -> dict[str, Any]:
+    """A row with the column `text_beginning`; its `preview` is one line of at most 200 characters."""
+    fields = {str(name): value for name, value in row.items()}
+    return fields | {"preview": " ".join(row["preview"].split())[:_PREVIEW]}
 
 
 def live_in(conversation_id: str | BindParameter[str]) -> ColumnElement[bool]:
