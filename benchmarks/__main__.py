@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import answers, footprint, history, knowledge, pages, search, stalls, turn_cpu, walk
+from . import footprint, history, knowledge, pages, search, stalls, turn_cpu, turns, walk
 from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
@@ -35,9 +35,9 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "questions": questions,
     "meaning": meaning,
     "knowledge": knowledge.knowledge,
-    "acceptance": answers.acceptance,
-    "streams": answers.streams,
-    "burst": answers.burst,
+    "acceptance": turns.acceptance,
+    "streams": turns.streams,
+    "burst": turns.burst,
     "stalls": stalls.stalls,
     "turn_cpu": turn_cpu.turn_cpu,
     "walk": walk.walk,
