@@ -63,7 +63,7 @@ class Answered:
 
 @contextmanager
 def running_product(model: str, *, override: ChatModel | None = None, embedding: str = "embedded") -> Iterator[Product]:
-    """The product with this main model (a setting, or `override`) in a folder of its own, which is removed at the end."""
+    """The product with this main model (a setting, or `override`), its data in a folder that is removed at the end."""
     with TemporaryDirectory(prefix="answers-") as folder:
         settings = _settings(Path(folder), model=model, embedding=embedding)
         models = models_from(settings)

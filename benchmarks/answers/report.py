@@ -19,6 +19,7 @@ _MEDIANS = ("prompt_tokens", "completion_tokens", "requests", "wall_seconds", "c
 def figures(records: Sequence[Record], questions: Sequence[AskedQuestion]) -> dict[str, Any]:
     """The figures of one model's records: of each arm all answers, and those to questions that every arm answered."""
     known = {question.question_id: question for question in questions}
+    times = [record.answered_at for record in records]
     answers = {
         arm: {record.question_id: record for record in records if record.arm == arm and record.question_id in known}
         for arm in ARMS
@@ -27,6 +28,7 @@ def figures(records: Sequence[Record], questions: Sequence[AskedQuestion]) -> di
     shared = set.intersection(*(set(each) for each in answers.values())) if answers else set()
     return {
         "commits": sorted({record.commit for record in records}),
+        "answered_at": [min(times, default=""), max(times, default="")],
         "answered": {arm: len(each) for arm, each in answers.items()},
         "shared_questions": [question.question_id for question in questions if question.question_id in shared],
         "shared": {
