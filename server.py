@@ -98,7 +98,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         agents=agents,
     )
     turns = _turn_runner(settings, database, services)
-    agents.run_turns_by(turns.start)
+    agents.run_turns_by(turns)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()

@@ -58,6 +58,10 @@ ConversationLoader = Callable[[str], AddressableConversation]
 """conversation_id → conversation; raises ConversationNotFoundError for what the user doesn't own."""
 
 
+OnStop = Callable[[Callable[[], None]], None]
+"""Takes what is to be done when a call is given up; done at once where that has happened before."""
+
+
 class Models(Protocol):
     """The models by role."""
 
@@ -137,7 +141,9 @@ class ToolUse(Protocol):
 class AgentCaller:
     """Who asks an agent. is_model: a model does, while it answers; agent_id: the agent that it answers as.
 
-    depth: how many questions to agents have led to this one. chain: the agents that wait for its answer.
+    depth: how many questions to agents have led to this one. chain: the agents that wait for its answer. may_write:
+    the person allowed that documents are changed at once. on_stop: takes what is to be done once nobody waits for the
+    answer any more.
     """
 
     user_email: str
@@ -145,23 +151,34 @@ class AgentCaller:
     agent_id: str | None = None
     depth: int = 0
     chain: tuple[str, ...] = ()
+    may_write: bool = False
+    on_stop: OnStop | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentQuestion:
+    """A question to an agent. agent: its id or slug. context: what the agent should know, sent with the question.
+
+    conversation_id: an id or friendly id of a conversation of this agent to go on with; None begins one.
+    """
+
+    agent: str
+    text: str
+    context: str = ""
+    conversation_id: str | None = None
 
 
 class AskableAgents(Protocol):
     """Where agents are asked."""
 
     def ask(
-        self,
-        agent: str,
-        question: str,
-        *,
-        caller: AgentCaller,
-        services: TurnServices,
-        load: ConversationLoader,
-        context: str = "",
-        conversation_id: str | None = None,
+        self, question: AgentQuestion, *, caller: AgentCaller, services: TurnServices, load: ConversationLoader
     ) -> dict[str, Any]:
-        """The answer of `agent` (an id or slug) as a result of the tool `ask_agent`."""
+        """The answer of the agent, as a result of the tool `ask_agent`."""
+        ...
+
+    def has_agents(self, user_email: str) -> bool:
+        """Whether the person has made an agent."""
         ...
 
 

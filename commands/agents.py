@@ -12,7 +12,7 @@ from typing import Any
 import click
 from flask.cli import AppGroup
 
-from chat.ports import AgentCaller
+from chat.ports import AgentCaller, AgentQuestion
 from chat.turns.errors import TurnError
 from Conversation import Conversation
 from database.accounts.users import get_user
@@ -107,10 +107,7 @@ def ask(email: str, agent: str, question: str, context: str, conversation: str |
         if services.agents is None:
             raise click.ClickException("No agents can be asked here.")
         result = services.agents.ask(
-            _name(agent),
-            question,
-            context=context,
-            conversation_id=conversation,
+            AgentQuestion(agent=_name(agent), text=question, context=context, conversation_id=conversation),
             caller=AgentCaller(user_email=user_email),
             services=services,
             load=partial(_own_conversation, user_email),

@@ -9,15 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, cast
 
 import orjson
 
-from chat.ports import AgentCaller, ConversationLoader, TurnServices
+from chat.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
 from chat.turns.accept import AGENT_CHAIN, ASKED_BY
 from chat.turns.errors import TooManyTurnsError, TurnError
 from chat.turns.runner import Replies
-from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent
+from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent, has_agents
 from database.conversations.repository import (
     create_conversation,
     delete_conversation,
@@ -37,16 +38,25 @@ _DOMAIN = "assistant"
 class Stream(Protocol):
     """The events of a turn."""
 
+    @property
+    def message_id(self) -> str:
+        """Of the answer."""
+        ...
+
     def lines(self, after: int = 0) -> Iterator[bytes]:
         """Chunks of NDJSON lines, until the turn has ended."""
         ...
 
 
-class Start(Protocol):
-    """Begins turns: `TurnRunner.start`."""
+class Turns(Protocol):
+    """Runs turns: `TurnRunner`."""
 
-    def __call__(self, conversation: Replies, query: Mapping[str, Any]) -> Stream:
+    def start(self, conversation: Replies, query: Mapping[str, Any]) -> Stream:
         """Accept a turn and let it run."""
+        ...
+
+    def stop(self, message_id: str) -> None:
+        """Stop the turn that writes this answer, if it runs; what was said is kept."""
         ...
 
 
@@ -65,65 +75,55 @@ class AgentDesk:
     def __init__(self, *, database: Database) -> None:
         self._database = database
         self._room = threading.BoundedSemaphore(_AT_ONCE)
-        self._start: Start | None = None
+        self._turns: Turns | None = None
+        self._owners: set[str] = set()
 
-    def run_turns_by(self, start: Start) -> None:
-        """Have turns run by `start` from now on; nobody can be asked before."""
-        self._start = start
+    def run_turns_by(self, turns: Turns) -> None:
+        """Have turns run by `turns` from now on; nobody can be asked before."""
+        self._turns = turns
+
+    def has_agents(self, user_email: str) -> bool:
+        """Whether the person has made an agent; who has is remembered. Raises StoreError."""
+        if user_email not in self._owners and has_agents(database=self._database, user_email=user_email):
+            self._owners.add(user_email)
+        return user_email in self._owners
 
     def ask(
-        self,
-        agent: str,
-        question: str,
-        *,
-        caller: AgentCaller,
-        services: TurnServices,
-        load: ConversationLoader,
-        context: str = "",
-        conversation_id: str | None = None,
+        self, question: AgentQuestion, *, caller: AgentCaller, services: TurnServices, load: ConversationLoader
     ) -> dict[str, Any]:
-        """The answer of `agent` (an id or slug) to `question`, as a result of the tool.
+        """The answer of the agent, as a result of the tool.
 
-        context: what it should know, sent with the question. conversation_id: an id or friendly id of a conversation
-        of this agent to go on with; None begins one.
         Raises AgentNotFoundError, ConversationNotFoundError, InvalidChangeError (too deep, in the chain already, or the
         conversation is another agent's), TooManyTurnsError, ModelFailedError, and what accepting a turn raises.
         """
-        who: dict[str, Any] = {"database": self._database, "user_email": caller.user_email}
-        asked = get_agent(**who, agent=agent)
+        asked = get_agent(database=self._database, user_email=caller.user_email, agent=question.agent)
         source = self._source(caller)
-        depth = caller.depth + 1
-        chain = (*caller.chain, *([source.agent_id] if source else []))
-        _refuse_chain(asked, depth=depth, chain=chain)
-        found, is_new = self._conversation(asked, caller.user_email, conversation_id)
+        depth, chain = _next_link(asked, caller, source)
+        found, is_new = self._conversation(asked, caller.user_email, question.conversation_id)
         query = {
-            "messageText": f"{question}\n\n{context}" if context.strip() else question,
+            **_query(question, caller),
             "_users_dir": str(self._database.folder),
             "_services": services,
             "_conversation_loader": load,
             ASKED_BY: source.identity if source else None,
-            AGENT_CHAIN: (depth, tuple(dict.fromkeys(chain))),
+            AGENT_CHAIN: (depth, chain),
         }
         try:
-            answer = self._answered(cast("Replies", load(found)), query)
+            answer = self._answered(cast("Replies", load(found)), query, caller)
         except TurnError:
             if is_new:
-                delete_conversation(**who, conversation_id=found)
+                delete_conversation(database=self._database, user_email=caller.user_email, conversation_id=found)
             raise
         if answer.status != "complete":
             raise ModelFailedError(answer.failure or f"{asked.title} was stopped before it had answered.")
-        return {
-            "success": True,
-            "answer": answer.text,
-            "conversationId": found,
-            "metadata": {
-                "agentId": asked.agent_id,
-                "sourceAgentId": source and source.agent_id,
-                "sourceAgentTitle": source and source.title,
-                "callDepth": depth,
-                "isNewConversation": is_new,
-            },
+        metadata = {
+            "agentId": asked.agent_id,
+            "sourceAgentId": source and source.agent_id,
+            "sourceAgentTitle": source and source.title,
+            "callDepth": depth,
+            "isNewConversation": is_new,
         }
+        return {"success": True, "answer": answer.text, "conversationId": found, "metadata": metadata}
 
     def _source(self, caller: AgentCaller) -> Agent | None:
         """The agent that asks; the Global Assistant for a model without one, None for a person or a program."""
@@ -147,20 +147,38 @@ class AgentDesk:
             raise InvalidChangeError(f"This conversation is not one of {asked.title}'s.")
         return known, False
 
-    def _answered(self, conversation: Replies, query: Mapping[str, Any]) -> _Answer:
-        if self._start is None or not self._room.acquire(blocking=False):
+    def _answered(self, conversation: Replies, query: Mapping[str, Any], caller: AgentCaller) -> _Answer:
+        turns = self._turns
+        if turns is None or not self._room.acquire(blocking=False):
             raise TooManyTurnsError(limit=_AT_ONCE)
         try:
-            return _read(self._start(conversation, query))
+            stream = turns.start(conversation, query)
+            if caller.on_stop is not None:
+                caller.on_stop(partial(turns.stop, stream.message_id))
+            return _read(stream)
         finally:
             self._room.release()
 
 
-def _refuse_chain(asked: Agent, *, depth: int, chain: tuple[str, ...]) -> None:
+def _next_link(asked: Agent, caller: AgentCaller, source: Agent | None) -> tuple[int, tuple[str, ...]]:
+    """How deep the question to `asked` is, and the agents that wait for its answer. Raises InvalidChangeError."""
+    depth, chain = caller.depth + 1, (*caller.chain, *([source.agent_id] if source else []))
     if asked.agent_id in chain:
         raise InvalidChangeError(f"{asked.title} is waiting for this answer itself, so it can't be asked.")
     if depth > DEEPEST:
         raise InvalidChangeError(f"Agents ask each other at most {DEEPEST} deep. Answer with what you know.")
+    return depth, tuple(dict.fromkeys(chain))
+
+
+def _query(question: AgentQuestion, caller: AgentCaller) -> dict[str, Any]:
+    """What is asked, and with which options.
+
+    A model whose own conversation does not allow writing gets no document changed by asking in one that does.
+    """
+    text = f"{question.text}\n\n{question.context}" if question.context.strip() else question.text
+    if caller.is_model and not caller.may_write:
+        return {"messageText": text, "options": {"allow_writing": False}}
+    return {"messageText": text}
 
 
 def _read(stream: Stream) -> _Answer:

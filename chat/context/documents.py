@@ -227,10 +227,11 @@ def referenced_block(documents: Sequence[DocumentReference]) -> str:
 
 def _line(document: DocumentReference) -> str:
     if document.relative_path is None:
-        return f"- {document.wikilink}: Warning - {(document.context_snippet or NOT_FOUND).removeprefix('Warning: ')}"
-    summary = " ".join(neutralised(document.summary or "").split())
+        warning = (document.context_snippet or NOT_FOUND).removeprefix("Warning: ")
+        return neutralised(f"- {document.wikilink}: Warning - {warning}")
+    summary = " ".join((document.summary or "").split())
     line = f"- {document.wikilink} ({document.relative_path})"
-    return f"{line}: {summary}" if summary else line
+    return neutralised(f"{line}: {summary}" if summary else line)
 
 
 def listed(documents: Iterable[Mapping[str, Any]], *, max_chars: int) -> str:
@@ -238,7 +239,7 @@ def listed(documents: Iterable[Mapping[str, Any]], *, max_chars: int) -> str:
     lines: list[str] = []
     for document in documents:
         fields = {name: document[name] for name in ("wikilink", "relative_path", "summary")}
-        line = neutralised(_line(DocumentReference(**fields)))
+        line = _line(DocumentReference(**fields))
         max_chars -= len(line) + 1
         if max_chars < 0:
             break

@@ -36,6 +36,10 @@ class AnswerOptions:
     allow_writing: bool = False
     only_tools: frozenset[str] | None = None
 
+    def wants_tools(self, model: ChatModel) -> bool:
+        """Whether `model` is to call tools; one that is not known to do so, only where that was asked for."""
+        return self.use_tools if self.use_tools is not None else model.calls_tools is True
+
     def offers(self, tool: str, *, by_default: bool) -> bool:
         """Whether the model may call the tool of this name, if it may call any."""
         return self.tools.get(tool, by_default) if self.only_tools is None else tool in self.only_tools

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from chat.ports import AgentCaller
+from chat.ports import AgentCaller, AgentQuestion
 
 from .registry import ToolContext, ToolError, tool
 
@@ -17,7 +17,7 @@ Name = Annotated[str, Field(min_length=1, max_length=400)]
 Text = Annotated[str, Field(max_length=_LONGEST)]
 
 
-@tool(reads_only=False, on_by_default=True, seconds=_SECONDS, ignores=("pageId", "driveId", "title"))
+@tool(reads_only=False, on_by_default=True, needs_agents=True, seconds=_SECONDS, ignores=("pageId", "driveId", "title"))
 def ask_agent(
     context: ToolContext,
     *,
@@ -33,16 +33,20 @@ def ask_agent(
     if agents is None:
         raise ToolError("No agents can be asked here.")
     return agents.ask(
-        agent_id.removeprefix("@").removeprefix("agent_"),
-        question,
-        context=known,
-        conversation_id=conversation_id,
+        AgentQuestion(
+            agent=agent_id.removeprefix("@").removeprefix("agent_"),
+            text=question,
+            context=known,
+            conversation_id=conversation_id,
+        ),
         caller=AgentCaller(
             user_email=context.user_email,
             is_model=context.message_id is not None,
             agent_id=context.agent_id,
             depth=context.call_depth,
             chain=context.agent_chain,
+            may_write=context.may_write,
+            on_stop=context.on_stop,
         ),
         services=context.services,
         load=context.load,

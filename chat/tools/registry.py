@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from chat.ports import ConversationLoader, TurnServices
+from chat.ports import ConversationLoader, OnStop, TurnServices
 from database.engine.database import Database
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,8 @@ class ToolContext:
     load: opens conversations of this person. conversation_id, message_id: the conversation and the answer in which a
     model makes the call; None for a program. agent_id: the agent that makes the call. call_depth, agent_chain: through
     how many agents, and through which, the call has come. max_chars: how long the text in a result may be; None: any
-    length. may_write: the person allowed that documents are changed at once; otherwise changes are proposed.
+    length. may_write: the person allowed that documents are changed at once; otherwise changes are proposed. on_stop:
+    takes what is to be done once nobody waits for the result any more; None where the caller always waits.
     """
 
     user_email: str
@@ -83,6 +84,7 @@ class ToolContext:
     agent_chain: tuple[str, ...] = ()
     max_chars: int | None = None
     may_write: bool = False
+    on_stop: OnStop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,7 @@ class Tool:
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
     off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
     long as any. needs_consent: it is called only in conversations in which the person has switched it on.
+    needs_agents: only people who have made an agent have it on by default.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Tool:
     arguments: type[BaseModel] | None = None
     seconds: float | None = None
     needs_consent: bool = False
+    needs_agents: bool = False
 
     def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> Result:
         """The result of a call with `arguments` by their public names. Raises InvalidArgumentsError and typed errors.
@@ -129,6 +133,7 @@ def tool(
     reads_only: bool = True,
     on_by_default: bool | None = None,
     seconds: float | None = None,
+    needs_agents: bool = False,
 ) -> Callable[[Callable[..., Result]], Tool]:
     """Make a tool of a function. on_by_default: None for every tool that only reads."""
 
@@ -146,6 +151,7 @@ def tool(
             ignores=frozenset(ignores),
             arguments=arguments,
             seconds=seconds,
+            needs_agents=needs_agents,
         )
 
     return decorate

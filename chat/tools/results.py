@@ -37,8 +37,8 @@ def fitted_result(result: Result, chars: int) -> Result:
 
 def account(name: str, arguments: Mapping[str, Any], result: Result) -> str:
     """One line about a call, for later turns: what was asked and what came of it, not what was found."""
-    asked = ", ".join(f"{key}={_shown(value)}" for key, value in arguments.items() if key != "title")
-    return f"{name}({asked}) → {_outcome(result)}"
+    asked = ", ".join(f"{_shown(key)}={_shown(value)}" for key, value in arguments.items() if key != "title")
+    return f"{_shown(name)}({asked}) → {_outcome(result)}"
 
 
 def _outcome(result: Result) -> str:
@@ -61,8 +61,9 @@ def _with_fewer(result: Result, name: str, chars: int) -> Result:
 
 
 def _shown(value: Any) -> str:
+    """`value` on one line, without the bracket that ends the account in the prompt of a later turn."""
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    text = " ".join(text.split())
+    text = " ".join(text.replace("]", "").split())
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from chat.context.documents import AnswerDocuments
 from chat.ports import TurnServices
-from chat.prompting.options import answer_options
+from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
 from chat.runtime.services import default_services
@@ -106,15 +106,16 @@ ASKED_INSTEAD_OF = "_asked_instead_of"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Means:
-    """What a turn is answered with, whatever it asks. settings: the conversation's."""
+    """What a turn is answered with, whatever it asks."""
 
     services: TurnServices
-    settings: Any
+    options: AnswerOptions
     chosen: ChosenModel
     preferences: Preferences
     user_email: str
     conversation_id: str
     database: Database | None
+    has_agents: bool
 
 
 def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
@@ -200,14 +201,18 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
     services: TurnServices = query.get("_services") or default_services()
     metadata = history.metadata()
     settings, database = metadata["conversation_settings"], history.database or database_of(query.get("_users_dir"))
+    options = answer_options(settings, query.get("options") or {})
+    chosen = chosen_model(query, settings, services=services)
+    agents = services.agents if services.tools is not None and options.wants_tools(chosen.model) else None
     return _Means(
         services=services,
-        settings=settings,
-        chosen=chosen_model(query, settings, services=services),
+        options=options,
+        chosen=chosen,
         preferences=preferences_of(user_email, database=database),
         user_email=user_email,
         conversation_id=str(metadata["conversation_id"]),
         database=database,
+        has_agents=agents is not None and agents.has_agents(user_email),
     )
 
 
@@ -224,10 +229,11 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         loader=query.get("_conversation_loader"),
         preferences=means.preferences,
         has_own_model=means.chosen.is_own,
-        options=answer_options(means.settings, query.get("options") or {}),
+        options=means.options,
         notice=means.chosen.notice,
         answerers=query.get(ANSWERERS) or (),
         user_email=means.user_email,
         conversation_id=means.conversation_id,
         database=means.database,
+        has_agents=means.has_agents,
     )

@@ -202,6 +202,13 @@ class TurnRunner:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
         return bool(running)
 
+    def stop(self, message_id: str) -> None:
+        """Stop the turn that writes this answer, if it runs here, keeping what was said."""
+        with self._lock:
+            stream = self._streams.get(message_id)
+        if stream is not None:
+            self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
+
     def cancel_all(self, *, user_email: str) -> None:
         """Stop whatever is being answered for this person."""
         with self._lock:

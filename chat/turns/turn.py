@@ -87,7 +87,8 @@ class Turn:
     will be stored. under_way: set when there is time for what is not urgent, such as the title. flush: where a server
     runs the turn, waits until its events are stored; False where they could not be. finished: the answer is stored with
     its status. answer_id: the message id of the answer that is being written. user_email, conversation_id: whose turn
-    it is, and where. database: None for a bundle beside which there is none. answerers: those who answer instead of
+    it is, and where. database: None for a bundle beside which there is none. has_agents: the person has made agents,
+    which is looked up only for a model that calls tools. answerers: those who answer instead of
     the conversation's own model, in order. answering: which of them does so now. given: what others have answered to
     the question before. title: the task that makes the title of a new conversation.
     """
@@ -125,6 +126,7 @@ class Turn:
     user_email: str = ""
     conversation_id: str = ""
     database: Database | None = None
+    has_agents: bool = False
     _shared_options: AnswerOptions = field(init=False)
 
     def __post_init__(self) -> None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from anyascii import anyascii
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from database.changes import AGENT, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database, Urgency
+from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import AgentNotFoundError, ConversationNotFoundError, InvalidChangeError, NameTakenError
 from database.schema import agents, conversations
@@ -35,6 +36,11 @@ _SLUG = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _NOT_IN_TITLES = re.compile(r"[\]\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _T = TypeVar("_T")
 _c = agents.c
+_MADE = Prepared(
+    select(_c.agent_id)
+    .where(_c.user_email == bindparam("owner"), _c.deleted_at.is_(None), _c.slug != GLOBAL_SLUG)
+    .limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +93,12 @@ def get_agent(*, database: Database, user_email: str, agent: str) -> Agent:
         return find_agents(database=database, user_email=user_email, names=[agent])[agent]
     except KeyError:
         raise AgentNotFoundError from None
+
+
+def has_agents(*, database: Database, user_email: str) -> bool:
+    """Whether the person has made an agent: the Global Assistant, which everybody has, does not count."""
+    with database.reading() as connection:
+        return _MADE.row(connection, owner=user_email) is not None
 
 
 def find_agents(*, database: Database, user_email: str, names: Collection[str]) -> dict[str, Agent]:

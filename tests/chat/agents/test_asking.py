@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,15 +13,19 @@ import pytest
 from chat.agents.asking import AgentDesk
 from chat.tools.catalogue import all_tools
 from chat.tools.loop import ToolLoop
-from chat.tools.registry import ToolContext
+from chat.tools.registry import ToolContext, ToolRegistry, tool
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.agents.repository import Agent, AgentRules, create_agent, delete_agent, get_agent
-from database.conversations.repository import get_conversation
+from database.conversations.repository import (
+    change_settings,
+    get_conversation,
+    get_conversations_for_user,
+)
 from endpoints.http.errors import code_of
 from language_models.errors import ModelFailedError
-from language_models.testing import Prompt, Reply, ScriptedChatModel, calling
-from tests.chat.conftest import EMAIL, Talk, joined
+from language_models.testing import Hold, Prompt, Reply, ScriptedChatModel, calling
+from tests.chat.conftest import EMAIL, Talk, joined, wait_until
 
 Call = Callable[..., dict[str, Any]]
 
@@ -29,7 +34,7 @@ Call = Callable[..., dict[str, Any]]
 def desk(talk: Talk, runner: TurnRunner) -> AgentDesk:
     """Lets agents of `talk` be asked, and models call every tool."""
     desk = AgentDesk(database=talk.database)
-    desk.run_turns_by(runner.start)
+    desk.run_turns_by(runner)
     talk.configure(agents=desk, tools=ToolLoop(all_tools(code_of=code_of), seconds=60.0))
     return desk
 
@@ -56,6 +61,9 @@ def asking(agent: str, question: str = "And you?") -> Reply:
     """A reply that asks an agent."""
     call = calling(("ask_agent", orjson.dumps({"agentId": agent, "question": question}).decode()))
     return Reply(call, finish_reason="tool_calls")
+
+
+ASKING = asking("botanist")
 
 
 def playing(talk: Talk, play: Callable[[str, bool], Reply]) -> ScriptedChatModel:
@@ -215,3 +223,87 @@ def test_an_agent_is_offered_its_own_tools_alone(talk: Talk, desk: AgentDesk) ->
     talk.say(talk.new(), "@agent_reader, @agent_hermit: hello")
     offered = [[tool["function"]["name"] for tool in call.tools or ()] for call in model.calls]
     assert offered == [["read_document"], []]
+
+
+def test_ask_agent_is_offered_once_the_person_has_made_an_agent(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    model = playing(talk, lambda _who, _answered: Reply("Well."))
+
+    def is_offered(**options: Any) -> bool:
+        talk.say(talk.new(), "Is anybody there?", options=options)
+        return "ask_agent" in [tool["function"]["name"] for tool in model.calls[-1].tools or ()]
+
+    get_agent(database=talk.database, user_email=EMAIL, agent="global_assistant")  # everybody has that one
+    create_agent(database=talk.database, user_email="eve@example.com", rules=AgentRules(title="Hers"))
+    assert not is_offered()
+    assert is_offered(tools={"ask_agent": True})
+    made(talk, "Botanist")
+    assert is_offered()
+    assert not is_offered(tools={"ask_agent": False})
+
+
+def test_stopping_an_answer_stops_the_agents_that_it_asked(talk: Talk, desk: AgentDesk, runner: TurnRunner) -> None:
+    assert desk
+    made(talk, "Cook", system_prompt="You cook.")
+    made(talk, "Botanist", system_prompt="Plants.")
+    hold = Hold()
+    replies = {"You are Cook": asking("botanist"), "You are Botanist": Reply("Sorrel and ", hold, "mint.")}
+    playing(talk, lambda who, _answered: replies.get(who, asking("cook")))
+    conversation = talk.new()
+    runner.start(conversation, talk.query("Soup?"))
+    assert hold.wait_until_reached(60)
+    assert runner.running() == 3
+    assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+    wait_until(lambda: runner.running() == 0)
+    listed = get_conversations_for_user(user_email=EMAIL, database=talk.database)
+    answers = [Conversation(EMAIL, talk.database, row.conversation_id).get_message_list()[-1] for row in listed]
+    assert sorted((answer["status"], answer["text"]) for answer in answers) == [
+        ("cancelled", ""),
+        ("cancelled", ""),
+        ("cancelled", "Sorrel and "),
+    ]
+    calls = [part["status"] for answer in answers for part in answer["parts"]]
+    assert calls == ["cancelled", "cancelled"]
+
+
+def test_an_agent_that_takes_too_long_is_stopped(talk: Talk, desk: AgentDesk, runner: TurnRunner) -> None:
+    assert desk
+    made(talk, "Botanist", system_prompt="Plants.")
+    ask_agent = replace(all_tools(code_of=code_of).get("ask_agent"), seconds=0.2)
+    talk.configure(tools=ToolLoop(ToolRegistry([ask_agent], code_of=code_of)))
+    hanging = Reply(Hold())
+    playing(talk, lambda who, answered: hanging if "Botanist" in who else Reply("Late.") if answered else ASKING)
+    events = talk.say(talk.new(), "What grows?")
+    assert (joined(events), result_in(events)["error"]["code"]) == ("Late.", "tool_timeout")
+    wait_until(lambda: runner.running() == 0)
+
+
+def test_a_model_that_may_not_write_gets_nothing_written_where_an_agent_may(
+    talk: Talk, desk: AgentDesk, ask: Call
+) -> None:
+    """The permission of a conversation is for what the person asks there, not for what another model asks."""
+    assert desk
+    made(talk, "Botanist", system_prompt="Plants.")
+    allowed = ask("botanist")["conversationId"]
+    own: dict[str, Any] = {"database": talk.database, "user_email": EMAIL}
+    change_settings(**own, conversation_id=allowed, changes={"allow_writing": True})
+    seen: list[bool] = []
+
+    @tool(reads_only=False, on_by_default=True)
+    def write(context: ToolContext) -> dict[str, Any]:
+        """Write."""
+        seen.append(context.may_write)
+        return {"success": True}
+
+    registry = ToolRegistry([all_tools(code_of=code_of).get("ask_agent"), write], code_of=code_of)
+    talk.configure(tools=ToolLoop(registry, seconds=60.0))
+    going_on = orjson.dumps({"agentId": "botanist", "question": "Write!", "conversationId": allowed}).decode()
+    first = {True: ("write", "{}"), False: ("ask_agent", going_on)}
+    playing(
+        talk,
+        lambda who, answered: Reply("Done.") if answered else Reply(calling(first["Botanist" in who])),
+    )
+    talk.say(talk.new(), "Write something")
+    talk.say(talk.new(), "Write something", options={"allow_writing": True})
+    ask("botanist", "Write!", conversationId=allowed)
+    assert seen == [False, True, True]
