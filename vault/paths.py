@@ -14,7 +14,8 @@ EXTENSIONS = (".md", ".markdown", ".txt")
 LARGEST_BYTES = 2 * 1024 * 1024
 _LONGEST_PATH = 1_500  # bytes: it is a key of an index
 _LONGEST_NAME = 255
-_REFUSED = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
+# Line separators among them: a path stands on one line of a prompt.
+_REFUSED = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
