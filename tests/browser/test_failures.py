@@ -15,7 +15,7 @@ from tests.browser.history import former_texts, hold_talk, messages, store_talk
 from tests.browser.knowledge_panel import KnowledgePanel, address, remember
 from tests.browser.screens import WIDTHS, problems
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.transcript import AGAIN, answer_again, body, card, choose, edit, opened_id, refuse, send
+from tests.browser.transcript import AGAIN, FIRST_PAGE, answer_again, body, card, choose, edit, opened_id, refuse, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -195,6 +195,7 @@ def test_messages_that_do_not_come_are_asked_for_again_by_who_reads(
     expect(page.locator(".failure-state")).to_contain_text("The messages could not be loaded.")
     page.locator(".failure-state").get_by_role("button", name=AGAIN).click()
     expect(body(page, 120)).to_be_in_viewport()
+    expect(page.locator(".message-card")).to_have_count(FIRST_PAGE)
 
     asked: list[str] = []
 
@@ -411,7 +412,7 @@ def test_nobody_is_kept_out_while_something_runs_or_has_failed(
     talk = store_talk(server, person, "A long story", turns=60)
     hold_talk(person, "Watering", f"What of {talk.reference(120)}?")
     page = open_page(person, talk.path, reduced_motion="reduce")
-    expect(body(page, 120)).to_be_in_viewport()
+    expect(page.locator(".message-card")).to_have_count(FIRST_PAGE)
     page.route("**/list_messages_by_conversation/**before=**", refuse)
     page.evaluate("document.getElementById('chatView').scrollTop = 0")
     expect(page.locator(".transcript-note.failed")).to_be_visible()

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.history import Talk, former_texts, messages, store_talk, told
 from tests.browser.transcript import (
     AT_END,
+    FIRST_PAGE,
     MOST_CARDS,
     READING,
     body,
@@ -201,7 +202,7 @@ def test_what_is_read_stays_in_its_place_while_earlier_messages_come(
     long_talk: Talk, person: Client, open_page: OpenPage
 ) -> None:
     page = open_page(person, long_talk.path)
-    expect(body(page, 1000)).to_be_in_viewport()
+    expect(page.locator(".message-card")).to_have_count(FIRST_PAGE)
     waiting: list[Route] = []
     page.route("**/list_messages_by_conversation/**", lambda route: waiting.append(route))
     first = page.locator(".message-card").first

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 AGAIN = "Try again"
 # How many cards a page holds at most.
 MOST_CARDS = 200
+# How many messages a long conversation has on the page soon after it was opened.
+FIRST_PAGE = 50
 # The first card that is in view, and how far below the upper edge of the view it begins.
 READING = """() => {
   const edge = document.getElementById('chatView').getBoundingClientRect().top;

@@ -23,6 +23,28 @@ test('what is named in an address is escaped', async () => {
   ]);
 });
 
+test('what is asked for ahead is asked once, told to the first that wants it, and not kept for a second', async () => {
+  let answers = 0;
+  const { api, requests } = apiAnswering(() => Response.json([(answers += 1)]));
+  api.ahead.listMessages('c', { limit: 2 });
+  assert.deepEqual(await api.listMessages('c', { limit: 3 }), [2]);
+  assert.deepEqual(await api.listMessages('c', { limit: 2 }), [1]);
+  assert.deepEqual(await api.listMessages('c', { limit: 2 }), [3]);
+  api.ahead.getConversationDetails('c');
+  api.ahead.forget();
+  assert.deepEqual(await api.getConversationDetails('c'), [5]);
+  assert.equal(requests.length, 5);
+});
+
+test('who no longer wants what was asked for ahead is not told it, and a failure is told to who wanted it', async () => {
+  const { api } = apiAnswering(() => Response.json({ code: 'conversation_not_found', message: 'Gone.' }, { status: 404 }));
+  api.ahead.getConversationDetails('c');
+  await assert.rejects(api.getConversationDetails('c'), (error) => error.code === 'conversation_not_found');
+  const { api: other } = apiAnswering(() => Response.json({}));
+  other.ahead.getConversationDetails('c');
+  await assert.rejects(other.getConversationDetails('c', { signal: AbortSignal.abort() }), { name: 'AbortError' });
+});
+
 test('what is done with a message is asked of the route for it', async () => {
   const { api, requests } = apiAnswering(() => Response.json({}));
   await api.restoreMessage('c', 'm');

@@ -22,6 +22,7 @@ import { watchSession } from '../ui/session.js';
 import { raiseToastsAbove, showToast } from '../ui/toast.js';
 import { createVersionWatch } from '../ui/version.js';
 import { keepShell, withAccount } from '../ui/installed.js';
+import { askForAddressed } from '../conversation/page.js';
 import { Sides } from '../conversation/sides.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
@@ -156,6 +157,13 @@ function forgetDrafts({ api, kept, store, bootstrap }) {
   }, UNHURRIED_MS);
 }
 
+/** Asks for what the page shows first, while it opens what the browser keeps and makes its parts. */
+function askAhead(api, { domain }) {
+  api.ahead.listWorkspaces(domain);
+  api.ahead.listConversations(domain);
+  askForAddressed(api);
+}
+
 /** A page that came without a network shows what the server has, once that can be reached. */
 function followReturn({ events, bootstrap }, { sidebar, conversations }) {
   document.querySelector('.sidebar-user-name').textContent = bootstrap.name || bootstrap.user_email;
@@ -204,6 +212,8 @@ async function start() {
     user: bootstrap.user_email, onBusy: createBusyBar(), onVersion: createVersionWatch(),
     onUnauthorized: session.onUnauthorized, onOtherAccount: session.onOtherAccount,
   });
+  // A page that the browser kept may have no server, and no session.
+  if (!bootstrap.is_shell) askAhead(api, bootstrap);
   installCopyFallbacks();
   const announcer = element('p', { id: 'announcer', class: 'visually-hidden', role: 'status' });
   document.body.append(announcer);
@@ -224,7 +234,7 @@ async function start() {
   forgetDrafts(page);
   followChanges({ ...page, onReset: () => sidebar.refresh() });
   const conversations = new Sides(page, firstPlace(), secondPlace);
-  conversations.start();
+  conversations.start().finally(() => api.ahead.forget());
   if (bootstrap.is_shell) followReturn(page, { sidebar, conversations });
 }
 

@@ -11,7 +11,7 @@ import { showToast } from '../ui/toast.js';
 import { Beginnings } from './beginnings.js';
 import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
-import { Transcript } from './transcript/transcript.js';
+import { openingWindow, Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, loadingFailure, withDetails } from './transcript/states.js';
 import { openFindBar } from './find/bar.js';
 import { followMessages } from './following.js';
@@ -35,6 +35,14 @@ const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], re
  * @property {() => void} onEmpty called instead of beginning a new conversation, where that is begun elsewhere
  * @property {(target: object) => Promise<void>} goTo leads to a message, in whichever place its conversation is open
  */
+
+/** Asks for what the address names, before there is a place to show it in. */
+export function askForAddressed(api) {
+  const { conversationId, messageId } = parseAddress(location);
+  if (conversationId === null) return;
+  api.ahead.getConversationDetails(conversationId);
+  api.ahead.listMessages(conversationId, openingWindow(messageId));
+}
 
 /** A conversation that is open: its transcript, its composer, the answers being written. */
 export class ConversationPage {

@@ -182,7 +182,27 @@ export function createApi({
     }
   }
 
-  const get = (path, query, { signal, quiet, patience } = {}) => request('GET', path, { query, signal, quiet, patience });
+  /** Answers that were asked for ahead, by their address. */
+  const ahead = new Map();
+
+  function getAhead(path, query) {
+    const asked = request('GET', path, { query });
+    // Of a failure, whoever wants the answer tells.
+    asked.catch(() => {});
+    ahead.set(withQuery(path, query), asked);
+    return asked;
+  }
+
+  async function get(path, query, { signal, quiet, patience } = {}) {
+    const address = withQuery(path, query);
+    const asked = ahead.get(address);
+    if (!asked) return request('GET', path, { query, signal, quiet, patience });
+    ahead.delete(address);
+    const answer = await asked;
+    signal?.throwIfAborted();
+    return answer;
+  }
+
   const post = (path, body = {}, { signal, quiet, patience } = {}) => request('POST', path, { body, signal, quiet, patience });
   const patch = (path, body = {}) => request('PATCH', path, { body });
   const put = (path, body = {}, { headers } = {}) => request('PUT', path, { body, headers });
@@ -195,6 +215,12 @@ export function createApi({
     patch,
     put,
     delete: remove,
+    /** Calls for what is certainly wanted soon: the first of the usual calls for the same takes the answer. */
+    ahead: {
+      ...conversationCalls({ get: getAhead }), ...messageCalls({ get: getAhead }), ...workspaceCalls({ get: getAhead }),
+      /** What nobody took is asked for anew by whoever wants it from now on. */
+      forget: () => ahead.clear(),
+    },
     ...conversationCalls({ open, get, patch, post, put, remove }),
     ...messageCalls({ open, get, post, put, remove }),
     ...referenceCalls({ get }),

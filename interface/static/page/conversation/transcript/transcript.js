@@ -10,11 +10,14 @@ import { createCardList } from './card_list.js';
 import { createScrollKeeper } from './scroll.js';
 
 const PAGE = 50;
-/** Around a message that is jumped to, as much as fills the view and a little more: the rest follows at once. */
-const AROUND = 24;
+/** What a conversation opens with fills the view, and a little more; it is made up to a page once it is painted. */
+const OPENING = 24;
 const MOST_CARDS = 200;
 const NEAR_PX = 1500;
 const words = strings.transcript;
+
+/** The messages that a conversation opens with. @param {string|number|null} around a message; null: the newest */
+export const openingWindow = (around) => (around === null ? { limit: OPENING } : { around, limit: OPENING });
 
 /**
  * The messages of the open conversation: a window of them, extended as the person scrolls, its cards kept in place.
@@ -117,18 +120,18 @@ export class Transcript {
   async load({ around = null, signal } = {}) {
     const conversationId = this.#conversationId;
     const generation = this.#nextGeneration();
-    const query = around === null ? { limit: PAGE } : { around, limit: AROUND };
-    const messages = await this.#page.api.listMessages(conversationId, query, { signal });
+    const messages = await this.#page.api.listMessages(conversationId, openingWindow(around), { signal });
     if (generation !== this.#generation) return;
     this.#nextGeneration();
     this.#forgetLoading();
     // Fewer than asked for are all there are.
-    this.#window.replace(messages, { atEnd: around === null || messages.length < AROUND });
+    this.#window.replace(messages, { atEnd: around === null || messages.length < OPENING });
     this.#show();
     if (around === null) this.#scroll.toEnd();
     else this.#scroll.release();
     this.#tellEnds();
-    this.#fill();
+    // What is seen is painted first.
+    requestAnimationFrame(() => this.#fill());
   }
 
   /**
@@ -298,7 +301,7 @@ export class Transcript {
     const generation = this.#generation;
     const after = this.#window.last?.message_index ?? 0;
     const messages = await this.#page.api.listMessages(this.#conversationId, { after, limit: PAGE }, options);
-    if (generation === this.#generation && messages.length > 0) this.#take('later', messages);
+    if (generation === this.#generation && messages.length > 0) this.#take('later', messages, PAGE);
   }
 
   #nextGeneration() {
@@ -312,7 +315,8 @@ export class Transcript {
   }
 
   #fill() {
-    if (!this.#window.atStart && this.#scroll.distanceToStart() < NEAR_PX) this.#extend('earlier');
+    const isShort = this.atEnd && this.messages.length < PAGE;
+    if (!this.#window.atStart && (isShort || this.#scroll.distanceToStart() < NEAR_PX)) this.#extend('earlier');
     else if (!this.#window.atEnd && this.#scroll.distanceToEnd() < NEAR_PX) this.#extend('later');
   }
 
@@ -324,9 +328,10 @@ export class Transcript {
     this.#note(side, words[side]);
     try {
       const query = side === 'earlier' ? { before: this.#window.first.message_index } : { after: this.#window.last.message_index };
-      const messages = await this.#page.api.listMessages(conversationId, { ...query, limit: PAGE });
+      const limit = PAGE - (this.messages.length < PAGE ? this.messages.length : 0);
+      const messages = await this.#page.api.listMessages(conversationId, { ...query, limit });
       if (this.#loading !== mine) return;
-      this.#take(side, messages);
+      this.#take(side, messages, limit);
       requestAnimationFrame(() => this.#fill());
     } catch {
       if (this.#loading === mine) this.#noteFailure(side);
@@ -353,11 +358,12 @@ export class Transcript {
     this.#note(side, `${words.sideFailed[side]} `, element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.again, onclick: again }));
   }
 
-  #take(side, messages) {
+  /** @param {number} limit how many were asked for */
+  #take(side, messages, limit) {
     this.#scroll.keepInPlace(() => {
       this.#note(side, '');
       if (side === 'earlier') this.#window.addOlder(messages);
-      else this.#window.addNewer(messages, { atEnd: messages.length < PAGE });
+      else this.#window.addNewer(messages, { atEnd: messages.length < limit });
       this.#show();
     }, this.#list.nodes());
     this.#tellEnds();
