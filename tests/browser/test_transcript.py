@@ -41,6 +41,7 @@ def test_a_message_is_edited_and_what_it_said_before_is_kept(
     server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
     talk, page = open_talk(person, open_page, "How much water?")
+    expect(page.get_by_role("article", name="#1 You", exact=True)).to_be_visible()
     choose(page, 1, "Edit")
     field = page.get_by_label("Text of the message")
     expect(field).to_be_focused()

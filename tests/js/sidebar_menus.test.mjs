@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { conversationMenu, escapeHtml, newMenu, workspaceMenu } from '../../interface/static/page/sidebar/actions/menu_items.js';
+import { escapeHtml } from '../../interface/static/page/core/html.js';
+import { conversationMenu, newMenu, workspaceMenu } from '../../interface/static/page/sidebar/actions/menu_items.js';
 
 const HOSTILE = `<img src=x onerror="alert('1')">&`;
 

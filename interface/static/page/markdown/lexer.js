@@ -1,5 +1,6 @@
 import { Lexer, Marked, Parser } from '../../vendor/marked.esm.js';
-import { escapeHtml, mathExtensions } from './math_model.js';
+import { escapeHtml } from '../core/html.js';
+import { mathExtensions } from './math_model.js';
 
 /** Code as it was written: copied, it is that very code, and not a line end longer. */
 function codeBlock({ text, lang = '' }) {

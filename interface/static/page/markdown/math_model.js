@@ -1,8 +1,6 @@
 /** Mathematics in Markdown: `$…$`, `\(…\)` in a line; `$$…$$`, `\[…\]` for themselves. As extensions for the lexer. */
 
-const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-/** @param {string} text @returns {string} as HTML that shows it */
-export const escapeHtml = (text) => text.replace(/[&<>"']/g, (character) => escapes[character]);
+import { escapeHtml } from '../core/html.js';
 
 const BLOCK = [/^ {0,3}\$\$([\s\S]+?)\$\$ *(?:\n|$)/, /^ {0,3}\\\[([\s\S]+?)\\\] *(?:\n|$)/];
 // A dollar opens when no space follows and closes when no space precedes and no digit follows: prices stay prices. No

@@ -1,6 +1,6 @@
 import { errorText } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
-import { isCut, isFromUser, isUnkept, usageOf } from '../message_model.js';
+import { isCut, isFromUser, isUnkept, senderName, usageOf } from '../message_model.js';
 import { createBacklinks } from '../../references/backlinks.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
@@ -132,6 +132,8 @@ export class MessageCard {
     const { node } = this;
     node.setAttribute('message-id', message.message_id);
     node.setAttribute('message-index', message.message_index);
+    const sender = senderName(message, strings.sender);
+    node.setAttribute('aria-label', isUnkept(message) ? sender : `#${message.message_index} ${sender}`);
     node.dataset.status = message.status;
     node.setAttribute('aria-busy', String(message.status === 'streaming'));
     this.#header.update(message);

@@ -3,17 +3,12 @@
  * what the palette shows.
  */
 
+import { escapeHtml } from '../../core/html.js';
 import { exportStrings } from '../../strings/en/export.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 
 const DEEPEST_INDENT = 6;
-
-/** @param {string} text */
-export function escapeHtml(text) {
-  const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-  return text.replace(/[&<>"']/g, (character) => entities[character]);
-}
 
 function item(label, iconClass, action, extra = {}) {
   return { label: escapeHtml(label), text: label, icon: iconClass, action, ...extra };
