@@ -32,6 +32,7 @@ class Engine(Protocol):
         up_to: int,
         conditions: Mapping[str, str],
         by_length: bool,
+        only_live: bool,
     ) -> tuple[list[tuple[int, str]], bool]:
         """(seq, text) of messages that fit `expression`, and whether more fit."""
 
@@ -41,8 +42,8 @@ class Engine(Protocol):
     def says(self, said: ColumnElement[str], words: str) -> ColumnElement[bool]:
         """Whether `said` holds `words` as they are, case included."""
 
-    def left_out(self, connection: Connection, *, user_email: str) -> Sequence[str]:
-        """The conversations whose messages are not to be found."""
+    def left_out(self, connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
+        """The conversations whose messages are not to be found, at most a few hundred; and whether these are all."""
 
     def titled(
         self, connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]

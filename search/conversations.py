@@ -162,17 +162,11 @@ def _by_friendly_id(
 def _by_title(connection: Connection, user_email: str, domain: str | None, words: Sequence[str]) -> Iterator[Row[Any]]:
     """Titles are compared here, since SQL ignores the case of ASCII letters alone; what it can rule out, it does."""
     sure = [word for word in words if word.isascii() or word.upper() == word]
-    folded = [word.casefold() for word in words]
+    begun = [f" {word.casefold()}" for word in words]
     for row in engine_of(connection).titled(connection, user_email=user_email, domain=domain, fragments=sure):
-        if _begins_words(folded, row.title.casefold()):
+        title = f" {' '.join(_WORD.findall(row.title.casefold()))}"
+        if all(word in title for word in begun):
             yield row
-
-
-def _begins_words(typed: Sequence[str], title: str) -> bool:
-    if not all(beginning in title for beginning in typed):
-        return False
-    words = _WORD.findall(title)
-    return all(any(word.startswith(beginning) for word in words) for beginning in typed)
 
 
 def _suggestion(row: _Offered | Row[Any]) -> ConversationSuggestion:

@@ -251,6 +251,7 @@ class _Search:
         return [*tail, *indexed], is_part or len(tail) == _TAIL
 
     def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
+        left_out, are_all = self._left_out()
         expression = expression_for(
             self.connection,
             user_email=self.user_email,
@@ -259,7 +260,7 @@ class _Search:
             beginning=self.query.beginning,
             completions=completions(self.connection, self.query.phrases[-1][-1]) if self.query.beginning else None,
             excluded=self.query.excluded,
-            not_in=self._left_out(),
+            not_in=left_out,
         )
         rows, is_part = engine_of(self.connection).candidates(
             self.connection,
@@ -269,6 +270,7 @@ class _Search:
             conditions=self._conditions(),
             # Without words there is nothing to rank by: the newest are the best.
             by_length=bool(self.query.phrases),
+            only_live=are_all,
         )
         return [(seq, folded(text)) for seq, text in rows], is_part
 
@@ -304,7 +306,7 @@ class _Search:
                 if value is not None
             ],
             excluded=query.excluded,
-            not_in=self._left_out(),
+            not_in=self._left_out()[0],
             up_to=up_to,
         )
 
@@ -328,8 +330,11 @@ class _Search:
         }
         return {name: value for name, value in given.items() if value is not None}
 
-    def _left_out(self) -> Sequence[str]:
-        """Temporary conversations, and those thrown away last: their messages are not to crowd out others."""
+    def _left_out(self) -> tuple[Sequence[str], bool]:
+        """Temporary conversations, and those thrown away last: their messages are not to crowd out others.
+
+        And whether these are all of them.
+        """
         return engine_of(self.connection).left_out(self.connection, user_email=self.user_email)
 
 

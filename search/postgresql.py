@@ -64,12 +64,14 @@ def candidates(
     up_to: int,
     conditions: Mapping[str, str],
     by_length: bool,
+    only_live: bool,
 ) -> tuple[list[tuple[int, str]], bool]:
     """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
 
     Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
-    "actor", "after" and "before".
+    "actor", "after" and "before". only_live makes no difference here: the join costs next to nothing.
     """
+    del only_live
     chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
     shortest = _READ // 2 if by_length else 0
     parameters = {
@@ -98,13 +100,14 @@ def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
     return func.strpos(said, words) > 0
 
 
-def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:
-    """A person's temporary conversations, and those in the bin, the last 200 of each."""
+def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
+    """A person's temporary conversations, and those in the bin, the last 200 of each; and whether these are all."""
     c = conversations.c
     own = select(c.conversation_id).where(c.user_email == user_email)
     temporary = own.where(c.expires_at.is_not(None)).limit(_BINS)
     deleted = own.where(c.deleted_at.is_not(None)).order_by(c.deleted_at.desc()).limit(_BINS)
-    return connection.execute(union(temporary, deleted)).scalars().all()
+    found = connection.execute(union(temporary, deleted)).scalars().all()
+    return found, len(found) < _BINS
 
 
 def titled(

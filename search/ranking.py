@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -62,12 +62,12 @@ def snippet(text: str, phrases: Phrases, *, beginning: bool) -> Snippet:
     """The piece of `text` that says most of `phrases`, on one line, with the places where it does."""
     chunk_start = _best_chunk(text, phrases)
     chunk = text[chunk_start : chunk_start + _CHUNK]
-    places = _places(chunk, phrases, beginning=beginning)
-    start, end = _window(chunk, [place for _, place in places] if len(phrases) == 1 else _densest(places))
+    places, first = _densest(_places(chunk, phrases, beginning=beginning), len(phrases))
+    start, end = _window(chunk, places[first:])
     before = "… " if chunk_start + start > 0 else ""
     after = " …" if chunk_start + end < len(text) else ""
     shift = len(before) - start
-    ranges = [(begin + shift, stop + shift) for _, (begin, stop) in places if begin >= start and stop <= end]
+    ranges = [(begin + shift, stop + shift) for begin, stop in places if begin >= start and stop <= end]
     return Snippet(before + _CONTROLS.sub(" ", chunk[start:end]) + after, ranges)
 
 
@@ -85,15 +85,15 @@ def _best_chunk(text: str, phrases: Phrases) -> int:
     return max(starts, key=said)  # the first of equals
 
 
-def _places(text: str, phrases: Phrases, *, beginning: bool) -> list[tuple[int, tuple[int, int]]]:
-    """(number of the phrase, place in `text`) of each time that a phrase is said; none overlaps another."""
+def _places(text: str, phrases: Phrases, *, beginning: bool) -> Iterator[tuple[int, tuple[int, int]]]:
+    """(number of the phrase, place in `text`) of each time that a phrase is said, in order; none overlaps another."""
     if not phrases:
-        return []
+        return
     plain, origin = _folded_with_origins(text)
     # Only where the first word of a phrase stands the text is cut into words.
     first = re.compile("|".join(re.escape(phrase[0]) for phrase in phrases))
     longest = max(len(phrase) for phrase in phrases)
-    places, position = list[tuple[int, tuple[int, int]]](), 0
+    position = 0
     while found := first.search(plain, position):
         position = found.start() + 1
         if found.start() > 0 and _GOES_ON.match(plain, found.start() - 1):
@@ -102,8 +102,7 @@ def _places(text: str, phrases: Phrases, *, beginning: bool) -> list[tuple[int, 
         number = _said_at([plain[begin:end] for begin, end in cut], phrases, beginning=beginning)
         if number is not None:
             position = cut[len(phrases[number]) - 1][1]
-            places.append((number, (origin[found.start()], origin[position - 1] + 1)))
-    return places
+            yield number, (origin[found.start()], origin[position - 1] + 1)
 
 
 def _said_at(words: Sequence[str], phrases: Phrases, *, beginning: bool) -> int | None:
@@ -126,17 +125,24 @@ def _folded_with_origins(text: str) -> tuple[str, Sequence[int]]:
     return folded(text), [position for position, character in enumerate(text) for _ in folded(character)]
 
 
-def _densest(places: Sequence[tuple[int, tuple[int, int]]]) -> list[tuple[int, int]]:
-    """The places from that one on after which most different phrases are said within a snippet."""
-    if not places:
-        return []
+def _densest(places: Iterable[tuple[int, tuple[int, int]]], phrases: int) -> tuple[list[tuple[int, int]], int]:
+    """The places, and the number of that one after which most different phrases are said within a snippet.
 
-    def kinds(first: int) -> int:
-        limit = places[first][1][0] + _LENGTH - _AROUND
-        return len({number for number, (_, end) in places[first : first + 2 * _OVERLAP] if end <= limit})
-
-    begin = max(range(len(places)), key=kinds)
-    return [place for _, place in places[begin:]]
+    Behind a snippet in which all `phrases` are said, no further places are looked for.
+    """
+    numbers, seen = list[int](), list[tuple[int, int]]()
+    first, best, most = 0, 0, 0
+    for number, place in places:
+        if most == phrases and place[0] > seen[best][0] + _LENGTH:
+            break
+        numbers.append(number)
+        seen.append(place)
+        while first < len(seen) - 1 and place[1] > seen[first][0] + _LENGTH - _AROUND:
+            first += 1
+        said = len(set(numbers[first:]))
+        if said > most:
+            best, most = first, said
+    return seen, best
 
 
 def _window(text: str, places: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -29,11 +29,14 @@ _CANDIDATES = """
     SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
     FROM messages
     WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email AND messages.deleted_at IS NULL
+        {in_live_conversations}
+    ORDER BY messages.seq DESC
+"""
+_IN_LIVE_CONVERSATIONS = """
         AND (
             SELECT deleted_at IS NULL AND expires_at IS NULL FROM "UserToConversationId" AS conversations
             WHERE conversations.conversation_id = messages.conversation_id
         )
-    ORDER BY messages.seq DESC
 """
 _NEWEST_HITS = """
     SELECT rowid FROM messages_fts WHERE messages_fts MATCH :expression AND rowid <= :up_to
@@ -100,11 +103,13 @@ def candidates(
     up_to: int,
     conditions: Mapping[str, str],
     by_length: bool,
+    only_live: bool,
 ) -> tuple[list[tuple[int, str]], bool]:
     """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
 
     Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
-    "actor", "after" and "before".
+    "actor", "after" and "before". only_live: whether `expression` leaves out every conversation that is temporary or in
+    the bin, so that none has to be looked up.
     """
     chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
     hits = _FILTERED_HITS.format(hits=_NEWEST_HITS, conditions=chosen) if chosen else _NEWEST_HITS
@@ -120,7 +125,9 @@ def candidates(
     }
     if chosen:
         parameters["hits"] = _HITS
-    rows = connection.exec_driver_sql(_CANDIDATES.format(hits=hits), parameters).all()
+    looked_up = "" if only_live else _IN_LIVE_CONVERSATIONS
+    sql = _CANDIDATES.format(hits=hits, in_live_conversations=looked_up)
+    rows = connection.exec_driver_sql(sql, parameters).all()
     return [(seq, text) for seq, text, _ in rows], any(is_part for *_, is_part in rows)
 
 
@@ -134,9 +141,10 @@ def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
     return func.instr(said, words) > 0
 
 
-def left_out(connection: Connection, *, user_email: str) -> Sequence[str]:
-    """A person's temporary conversations, and those in the bin, the last 200 of each."""
-    return connection.exec_driver_sql(_LEFT_OUT, {"user_email": user_email, "most": _BINS}).scalars().all()
+def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
+    """A person's temporary conversations, and those in the bin, the last 200 of each; and whether these are all."""
+    found = connection.exec_driver_sql(_LEFT_OUT, {"user_email": user_email, "most": _BINS}).scalars().all()
+    return found, len(found) < _BINS
 
 
 def titled(

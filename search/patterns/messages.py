@@ -129,7 +129,7 @@ def _texts(connection: Connection, literal: str, *, user_email: str) -> Iterator
         user_email=user_email,
         phrases=[(word.lower(),) for word in whole_words(literal)],
         beginning=False,
-        not_in=engine.left_out(connection, user_email=user_email),
+        not_in=engine.left_out(connection, user_email=user_email)[0],
     )
     before = _NEWEST
     while seqs := engine.older(connection, expression, before=before, most=_LOOKED_AT):

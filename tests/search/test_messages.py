@@ -155,6 +155,20 @@ def test_the_archive_is_searched_and_the_bin_is_not(database: Database, said: di
     assert set(texts(search(database, "fox"))) == {"fox and hound", "the owner of a brown fox"}
 
 
+def test_a_bin_of_more_conversations_than_a_query_can_name_is_not_searched(
+    database: Database, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for engine in ("sqlite", "postgresql"):
+        monkeypatch.setattr(f"search.{engine}._BINS", 1)
+    ids = [conversation(database) for _ in range(4)]
+    for number, where in enumerate(ids):
+        take_turn(ANN, where, text=f"apple {number}", answer="ok")
+    index_pending(database=database)
+    for where in ids[:3]:
+        delete_conversation(database=database, user_email=ANN, conversation_id=where)
+    assert texts(search(database, "apple")) == ["apple 3"]
+
+
 def test_temporary_conversations_are_not_searched(
     database: Database, said: dict[str, str], take_turn: TakeTurn
 ) -> None:
@@ -300,6 +314,12 @@ def test_a_snippet_of_a_long_text_lies_where_most_is_said() -> None:
     assert len(found.text) < 300
     assert [found.text[slice(*place)] for place in found.ranges] == ["rye", "FLÖUR"]
     assert (found.text[:2], found.text[-2:]) == ("… ", " …")
+
+
+def test_all_words_that_a_snippet_shows_are_marked_and_none_behind_it() -> None:
+    text = f"rye {'so ' * 200}rye bread of rye {'so ' * 100}bread rye"
+    found = snippet(text, [["rye"], ["bread"]], beginning=False)
+    assert [found.text[slice(*place)] for place in found.ranges] == ["rye", "bread", "rye"]
 
 
 def test_a_snippet_is_one_line_and_whole_where_the_text_is_short() -> None:
