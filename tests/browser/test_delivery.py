@@ -46,6 +46,11 @@ def test_a_long_conversation_opens_with_few_requests_and_fewer_the_second_time(
     assert requests <= MOST_REQUESTS, traffic.paths
     assert size <= MOST_BYTES
     assert [path for path in traffic.paths if re.search(r"/page/(?!app/theme).*\.js", path)] == []
+    # What is seen first comes in a small window; what was asked for ahead is not asked for twice.
+    opening, *_ = (path for path in traffic.paths if "/list_messages_by_conversation/" in path)
+    assert opening.endswith("?limit=24")
+    for once in ("/list_workspaces/", "/list_conversation_by_user/", "/get_conversation_details/"):
+        assert sum(once in path for path in traffic.paths) == 1
 
     requests, _ = traffic.of(lambda: opened(page, talk.path))
     assert requests <= MOST_REQUESTS_AGAIN, traffic.paths
