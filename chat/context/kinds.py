@@ -17,6 +17,7 @@ from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
 from search.language import beginnings, nearest_names
+from vault.wikilinks import parse_wikilink, without_extension
 
 from .conversations import ConversationReferences, kind_of
 from .documents import DocumentLinks, is_wikilink, written
@@ -267,6 +268,8 @@ def resolve(names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
 
 def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     """The things of the person whose names are spelled much like `name`: `{kind, ref, title}` each, nearest first."""
+    if is_wikilink(name):
+        return _documents_meant(name, scope)
     parts = classify_conversation_reference(name)
     is_message = parts is not None and parts.kind in ("message", "range")
     # Of a message, the conversation is misspelled: what follows its name is kept.
@@ -284,6 +287,23 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     return [
         {"kind": kind or near.kind, "ref": f"{written(near.reference)}{rest}", "title": near.title} for near in nearest
     ]
+
+
+def _documents_meant(link: str, scope: ReferenceScope) -> list[dict[str, str]]:
+    """The documents whose names are spelled much like that of a link; its anchor and its alias are kept."""
+    parsed = parse_wikilink(link)
+    if parsed is None:
+        return []
+    name = without_extension(parsed.target.rpartition("/")[2])
+    known = {
+        each.reference: each
+        for beginning in [*beginnings("_".join(name.split())), *(word[:3] for word in name.split())]
+        for each in _Documents().suggest(f"[[{beginning}", scope, limit=_COMPARED)
+    }
+    nearest = [known[near] for near in nearest_names(f"[[{name}]]", known, most=_MOST_CANDIDATES)]
+    rest = f"#{parsed.anchor}" if parsed.anchor else ""
+    rest += f"|{parsed.alias}" if parsed.alias else ""
+    return [{"kind": near.kind, "ref": f"{near.reference[:-2]}{rest}]]", "title": near.title} for near in nearest]
 
 
 def _names_nothing(name: str, found: Resolution) -> bool:

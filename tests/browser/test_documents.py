@@ -55,3 +55,23 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     panel.get_by_role("link", name="tomatoes").focus()
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
+
+
+def test_the_document_that_was_meant_is_written_or_opened_by_a_click(person: Client, open_page: OpenPage) -> None:
+    person.put("/api/vault/document?path=garden%20plan.md", {"text": "Tomatoes."})
+    page = open_page(person)
+    field, card = page.locator("#composer-input"), page.locator("#reference-card")
+    field.fill("See [[gaden plan]]. ")
+    page.locator("#composer-preview .reference-chip.unresolved").click()
+    expect(card.get_by_role("button", name="[[garden plan]]")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("See [[garden plan]]. ")
+    expect(field).to_be_focused()
+    expect(page.locator("#composer-preview .reference-chip[data-status=resolved]")).to_have_count(1)
+
+    field.fill("See [[gaden plan]].")
+    field.press("Enter")
+    expect(page.locator(".from-assistant[data-status=complete]")).to_have_count(1)
+    page.locator(".from-user .message-documents .reference-chip").click()
+    card.get_by_role("button", name="[[garden plan]]").click()
+    expect(page.locator("#documents .document-text")).to_have_text("Tomatoes.")

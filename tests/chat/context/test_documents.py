@@ -230,6 +230,14 @@ def test_a_misspelled_link_is_offered_the_document_that_was_meant(library: Libra
     library.write({"garden plan.md": "Tomatoes."})
     events = library.say("[[gaden plan]]")
     assert [each["ref"] for each in events[0]["references"][0]["candidates"]] == ["[[garden plan]]"]
+    events = library.say("[[notes/Garden plam#Beds|the beds]]")
+    assert [each["ref"] for each in events[0]["references"][0]["candidates"]] == ["[[garden plan#Beds|the beds]]"]
+
+
+def test_the_document_that_was_meant_is_found_among_many(library: Library) -> None:
+    library.write({f"garden notes {number}.md": "x" for number in range(60)} | {"garden plan.md": "Tomatoes."})
+    events = library.say("[[garden plam]]")
+    assert events[0]["references"][0]["candidates"][0]["ref"] == "[[garden plan]]"
 
 
 def test_nobody_reaches_the_documents_of_others(library: Library) -> None:

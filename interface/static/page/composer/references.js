@@ -9,5 +9,5 @@ import { createPreview } from './preview.js';
  *   called when a choice changed the text
  */
 export function mountReferences({ form, input, page, onComplete }) {
-  return { ...createAutocomplete(input, page, { onComplete }), ...createPreview(form, input, page), parse: parseMemoryReferences };
+  return { ...createAutocomplete(input, page, { onComplete }), ...createPreview(form, input, page, { onCorrect: onComplete }), parse: parseMemoryReferences };
 }

@@ -13,7 +13,7 @@ const words = documentStrings;
 /** The links of a document as the chips of a report have them. */
 function entriesOf({ links }) {
   return links.map(({ wikilink, target, anchor }) => ({
-    ref: wikilink, kind: 'document', status: target ? 'resolved' : 'not_found', title: linkText(wikilink), target: target ? { path: target, anchor } : {},
+    ref: wikilink, kind: 'document', status: target ? 'resolved' : 'not_found', title: linkText(wikilink), target: target ? { path: target, anchor } : {}, isFromMessage: !target,
   }));
 }
 

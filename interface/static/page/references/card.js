@@ -1,7 +1,8 @@
 import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
-import { documentTarget, iconOf, knowledgeTarget } from './report_model.js';
+import { bareReference, documentTarget, iconOf, knowledgeTarget } from './report_model.js';
+import { attempt } from '../ui/attempts.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
@@ -14,6 +15,8 @@ const words = strings.references;
 let popup = null;
 let anchor = null;
 let timer = null;
+/** Whether a chip gets the focus back that its card had: the card stays closed. */
+let isGivingBack = false;
 /** Whether the card that is shown says that its looking up failed. */
 let isLost = false;
 
@@ -22,6 +25,14 @@ function close() {
   if (popup) hidePopup(popup);
   anchor?.removeAttribute('aria-describedby');
   anchor = null;
+}
+
+function dismiss() {
+  const chip = popup?.contains(document.activeElement) ? anchor : null;
+  close();
+  isGivingBack = true;
+  chip?.focus();
+  isGivingBack = false;
 }
 
 /** The card stays beside its chip while that is in view. */
@@ -44,7 +55,9 @@ function thePopup() {
   popup = element('div', { id: 'reference-card', class: 'popup-card reference-card', popover: 'manual', role: 'tooltip' });
   popup.addEventListener('pointerenter', () => clearTimeout(timer));
   popup.addEventListener('pointerleave', leave);
-  addEventListener('keydown', (event) => event.key === 'Escape' && close());
+  popup.addEventListener('focusin', () => clearTimeout(timer));
+  popup.addEventListener('focusout', closeSoon);
+  addEventListener('keydown', (event) => event.key === 'Escape' && dismiss());
   return popup;
 }
 
@@ -65,7 +78,8 @@ function aboutOf(entry) {
  * What a reference leads to, as the inside of a card.
  *
  * @param {object} entry of a report
- * @param {{goTo: (target: object) => void, events: object}} page
+ * @param {{goTo: (target: object) => void, events: object, references: object, correct?: (ref: string, meant: string) => void}} page `correct`:
+ *   the reference is being written, and can be replaced
  * @returns {Node[]}
  */
 export function describeEntry(entry, page) {
@@ -74,8 +88,9 @@ export function describeEntry(entry, page) {
   const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
   if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: excerpt(entry.preview) }));
   parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));
-  const names = (entry.candidates ?? []).map(nameOf).filter(Boolean);
-  if (names.length > 0) parts.push(element('p', { class: 'reference-card-about', text: words.candidates(names) }));
+  const candidates = (entry.candidates ?? []).filter(nameOf);
+  if (candidates.length > 0) parts.push(element('div', { class: 'reference-card-candidates', role: 'group', 'aria-label': words.candidates },
+    element('span', { class: 'reference-card-about', text: words.candidates }), ...candidates.map((candidate) => candidateButton(entry, candidate, page))));
   const label = knowledgeTarget(entry) ? words.openKnowledge : words.open;
   const open = () => {
     close();
@@ -83,6 +98,21 @@ export function describeEntry(entry, page) {
   };
   if (leadsSomewhere(entry)) parts.push(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: label, onclick: open }));
   return parts;
+}
+
+/** What was perhaps meant: a click writes it in the place of the reference, or where that is not being written, opens it. */
+function candidateButton(entry, candidate, page) {
+  const name = nameOf(candidate);
+  const choose = async () => {
+    close();
+    if (page.correct) {
+      page.correct(entry.ref, name);
+      return;
+    }
+    const meant = await attempt(() => page.references.get(bareReference(name)), { failed: words.candidateFailed });
+    if (leadsSomewhere(meant)) openTarget(meant, page);
+  };
+  return element('button', { type: 'button', class: 'btn btn-sm btn-quiet', dir: 'auto', text: name, title: candidate.title || null, onclick: choose });
 }
 
 function nameOf(candidate) {
@@ -131,6 +161,7 @@ async function open(chip, lookUp, page) {
  * @param {HTMLElement} chip
  * @param {() => Promise<object>} lookUp gives the entry
  * @param {object} page
+ * @returns {{offer: () => Promise<void>}} `offer` shows the card, with the focus on the first thing that was perhaps meant
  */
 export function attachReferenceCard(chip, lookUp, page) {
   chip.addEventListener('pointerenter', (event) => {
@@ -139,7 +170,7 @@ export function attachReferenceCard(chip, lookUp, page) {
     if (anchor !== chip) timer = setTimeout(() => open(chip, lookUp, page), OPEN_AFTER_MS);
   });
   chip.addEventListener('pointerleave', leave);
-  chip.addEventListener('focus', () => chip.matches(':focus-visible') && open(chip, lookUp, page));
+  chip.addEventListener('focus', () => !isGivingBack && chip.matches(':focus-visible') && open(chip, lookUp, page));
   chip.addEventListener('blur', closeSoon);
   chip.addEventListener('click', (event) => {
     const isFirstTouch = event.pointerType === 'touch' && anchor !== chip;
@@ -151,4 +182,11 @@ export function attachReferenceCard(chip, lookUp, page) {
     event.stopImmediatePropagation();
     open(chip, lookUp, page);
   });
+
+  return {
+    async offer() {
+      await open(chip, lookUp, page);
+      if (anchor === chip) popup.querySelector('.reference-card-candidates button')?.focus();
+    },
+  };
 }

@@ -58,13 +58,17 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
   const chip = element('a', { class: 'reference-chip', tabindex: '0', 'data-reference': name }, icon(iconOf(entry)), label, text, reason);
   let known = entry;
 
-  attachReferenceCard(chip, async () => {
+  const card = attachReferenceCard(chip, async () => {
     if (!known) show(await page.references.get(name));
     else if (known.isFromMessage) await lookForDocument();
     return known;
   }, page);
   chip.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || !leadsSomewhere(known)) return;
+    if (event.ctrlKey || event.metaKey) return;
+    if (!leadsSomewhere(known)) {
+      if (known && isLost(known)) card.offer();
+      return;
+    }
     event.preventDefault();
     const { conversation_id: conversationId, message_id: messageId } = known.target ?? {};
     if (event.altKey && conversationId) page.events.emit('conversation:beside', { conversationId, messageId });
@@ -97,11 +101,12 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     else text.removeAttribute('aria-hidden');
   }
 
-  /** A message keeps its documents, also those that are deleted later. */
+  /** A message keeps its documents, also those that are deleted later, and links that lead nowhere. */
   async function lookForDocument() {
-    if (!known.target.path) return;
-    const now = await page.references.get(`[[${known.target.path}]]`).catch(() => null);
-    if (now?.status === 'not_found') show({ ...known, status: 'deleted', target: {} });
+    const { path } = known.target;
+    const now = await page.references.get(path ? `[[${path}]]` : known.ref).catch(() => null);
+    if (path && now?.status === 'not_found') show({ ...known, status: 'deleted', target: {} });
+    else if (!path && now) show({ ...known, candidates: isGiven(now) ? [now] : now.candidates });
   }
 
   /** The report says what was so when the message was sent. */

@@ -359,7 +359,7 @@ export const strings = fill(english, {
     },
     note: { edited: 'seither bearbeitet', retracted: 'zurückgezogen' },
     memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
-    candidates: (names) => `Gemeint sein könnte ${names.join(', ')}.`,
+    candidates: 'Gemeint war vielleicht:', candidateFailed: (message) => `Das konnte nicht geöffnet werden. ${message}`,
     openKnowledge: 'In deinen Erinnerungen zeigen',
     details: (chars) => `${number(chars)} Zeichen`,
     many: (n) => count(n, 'Nachricht', 'Nachrichten'),

@@ -357,7 +357,7 @@ export const strings = {
     },
     note: { edited: 'edited since', retracted: 'retracted' },
     memories: (n) => count(n, 'memory', 'memories'),
-    candidates: (names) => `It could be ${names.join(', ')}.`,
+    candidates: 'Did you mean:', candidateFailed: (message) => `It could not be opened. ${message}`,
     openKnowledge: 'Show in your memories',
     details: (chars) => `${number(chars)} characters`,
     many: (n) => count(n, 'message', 'messages'),

@@ -357,7 +357,7 @@ export const strings = fill(english, {
     },
     note: { edited: 'editado después', retracted: 'retirado' },
     memories: (n) => count(n, 'recuerdo', 'recuerdos'),
-    candidates: (names) => `Podría ser ${names.join(', ')}.`,
+    candidates: 'Quizá querías decir:', candidateFailed: (message) => `No se pudo abrir. ${message}`,
     openKnowledge: 'Mostrar en tus recuerdos',
     details: (chars) => `${number(chars)} caracteres`,
     many: (n) => count(n, 'mensaje', 'mensajes'),

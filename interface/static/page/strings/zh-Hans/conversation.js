@@ -357,7 +357,7 @@ export const strings = fill(english, {
     },
     note: { edited: '之后已编辑', retracted: '已撤回' },
     memories: (n) => `${number(n)} 条记忆`,
-    candidates: (names) => `可能是 ${names.join('、')}。`,
+    candidates: '你是不是想说：', candidateFailed: (message) => `无法打开。${message}`,
     openKnowledge: '在你的记忆中显示',
     details: (chars) => `${number(chars)} 个字符`,
     many: (n) => `${number(n)} 条消息`,
