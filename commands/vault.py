@@ -61,8 +61,8 @@ def import_documents(email: str, folder: str, files: tuple[Path, ...]) -> None:
             report = import_files(_vault(email), found, folder=folder)
     except StoreError as error:
         raise click.ClickException(error.message) from None
-    for path, reason in report.refused:
-        click.echo(f"{path}: {reason}", err=True)
+    for path, why in report.refused:
+        click.echo(f"{path}: {why.message}", err=True)
     click.echo(f"{len(report.imported)} documents were imported, {len(report.unchanged)} were there already.")
 
 

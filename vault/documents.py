@@ -21,6 +21,7 @@ from settings import MappedFolder
 from . import index, writing
 from .errors import VaultUnavailableError
 from .markdown import Document, Heading
+from .paths import DeletedDocument, deleted_documents
 from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
 from .search.excerpts import Excerpt, find_excerpts
 from .search.vectors import DocumentVectors
@@ -292,6 +293,14 @@ class Vault:
     def delete(self, path: str, *, version: str | None = None, reason: str = "", message_id: str | None = None) -> str:
         """`writing.delete`."""
         return writing.delete(self, path, version=version, reason=reason, message_id=message_id)
+
+    def deleted(self) -> list[DeletedDocument]:
+        """`paths.deleted_documents`."""
+        return deleted_documents(self.root)
+
+    def restore(self, kept_at: str) -> Document:
+        """`writing.restore`."""
+        return writing.restore(self, kept_at)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
         resolutions = self.resolve_many([row.wikilink for row in rows])

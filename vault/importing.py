@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from database.errors import InvalidChangeError, StoreError
 
 from . import paths
-from .errors import VersionMissingError
+from .errors import DocumentExistsError, VersionMissingError
 from .markdown import decoded, version_of
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ class PackedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What became of each file. unchanged: those that were there with the same text. refused: (path, sentence)."""
+    """What became of each file. unchanged: those that were there with the same text. refused: (path, why)."""
 
     imported: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[tuple[str, StoreError]] = field(default_factory=list)
 
 
 def import_files(vault: Vault, files: Iterable[PackedFile], *, folder: str = "") -> ImportReport:
@@ -47,11 +47,11 @@ def import_files(vault: Vault, files: Iterable[PackedFile], *, folder: str = "")
         try:
             _import(vault, wanted, content, report)
         except VersionMissingError:
-            report.refused.append((wanted, "Another document has this path."))
+            report.refused.append((wanted, DocumentExistsError("Another document has this path.")))
         except StoreError as error:
             if vault.read_only:
                 raise
-            report.refused.append((wanted, error.message))
+            report.refused.append((wanted, error))
     return report
 
 
@@ -62,7 +62,7 @@ def _until_refused(files: Iterable[PackedFile], report: ImportReport) -> Iterato
     except InvalidChangeError as error:
         if not report.imported:
             raise
-        report.refused.append(("", error.message))
+        report.refused.append(("", error))
 
 
 def _import(vault: Vault, path: str, content: bytes | None, report: ImportReport) -> None:

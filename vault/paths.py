@@ -1,22 +1,45 @@
-"""Which paths of a vault are documents, and where they lie. No other module makes a file's path of a person's text."""
+"""Which paths of a vault are documents, and where they lie, in the bin too.
+
+No other module makes a file's path of a person's text. The bin is a hidden folder that keeps deleted documents, each
+below the moment of its deletion.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from .errors import DocumentNotFoundError, DocumentTooLargeError, PathRefusedError, VaultUnavailableError
 
 EXTENSIONS = (".md", ".markdown", ".txt")
 LARGEST_BYTES = 2 * 1024 * 1024
+_BIN = ".trash"
+_MOMENT = "%Y%m%dT%H%M%S"
+_BINNED = re.compile(rf"{re.escape(_BIN)}/(\d{{8}}T\d{{6}})-[0-9a-f]{{6}}/(.+)", re.DOTALL)
 _LONGEST_PATH = 1_500  # bytes: it is a key of an index
 _LONGEST_NAME = 255
 # Line separators among them: a path stands on one line of a prompt.
 _REFUSED = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedDocument:
+    """A document in the bin. kept_at: where it lies, relative to the vault. path: where it lay.
+
+    deleted_at: ISO 8601 in UTC. size: in bytes.
+    """
+
+    kept_at: str
+    path: str
+    deleted_at: str
+    size: int
 
 
 def checked_path(path: str) -> str:
@@ -98,3 +121,55 @@ def document_files(root: Path, *, below: str = "") -> Iterator[tuple[str, os.sta
                 continue
             if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_BYTES:
                 yield path, status
+
+
+def place_in_bin(path: str) -> str:
+    """Where a document that is deleted now is kept, relative to the vault."""
+    return f"{_BIN}/{datetime.now(UTC).strftime(_MOMENT)}-{secrets.token_hex(3)}/{path}"
+
+
+def deleted_documents(root: Path) -> list[DeletedDocument]:
+    """What lies in the bin, the latest first. What other programs have put there is passed over."""
+    found = []
+    for folder, _, names in os.walk(root / _BIN):
+        for name in names:
+            try:
+                found.append(_deleted_document(root, Path(folder, name).relative_to(root).as_posix()))
+            except (PathRefusedError, DocumentNotFoundError, OSError):
+                continue
+    return sorted(found, key=lambda each: (each.deleted_at, each.path), reverse=True)
+
+
+def path_before_deletion(kept_at: str) -> str:
+    """The path that a document of the bin had. Raises PathRefusedError for a path that no deletion has made."""
+    return _binned(kept_at)[1]
+
+
+def binned_file(root: Path, kept_at: str) -> Path:
+    """The file of a document of the bin. Raises PathRefusedError, DocumentNotFoundError."""
+    _binned(kept_at)
+    file = root / kept_at
+    # No folder on the way, and not the file itself, may be a link that leads elsewhere.
+    if Path(os.path.realpath(file)) != Path(os.path.realpath(root), kept_at):
+        raise PathRefusedError("The path leads out of the bin.")
+    if not file.is_file():
+        raise DocumentNotFoundError
+    return file
+
+
+def _deleted_document(root: Path, kept_at: str) -> DeletedDocument:
+    size = binned_file(root, kept_at).stat().st_size
+    deleted_at, path = _binned(kept_at)
+    return DeletedDocument(kept_at=kept_at, path=path, deleted_at=deleted_at, size=size)
+
+
+def _binned(kept_at: str) -> tuple[str, str]:
+    """The moment of the deletion, and the path that the document had. Raises PathRefusedError."""
+    parts = _BINNED.fullmatch(kept_at)
+    try:
+        if parts is not None:
+            moment = datetime.strptime(parts[1], _MOMENT).replace(tzinfo=UTC)
+            return moment.isoformat(timespec="seconds"), checked_path(parts[2])
+    except ValueError:  # of a date that no calendar has
+        pass
+    raise PathRefusedError("This is no document of the bin.")

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +33,6 @@ from .wikilinks import Wikilink, find_wikilinks, without_extension
 if TYPE_CHECKING:
     from .documents import Vault
 
-BIN = ".trash"
 _locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 
 
@@ -131,15 +129,35 @@ def delete(
     with _writing(vault):
         current = vault.read(path)
         _require_version(current, version)
-        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        kept = Path(BIN, f"{moment}-{secrets.token_hex(3)}", path)
-        _make_folder(vault.root / kept.parent)
+        kept = paths.place_in_bin(path)
+        _make_folder((vault.root / kept).parent)
         _move(paths.file_of(vault.root, path), vault.root / kept)
         vault.follow([path])
         source = _source(vault, message_id)
         history.commit(vault.root, [path], reason=_because(reason or f"Delete {path}", source))
         _record(vault, "delete", path, version=None, source=source)
-        return kept.as_posix()
+        return kept
+
+
+def restore(vault: Vault, kept_at: str) -> Document:
+    """Move a document out of the bin, back to its path.
+
+    Raises PathRefusedError, DocumentNotFoundError, DocumentExistsError where its path is taken, VaultReadOnlyError.
+    """
+    with _writing(vault):
+        path = paths.path_before_deletion(kept_at)
+        kept, file = paths.binned_file(vault.root, kept_at), paths.file_of(vault.root, path)
+        if os.path.lexists(file):
+            raise DocumentExistsError("Another document has this path.")
+        _make_folder(file.parent)
+        _move(kept, file)
+        with suppress(OSError):
+            kept.parent.rmdir()
+        vault.follow([path])
+        history.commit(vault.root, [path], reason=f"Restore {path}")
+        document = vault.read(path)
+        _record(vault, "restore", path, version=document.version, source=None)
+        return document
 
 
 def rename(

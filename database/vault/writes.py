@@ -12,7 +12,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.schema import conversations, messages
 
-Action = Literal["write", "append", "replace_lines", "rename", "delete"]
+Action = Literal["write", "append", "replace_lines", "rename", "delete", "restore"]
 _m = messages.c
 
 

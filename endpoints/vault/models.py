@@ -69,6 +69,41 @@ class DeletedDocument(Shape):
     kept_at: str
 
 
+class BinQuery(Query):
+    """How many documents of the bin, the latest first."""
+
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+
+class BinnedDocument(Shape):
+    """A deleted document. `kept_at`: names it where it is restored. `path`: where it lay. `deleted_at`: ISO 8601."""
+
+    kept_at: str
+    path: str
+    deleted_at: str
+    size: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+
+
+class DocumentBin(Shape):
+    """The bin of the vault: the latest deleted documents, and how many there are in all."""
+
+    documents: list[BinnedDocument]
+    total: int
+
+
+class RestoreBody(Body):
+    """A document of the bin, as `kept_at` names it."""
+
+    kept_at: Annotated[Text, Field(min_length=1, max_length=1_600)]
+
+
+class RestoredDocument(Shape):
+    """Where the document is again."""
+
+    path: str
+    version: str
+
+
 class IndexJob(Shape):
     """The job that reads the files; `GET /events` tells its progress."""
 
@@ -82,10 +117,11 @@ class ImportQuery(Query):
 
 
 class RefusedFile(Shape):
-    """A file that was not imported, and why; without a path, why the rest was not."""
+    """A file that was not imported, and why; without a path, why the rest was not. `code`: of the error."""
 
     path: str
     reason: str
+    code: str
 
 
 class ImportReport(Shape):

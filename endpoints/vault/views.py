@@ -10,7 +10,7 @@ from flask import Blueprint
 
 from database.documents import messages_using
 from database.jobs import add_job
-from endpoints.http.errors import InvalidRequestError
+from endpoints.http.errors import InvalidRequestError, code_of
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_files
@@ -102,6 +102,26 @@ def delete_document(query: vault_models.PathQuery) -> object:
     return {"kept_at": current_vault().delete(query.path, version=_version())}
 
 
+@blueprint.get("/bin")
+@works(Work.SEARCH)
+@asks(vault_models.BinQuery)
+@answers(vault_models.DocumentBin)
+def list_deleted_documents(query: vault_models.BinQuery) -> object:
+    """The documents in the vault's bin, the latest first."""
+    deleted = current_vault().deleted()
+    return {"documents": [asdict(each) for each in deleted[: query.limit]], "total": len(deleted)}
+
+
+@blueprint.post("/restore")
+@takes(vault_models.RestoreBody)
+@answers(vault_models.RestoredDocument)
+@fails("document_not_found", "conflict", "vault_read_only", *_FAILING)
+def restore_document(body: vault_models.RestoreBody) -> object:
+    """Move a document out of the bin, back to where it lay; 409 `conflict` where another one has its path."""
+    document = current_vault().restore(body.kept_at)
+    return {"path": document.path, "version": document.version}
+
+
 @blueprint.post("/rename")
 @takes(vault_models.RenameBody)
 @answers(vault_models.RenamedDocument)
@@ -135,7 +155,7 @@ def import_documents(query: vault_models.ImportQuery) -> object:
         raise InvalidRequestError("Send the files as the field `files` of a form.")
     with packed_files(uploads) as files:
         report = import_files(current_vault(), files, folder=query.folder)
-    refused = [{"path": path, "reason": reason} for path, reason in report.refused]
+    refused = [{"path": path, "reason": why.message, "code": code_of(why)} for path, why in report.refused]
     return {"imported": report.imported, "unchanged": report.unchanged, "refused": refused}
 
 

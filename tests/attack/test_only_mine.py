@@ -168,6 +168,8 @@ WITHOUT_ID = {
     ("GET", "/api/vault/documents"),
     ("PUT", "/api/vault/document"),
     ("DELETE", "/api/vault/document"),
+    ("GET", "/api/vault/bin"),
+    ("POST", "/api/vault/restore"),
     ("POST", "/api/vault/rename"),
     ("POST", "/api/vault/index"),
     ("POST", "/api/vault/import"),

@@ -39,7 +39,7 @@ SCREENS = (
     "message-menu", "message-editor", "message-deleted", "rail", "branch-tree",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",
     "commands", "command-help", "models", "options", "answer-settings", "prompt-library", "file-preview",
-    "new-memory", "memory-proposals", "knowledge-empty", "proposals",
+    "new-memory", "memory-proposals", "knowledge-empty", "proposals", "documents",
     "sidebar", "sidebar-sections", "sidebar-move-menu", "sidebar-colour-menu", "sidebar-flag-menu", "sidebar-many-menu",
     "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",
     "fork-dialog", "temporary", "stateless", "exported",

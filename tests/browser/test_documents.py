@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
+from tests.browser.screens import findings
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -75,3 +78,92 @@ def test_the_document_that_was_meant_is_written_or_opened_by_a_click(person: Cli
     page.locator(".from-user .message-documents .reference-chip").click()
     card.get_by_role("button", name="[[garden plan]]").click()
     expect(page.locator("#documents .document-text")).to_have_text("Tomatoes.")
+
+
+def write(person: Client, path: str, text: str) -> None:
+    """Write a document as another program does, whatever it says now."""
+    now = person.get(f"/api/vault/document?path={path}")
+    headers = {"If-Match": f'"{now.json()["version"]}"'} if now.status == 200 else {}
+    assert person.put(f"/api/vault/document?path={path}", {"text": text}, **headers).status == 200
+
+
+def text_of(person: Client, path: str) -> str:
+    """What a document says now."""
+    return str(person.get(f"/api/vault/document?path={path}").json()["text"])
+
+
+@pytest.mark.shows("documents")
+def test_documents_are_imported_moved_deleted_and_brought_back(
+    person: Client, open_page: OpenPage, tmp_path: Path
+) -> None:
+    write(person, "plan.md", "See [[tomatoes]].")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in (("tomatoes.md", "Sown in March."), ("plan.md", "Another plan."), ("picture.png", "x")):
+        (notes / name).write_text(text)
+    page = open_page(person, "/interface/?panel=documents")
+    panel = page.locator("#documents")
+    expect(panel.get_by_role("link", name="plan")).to_be_visible()
+    panel.get_by_role("button", name="Import").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("menuitem", name="A folder…").click()
+    chooser.value.set_files(notes)
+    expect(panel.get_by_text("2 documents imported · 1 other file passed over")).to_be_visible()
+    panel.get_by_role("button", name="Import").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("menuitem", name="Files or ZIP archives…").click()
+    chooser.value.set_files(notes / "plan.md")
+    expect(panel.get_by_text("0 documents imported · 1 refused")).to_be_visible()
+    expect(panel.locator(".documents-refused")).to_have_text("plan.mdAnother document has this path.")
+    assert findings(page, "documents", shown=panel) == []
+    panel.get_by_role("button", name="Close the report").click()
+
+    panel.locator("summary", has_text="notes").click()
+    panel.get_by_role("link", name="tomatoes").click()
+    panel.get_by_role("button", name="Actions for this document").click()
+    page.get_by_role("menuitem", name="Rename or move…").click()
+    dialog = page.get_by_role("dialog", name="Rename or move the document")
+    expect(dialog.get_by_role("textbox")).to_have_value("notes/tomatoes.md")
+    dialog.get_by_role("textbox").fill("plants/big tomatoes")
+    dialog.get_by_role("button", name="Rename").click()
+    expect(panel.get_by_text("plants/big tomatoes.md")).to_be_visible()
+    assert text_of(person, "plan.md") == "See [[big tomatoes]]."
+
+    panel.get_by_role("button", name="Actions for this document").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    panel.locator("summary", has_text="Bin").click()
+    panel.get_by_role("button", name="Restore “plants/big tomatoes.md”").click()
+    expect(panel.locator("summary", has_text="plants")).to_be_visible()
+    assert text_of(person, "plants/big%20tomatoes.md") == "Sown in March."
+
+
+def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_the_person_decides(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("412")
+    write(person, "plan.md", "The first text.")
+    page = open_page(person, "/interface/?panel=documents&document=plan.md")
+    panel = page.locator("#documents")
+    panel.get_by_role("button", name="Edit").click()
+    text = panel.get_by_role("textbox", name="Text of the document")
+    text.fill("My text.")
+    write(person, "plan.md", "Their text.")
+    save, conflict = panel.get_by_role("button", name="Save", exact=True), panel.get_by_role("alert")
+    save.click()
+    expect(conflict).to_contain_text("Their text.")
+    expect(text).to_have_value("My text.")
+
+    page.reload()
+    expect(text).to_have_value("My text.")
+    save.click()
+    conflict.get_by_role("button", name="Take this text").click()
+    expect(text).to_have_value("Their text.")
+    page.locator(".toast-message").get_by_role("button", name="Undo").click()
+    expect(text).to_have_value("My text.")
+    write(person, "plan.md", "Their second text.")
+    save.click()
+    expect(conflict).to_contain_text("Their second text.")
+    assert text_of(person, "plan.md") == "Their second text."
+    conflict.get_by_role("button", name="Save my text instead").click()
+    expect(panel.locator(".document-text")).to_have_text("My text.")
+    assert text_of(person, "plan.md") == "My text."

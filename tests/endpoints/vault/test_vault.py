@@ -151,6 +151,47 @@ def test_files_are_imported_by_a_form_of_our_own_pages(ada, vault):
 
     report = told(send({}), models.ImportReport)
     assert report.imported == ["in/b.md"]
-    assert [each.path for each in report.refused] == ["in/../c.md"]
+    assert [(each.path, each.code) for each in report.refused] == [("in/../c.md", "path_refused")]
     assert refused(send({"Origin": "http://elsewhere.example"})) == (403, "forbidden")
     assert refused(ada.post("/api/vault/import", json={}))[0] == 400
+
+
+def test_a_deleted_document_is_listed_in_the_bin_and_restored(ada, eve, vault):
+    kept_at = told(ada.delete("/api/vault/document?path=plants/Tomatoes.md"), models.DeletedDocument).kept_at
+    found = told(ada.get("/api/vault/bin"), models.DocumentBin)
+    assert [(each.kept_at, each.path) for each in found.documents] == [(kept_at, "plants/Tomatoes.md")]
+    assert (found.total, told(eve.get("/api/vault/bin"), models.DocumentBin).total) == (1, 0)
+    assert refused(eve.post("/api/vault/restore", json={"kept_at": kept_at})) == (404, "document_not_found")
+    restored = told(ada.post("/api/vault/restore", json={"kept_at": kept_at}), models.RestoredDocument)
+    assert restored.path == "plants/Tomatoes.md"
+    assert "March" in ada.get("/api/vault/document?path=plants/Tomatoes.md").json["text"]
+    assert told(ada.get("/api/vault/bin"), models.DocumentBin).total == 0
+
+
+def test_a_restored_document_replaces_none(ada, vault):
+    kept_at = told(ada.delete("/api/vault/document?path=alone.txt"), models.DeletedDocument).kept_at
+    ada.put("/api/vault/document?path=alone.txt", json={"text": "Another one"})
+    assert refused(ada.post("/api/vault/restore", json={"kept_at": kept_at})) == (409, "conflict")
+    assert ada.get("/api/vault/document?path=alone.txt").json["text"] == "Another one"
+    assert told(ada.get("/api/vault/bin"), models.DocumentBin).total == 1
+
+
+KEPT = ".trash/20260101T000000-abcdef"
+
+
+@pytest.mark.parametrize("kept_at", ["alone.txt", ".trash/note.md", f"{KEPT}/../../alone.txt", f"{KEPT}/.x/a.md"])
+def test_only_what_a_deletion_kept_is_restored(ada, vault, kept_at):
+    put(vault, ".trash/note.md", "Of another program")
+    assert refused(ada.post("/api/vault/restore", json={"kept_at": kept_at})) == (400, "path_refused")
+
+
+def test_a_link_in_the_bin_leads_nowhere(ada, vault, tmp_path):
+    (tmp_path / "secret.md").write_text("Secret")
+    folder = Path(vault.root, KEPT)
+    folder.mkdir(parents=True)
+    (folder / "a.md").symlink_to(tmp_path / "secret.md")
+    (folder / "dir").symlink_to(tmp_path)
+    assert told(ada.get("/api/vault/bin"), models.DocumentBin).documents == []
+    for name in ("a.md", "dir/secret.md"):
+        asked = {"kept_at": f"{KEPT}/{name}"}
+        assert refused(ada.post("/api/vault/restore", json=asked)) == (400, "path_refused")

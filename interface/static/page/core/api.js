@@ -150,13 +150,15 @@ export function createApi({
 
   async function answerTo(method, path, { query, body, signal, quiet, accept = 'application/json', headers: more = {} }) {
     const headers = { Accept: accept, ...more, ...(user ? { 'X-Anaphora-User': encodeURIComponent(user) } : {}) };
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    // The browser itself names the parts of a form.
+    const isForm = body instanceof FormData;
+    if (body !== undefined && !isForm) headers['Content-Type'] = 'application/json';
     let response;
     try {
       response = await fetch(withQuery(path, query), {
         method,
         headers,
-        body: body === undefined ? undefined : JSON.stringify(body),
+        body: body === undefined || isForm ? body : JSON.stringify(body),
         credentials: 'same-origin',
         cache: 'no-store',
         signal,
@@ -206,7 +208,9 @@ export function createApi({
   const post = (path, body = {}, { signal, quiet, patience } = {}) => request('POST', path, { body, signal, quiet, patience });
   const patch = (path, body = {}) => request('PATCH', path, { body });
   const put = (path, body = {}, { headers } = {}) => request('PUT', path, { body, headers });
-  const remove = (path, body) => request('DELETE', path, { body });
+  const remove = (path, body, { headers } = {}) => request('DELETE', path, { body, headers });
+  /** Sends files. @param {FormData} form */
+  const upload = (path, form, { query, signal } = {}) => request('POST', path, { query, body: form, signal, patience: LONG_PATIENCE_MS });
 
   return {
     open,
@@ -215,6 +219,7 @@ export function createApi({
     patch,
     put,
     delete: remove,
+    upload,
     /** Calls for what is certainly wanted soon: the first of the usual calls for the same takes the answer. */
     ahead: {
       ...conversationCalls({ get: getAhead }), ...messageCalls({ get: getAhead }), ...workspaceCalls({ get: getAhead }),

@@ -38,6 +38,13 @@ export function countIn({ folders, documents }) {
   return [...folders.values()].reduce((sum, each) => sum + countIn(each), documents.length);
 }
 
+const EXTENSION = /\.(?:md|markdown|txt)$/i;
+
+/** The path that a person typed, with the extension of `like` where they left it out. */
+export function pathFrom(typed, like = '.md') {
+  return EXTENSION.test(typed) ? typed : `${typed}${EXTENSION.exec(like)?.[0] ?? '.md'}`;
+}
+
 /** The links of one document and those to it, as a small graph around it. */
 export function neighbourhood({ path, title, links, backlinks }) {
   const titles = new Map([[path, title]]);
@@ -53,7 +60,7 @@ export function neighbourhood({ path, title, links, backlinks }) {
 }
 
 /** The file name without folders and ending. */
-export const nameOf = (path) => path.split('/').at(-1).replace(/\.(?:md|markdown|txt)$/i, '');
+export const nameOf = (path) => path.split('/').at(-1).replace(EXTENSION, '');
 
 /**
  * Places the documents with the most links on a circle, the one in the middle, if any, in its centre.

@@ -2,6 +2,7 @@ import { documentStrings } from '../strings/en/documents.js';
 import { createAutocomplete } from '../composer/suggestions/autocomplete.js';
 import { MarkdownView } from '../markdown/view.js';
 import { element, setHidden } from '../ui/dom.js';
+import { showToast } from '../ui/toast.js';
 
 const words = documentStrings;
 const FORM = 'form';
@@ -52,6 +53,11 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
 
   function keep() {
     kept.set(FORM, keyOf(found.path), input.value === found.text && version === found.version ? null : { text: input.value, version });
+  }
+
+  function put(text) {
+    input.value = text;
+    keep();
   }
 
   function togglePreview() {
@@ -112,11 +118,12 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
       store();
     } });
     const theirs = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.takeTheirs, onclick: () => {
+      const mineBefore = input.value;
       version = now.version;
-      input.value = now.text;
-      keep();
+      put(now.text);
       setHidden(conflict, true);
       input.focus();
+      showToast(words.tookTheirs, { actionLabel: words.undo, onAction: () => put(mineBefore) });
     } });
     conflict.replaceChildren(element('p', { text: now.version === null ? words.deletedMeanwhile : words.changedMeanwhile }),
       element('pre', { class: 'document-theirs', dir: 'auto', tabindex: '0', text: now.text }), element('div', { class: 'document-head' }, mine, theirs));

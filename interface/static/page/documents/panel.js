@@ -10,6 +10,7 @@ import { icon } from '../ui/icons.js';
 import { coverPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { isSomethingOver } from '../ui/popup.js';
+import { createActions } from './actions.js';
 import { createDocumentsApi } from './api.js';
 import { PANEL, formatDocuments, parseDocuments } from './documents_model.js';
 import { documentEditor, unsaved } from './editor.js';
@@ -24,6 +25,7 @@ class DocumentsPanel {
   #frame;
   #page;
   #documents;
+  #actions;
   #list;
   #state = { path: '', anchor: null };
   #shown = false;
@@ -48,9 +50,10 @@ class DocumentsPanel {
       open: (target) => this.open(target),
     };
     this.#documents = createDocumentsApi(api);
+    this.#actions = createActions(this.#documents, { onMoved: (from, to) => this.#moved(from, to) });
     this.#list = createList({
       ...this.#page, api: this.#documents, begin: (path) => this.#edit({ path, text: '', version: null }),
-      attempt: (job, again) => attempt(job, { failed: words.failed, again }),
+      attempt: (job, again) => attempt(job, { failed: words.failed, again }), forget: () => this.#page.references.clear(),
     });
     frame.addPanel(this.#node);
     document.addEventListener('keydown', (event) => this.#onKey(event));
@@ -119,13 +122,27 @@ class DocumentsPanel {
     else this.#read(found, anchor);
   }
 
+  /** A document lies elsewhere now; null: in the bin. */
+  #moved(from, to) {
+    this.#page.references.clear();
+    if (!this.#shown) return;
+    if (this.#state.path === from) {
+      this.#state = { path: to ?? '', anchor: null };
+      writePanel(formatDocuments(this.#state), { replace: true });
+      this.#show();
+      this.#heading.focus({ preventScroll: true });
+    } else if (!this.#state.path) this.#list.show();
+  }
+
   #missing() {
     return element('div', { class: 'documents-scroller' }, element('p', { class: 'documents-note', role: 'status', text: words.gone }),
       element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => this.open({ path: '' }) }));
   }
 
   #read(found, anchor = null) {
-    this.#put(documentView(found, this.#page, { anchor, onEdit: () => this.#edit(found), onBack: () => this.open({ path: '' }) }));
+    this.#put(documentView(found, this.#page, {
+      anchor, onEdit: () => this.#edit(found), onRename: () => this.#actions.rename(found), onDelete: () => this.#actions.remove(found), onBack: () => this.open({ path: '' }),
+    }));
   }
 
   #edit(found) {

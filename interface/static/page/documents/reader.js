@@ -4,9 +4,11 @@ import { decorateReferences } from '../references/chips.js';
 import { linkText } from '../references/wikilinks_model.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
+import { openMenu } from '../ui/menu.js';
 import { nameOf, neighbourhood } from './documents_model.js';
 import { graphPicture } from './graph.js';
 import { documentLink } from './list.js';
+import { shownInPart } from './shown_in_part.js';
 
 const words = documentStrings;
 
@@ -42,27 +44,31 @@ function goToHeading(node, anchor) {
  *
  * @param {object} found the server's answer
  * @param {object} page what the parts of the panel share
- * @param {{anchor: string|null, onEdit: () => void, onBack: () => void}} options
+ * @param {{anchor: string|null, onEdit: () => void, onRename: () => void, onDelete: () => void, onBack: () => void}} options
  */
-export function documentView(found, page, { anchor, onEdit, onBack }) {
+export function documentView(found, page, { anchor, onEdit, onRename, onDelete, onBack }) {
   const text = element('div', { class: 'document-text message-content markdown' });
   const entries = entriesOf(found);
   const view = new MarkdownView(text, { decorate: (node, raw) => decorateReferences(node, raw, { ...page, entries }) });
   view.setText(bodyOf(found.text));
   const back = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onBack }, icon('arrow-left'), element('span', { text: words.all }));
   const edit = found.read_only ? null : element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onEdit }, icon('pencil'), element('span', { text: words.edit }));
-  const broken = found.links.filter(({ target }) => !target).map(({ wikilink, line }) => element('p', { class: 'documents-broken', text: words.brokenAt(wikilink, line) }));
-  const backlinks = found.backlinks.map(({ source, source_title: title }) => documentLink({ path: source, title: title || nameOf(source) }, page));
+  const menu = found.read_only ? null : element('button', { type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-expanded': 'false', 'aria-label': words.actions, title: words.actions, onclick: () => openMenu(menu, [
+    { symbol: 'folder', label: words.renameAction, run: onRename },
+    { symbol: 'trash', label: words.deleteAction, run: onDelete, danger: true },
+  ], { label: words.actions }) }, icon('three-dots'));
+  const broken = shownInPart(found.links.filter(({ target }) => !target), ({ wikilink, line }) => element('p', { class: 'documents-broken', text: words.brokenAt(wikilink, line) }));
+  const backlinks = shownInPart(found.backlinks, ({ source, source_title: title }) => documentLink({ path: source, title: title || nameOf(source) }, page));
   const graph = neighbourhood(found);
   const picture = graph.edges.length === 0 ? [] : [graphPicture(graph, { middle: found.path, addressOf: page.addressOf, onOpen: (path) => page.open({ path }) })];
   const node = element('article', { class: 'documents-scroller', 'aria-label': found.title },
-    element('div', { class: 'document-head' }, back, edit),
+    element('div', { class: 'document-head' }, back, edit, menu),
     element('h2', { class: 'document-title', dir: 'auto', text: found.title }),
     element('p', { class: 'documents-note', text: found.path }),
     text,
     ...part(words.backlinks, backlinks),
     ...part(words.brokenHere, broken),
-    ...part(words.usedBy, found.used_by.map((user) => userLink(user, page))),
+    ...part(words.usedBy, shownInPart(found.used_by, (user) => userLink(user, page))),
     ...part(words.graph, picture));
   return { node, close: () => view.clear(), shown: () => anchor && goToHeading(text, anchor) };
 }
