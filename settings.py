@@ -320,6 +320,11 @@ class Settings(BaseModel):
     messages_found: Annotated[int, _whole(0, 20)] = _setting(
         3, "Earlier messages found by meaning that a model with a window of 16,000 tokens or more is given; 0: none."
     )
+    document_references: Literal["on", "off"] = _setting(
+        "on",
+        "Whether links to documents in messages are followed, and the documents that answers rest on kept with them: "
+        "`on` or `off`. A person can switch it off, too.",
+    )
     conversation_cache: Annotated[int, _whole(1, 1_000_000)] = _setting(200, "Conversations kept ready in memory.")
     threads: Threads = _setting(8, "Threads for requests that read or change a few rows.")
     search_threads: Threads = _setting(4, "Threads for searches, and as many for changes of memories.")

@@ -192,6 +192,7 @@ class TurnServices:
     found by meaning. vaults: people's documents; None: links between double brackets name nothing. tools: None: no
     model calls tools. agents: None: no agent can be asked by others.
     messages_found: so many related messages are given to the model at most.
+    tracks_documents: links to documents are followed, and the documents of answers kept with them.
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
     distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
     distill_timeout, title_timeout: seconds after which either is given up.
@@ -208,6 +209,7 @@ class TurnServices:
     tools: ToolUse | None = None
     agents: AskableAgents | None = None
     messages_found: int = 3
+    tracks_documents: bool = True
     embedding_patience: float = 2.0
     distill_patience: float = 3.0
     distill_timeout: float = 20.0

@@ -46,6 +46,7 @@ def services_from(
         tools=tools,
         agents=agents,
         messages_found=settings.messages_found,
+        tracks_documents=settings.document_references == "on",
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,

@@ -328,8 +328,9 @@ def _finish_abandoned(turn: Turn, finish: Finish) -> None:
 
 
 def tracks_documents(query: Mapping[str, Any], services: TurnServices) -> bool:
-    """Whether links between double brackets are followed: there are vaults, and the person has not switched it off."""
-    return services.vaults is not None and bool((query.get("checkboxes") or {}).get("use_documents", True))
+    """Whether links between double brackets are followed: neither the operator nor the person has switched that off."""
+    is_offered = services.tracks_documents and services.vaults is not None
+    return is_offered and bool((query.get("checkboxes") or {}).get("use_documents", True))
 
 
 def named_references(query: Mapping[str, Any], text: str, *, documents: bool = False) -> tuple[list[str], list[str]]:

@@ -19,7 +19,7 @@ from database.messages import reading
 from database.proposals import count_open
 from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version
-from endpoints.http.scope import current_user_scope
+from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, takes
 from endpoints.languages import requested_language
 
@@ -116,4 +116,5 @@ def _bootstrap(user: users.UserRow) -> dict[str, Any]:
         # The page watches what changes after this; the lists that it asks for are newer.
         "changes": {"seq": kept.newest, "epoch": kept.epoch},
         "open_proposals": count_open(**current_user_scope()),
+        "tracks_documents": current_state().services.tracks_documents,
     }

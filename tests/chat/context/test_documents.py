@@ -301,11 +301,14 @@ def test_a_vault_that_fails_never_fails_a_turn(
     assert (events[0]["references"][0]["status"], events[-1]["answer_status"]) == ("unavailable", "complete")
 
 
-def test_the_switch_turns_tracking_off(library: Library) -> None:
+@pytest.mark.parametrize("by", ["the person", "the operator"])
+def test_the_switch_and_the_setting_turn_tracking_off(library: Library, by: str) -> None:
     library.write({"a.md": "Alpha."})
     library.talk.models.main_model = ScriptedChatModel.saying("As [[a]] says.")
     conversation = library.talk.new()
-    events = library.say("See [[a]].", conversation=conversation, checkboxes={"use_documents": False})
+    if by == "the operator":
+        library.talk.configure(tracks_documents=False)
+    events = library.say("See [[a]].", conversation=conversation, checkboxes={"use_documents": by == "the operator"})
     assert events[0]["references"] == []
     assert [message["document_references"] for message in messages_of(library, conversation)] == [[], []]
     assert library.talk.last_prompt == "See [[a]]."

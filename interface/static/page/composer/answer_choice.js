@@ -38,7 +38,7 @@ export function createAnswerChoice(form, page, { onFailed }) {
 
   async function toggleOptions() {
     try {
-      (await bring(() => import('./options.js'))).toggleOptions(optionsButton, { onSettings: openSettings, onVoice: showDictation });
+      (await bring(() => import('./options.js'))).toggleOptions(optionsButton, { onSettings: openSettings, onVoice: showDictation, tracksDocuments: page.tracksDocuments });
     } catch (error) {
       onFailed(error, toggleOptions);
     }

@@ -28,7 +28,7 @@ function voice(onVoice) {
   return boxes.length > 0 ? [...boxes, element('p', { class: 'composer-popup-note', text: voiceStrings.warning })] : [];
 }
 
-function built(button, { onSettings, onVoice }) {
+function built(button, { onSettings, onVoice, tracksDocuments }) {
   const settings = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.settings });
   settings.addEventListener('click', () => {
     hidePopup(node);
@@ -37,7 +37,7 @@ function built(button, { onSettings, onVoice }) {
   const node = element('div', { class: 'composer-popup', role: 'dialog', popover: 'auto', 'aria-label': words.label },
     settings,
     checkbox(words.propose, proposesAlways),
-    checkbox(words.documents, followsDocuments),
+    tracksDocuments ? checkbox(words.documents, followsDocuments) : null,
     checkbox(words.enter, sendsWithEnter),
     element('p', { class: 'composer-popup-note', text: words.enterHelp }),
     ...voice(onVoice));
@@ -51,7 +51,11 @@ function built(button, { onSettings, onVoice }) {
   return node;
 }
 
-/** @param {HTMLButtonElement} button @param {{onSettings: () => void, onVoice: () => void}} on the settings of the conversation are wanted; what is chosen of speech changed */
+/**
+ * @param {HTMLButtonElement} button
+ * @param {{onSettings: () => void, onVoice: () => void, tracksDocuments: boolean}} on the settings of the conversation are wanted; what is
+ *   chosen of speech changed; whether the server follows links to documents
+ */
 export function toggleOptions(button, on) {
   if (popup) {
     hidePopup(popup);

@@ -91,7 +91,9 @@ export class ConversationPage {
     this.#pins = createPins(container, page);
     this.#actions = createMessageActions(page);
     this.#selection = createSelection(place.composer, page, this.#actions);
-    this.#composer = mountComposer(place.composer, { ...page, outbox, domain: bootstrap.domain, limits: bootstrap.limits }, {
+    this.#composer = mountComposer(place.composer, {
+      ...page, outbox, domain: bootstrap.domain, limits: bootstrap.limits, tracksDocuments: bootstrap.tracks_documents !== false,
+    }, {
       place: () => this.#place(),
       onStop: () => this.#turns.stop(),
     });
