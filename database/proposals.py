@@ -110,10 +110,21 @@ def get_proposal(*, database: Database, user_email: str, proposal_id: str) -> Pr
         return _one(connection, user_email, proposal_id)
 
 
+def proposals_of_message(*, database: Database, user_email: str, message_id: str) -> list[Proposal]:
+    """The proposals that were made in an answer, oldest first."""
+    query = select(*_FIELDS).where(_c.user_email == user_email, _c.message_id == message_id)
+    with database.reading() as connection:
+        rows = connection.execute(query.order_by(_c.created_at, _c.proposal_id)).all()
+    return [Proposal(**row._mapping) for row in rows]
+
+
 def decide(
-    *, database: Database, user_email: str, proposal_id: str, state: Literal["accepted", "declined"]
+    *, database: Database, user_email: str, proposal_id: str, state: Literal["accepted", "declined", "expired"]
 ) -> Proposal:
-    """Note what the person has decided. Raises ProposalNotFoundError, ProposalDecidedError."""
+    """Note what the person has decided; "expired": that there is nothing to decide any more.
+
+    Raises ProposalNotFoundError, ProposalDecidedError.
+    """
 
     def job(connection: Connection) -> Proposal:
         proposal = _one(connection, user_email, proposal_id)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat.context.items import cut, neutralised
+from database.conversations.repository import ALLOWED_TOOLS
 from database.engine.text import storable
 from language_models.ports import ChatModel
 
@@ -26,6 +27,7 @@ class AnswerOptions:
     tools; None: if it is known to do so. tools: those that were switched on or off, by name.
     allow_writing: documents are changed at once where a tool wants that; otherwise changes are proposed.
     only_tools: all that the agent that answers may call; None: as `tools` say.
+    allowed_tools: those that need consent and that the person has allowed for the conversation.
     """
 
     system_prompt: str = ""
@@ -35,6 +37,7 @@ class AnswerOptions:
     tools: Mapping[str, bool] = field(default_factory=dict)
     allow_writing: bool = False
     only_tools: frozenset[str] | None = None
+    allowed_tools: frozenset[str] = frozenset()
 
     def wants_tools(self, model: ChatModel) -> bool:
         """Whether `model` is to call tools; one that is not known to do so, only where that was asked for."""
@@ -75,6 +78,7 @@ def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions
         use_tools=_switch(chosen.get("use_tools")),
         tools=_switches(chosen.get("tools")),
         allow_writing=chosen.get("allow_writing") is True,
+        allowed_tools=_names(stored.get(ALLOWED_TOOLS)),
     )
 
 
@@ -100,6 +104,10 @@ def _switches(value: Any) -> Mapping[str, bool]:
     if not isinstance(value, Mapping):
         return {}
     return {name: on for name, on in value.items() if isinstance(name, str) and isinstance(on, bool)}
+
+
+def _names(value: Any) -> frozenset[str]:
+    return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
 
 
 def _room(model: ChatModel) -> int:

@@ -25,10 +25,12 @@ from chat.turns.accept import AGENT_CHAIN
 from chat.turns.events import Event
 from chat.turns.threads import WorkerThreads
 from chat.turns.turn import Turn
+from database.errors import InvalidChangeError
+from database.messages.variants import AWAITS_CONSENT
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage
 
-from . import choice
+from . import choice, proposals
 from .registry import Result, Tool, ToolContext, ToolRegistry, failure
 from .results import account, fitted_result
 
@@ -37,6 +39,7 @@ SECONDS = 20.0
 LONGEST_RESULT = 40_000
 """In characters of JSON; a model with a small window is given less."""
 _SHORTEST_RESULT = 1_000
+_PART = "tool_call"
 _LONGEST_ACCOUNT = 1_000
 _THREADS = 8
 _RESULTS_ARE_DATA = (
@@ -56,12 +59,12 @@ class ToolLoop:
     def rounds(self, turn: Turn, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None] | None:
         """The events of an answer that may call tools; None where the model of the turn is offered none."""
         tools = self._offered(turn)
-        if not tools:
+        if not tools and turn.decided_calls is None:
             return None
         calls = _Calls(
             turn=turn, tools={tool.name: tool for tool in tools}, registry=self._registry, seconds=self._seconds
         )
-        return _chosen(calls, prompt, ask) if turn.model.calls_tools is False else _native(calls, prompt, ask)
+        return _rounds(calls, prompt, ask) if turn.decided_calls is None else _resumed(calls, prompt, ask)
 
     def offers(self, turn: Turn, name: str) -> bool:
         """Whether the model of the turn may call the tool of this name."""
@@ -80,14 +83,29 @@ class ToolLoop:
         ]
 
 
+def _rounds(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
+    by_choice = calls.turn.model.calls_tools is False
+    return _chosen(calls, prompt, ask) if by_choice else _native(calls, prompt, ask)
+
+
+async def _resumed(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
+    """The answer goes on after the person decided on its calls: those are made first."""
+    async with aclosing(calls.resume()) as ran:
+        async for event in ran:
+            yield event
+    async with aclosing(_rounds(calls, prompt, ask)) as said:
+        async for event in said:
+            yield event
+
+
 async def _native(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
     """The model is offered the tools with the request, and calls them in its answer."""
-    turn, messages = calls.turn, _with_warning(prompt)
+    turn, messages = calls.turn, [*_with_warning(prompt), *_earlier_round(calls.turn)]
     offered = [choice.described(tool) for tool in calls.tools.values()]
     for number in range(MOST_ROUNDS + 1):
         is_last = number == MOST_ROUNDS
         made, begun = list[Mapping[str, Any]](), len(turn.answer)
-        asking = partial(ask, turn, calls=made, tools=offered, tool_choice="none" if is_last else None)
+        asking = partial(ask, turn, calls=made, tools=offered or None, tool_choice="none" if is_last else None)
         async with aclosing(_fitting(asking, messages)) as said:
             async for event in said:
                 yield event
@@ -98,10 +116,9 @@ async def _native(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
         async with aclosing(calls.run(made)) as ran:
             async for event in ran:
                 yield event
+        if calls.is_waiting:
+            return
         messages += [_answered(call["id"], calls.result_of(call)) for call in made]
-        if turn.answer:
-            turn.answer.append("\n\n")
-            yield events.text("\n\n")
     if not turn.answer:
         raise ModelFailedError(_ANSWERLESS)
 
@@ -109,11 +126,11 @@ async def _native(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
 async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
     """The model chooses a tool by a constrained request of its own, again and again until it wants no more."""
     turn = calls.turn
-    if not choice.asks_for_more(turn.text):
+    found: list[tuple[Mapping[str, Any], Result]] = _earlier_calls(turn)
+    if not found and not choice.asks_for_more(turn.text):
         async for event in ask(turn, prompt, calls=[]):
             yield event
         return
-    found = list[tuple[Mapping[str, Any], Result]]()
     for number in range(MOST_ROUNDS):
         call = await choice.choose(turn.model, prompt, list(calls.tools.values()), found)
         if call is None or calls.is_known(call):
@@ -122,6 +139,8 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
         async with aclosing(calls.run([call])) as ran:
             async for event in ran:
                 yield event
+        if calls.is_waiting:
+            return
         found.append((call["function"], calls.result_of(call)))
     async for event in ask(turn, choice.with_results(prompt, found), calls=[]):
         yield event
@@ -151,7 +170,11 @@ def _shortened(encoded: str, chars: int) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class _Calls:
-    """The calls of one turn. known: the running or finished work of each call, by tool and arguments."""
+    """The calls of one turn.
+
+    known: the running or finished work of each call, by tool and arguments. allowed: those that the person has agreed
+    to, likewise. is_waiting: one of them needs the person's consent, so that the answer ends here.
+    """
 
     turn: Turn
     tools: Mapping[str, Tool]
@@ -159,20 +182,50 @@ class _Calls:
     seconds: float
     known: dict[bytes, asyncio.Task[Result]] = field(default_factory=dict)
     accounts: list[str] = field(default_factory=list)
+    allowed: set[bytes] = field(default_factory=set)
+    is_waiting: bool = False
 
     async def run(self, calls: Sequence[Mapping[str, Any]]) -> AsyncGenerator[Event, None]:
         """Run `calls` side by side; the events tell of each when it begins and when it has ended."""
+        parts, at = self.turn.parts, len(self.turn.answer_text)
+        functions = [each["function"] for each in calls]
+        told = [
+            parts.add(_PART, at=at, name=each["name"], arguments=_arguments(each) or {}, status="running")
+            for each in functions
+        ]
+        async with aclosing(self._running(told, functions)) as ran:
+            async for event in ran:
+                yield event
+
+    async def resume(self) -> AsyncGenerator[Event, None]:
+        """Make the calls of the answer that the person has agreed to; the others that waited were not made."""
+        turn, told, functions = self.turn, list[Event](), list[Mapping[str, Any]]()
+        states = await _threads().on_loop(partial(proposals.decisions_of, turn))
+        for part in _calls_in(turn):
+            proposal_id, function = proposals.proposal_in(part.get("result")), _function_of(part)
+            state = states.get(proposal_id or "")
+            if state == "accepted":
+                self.allowed.add(_key(function))
+                told.append(turn.parts.replace(part["id"], status="running", result=None))
+                functions.append(function)
+            elif proposal_id is not None:
+                yield self._ended(part["id"], function, proposals.not_made(state or "expired"), seconds=0.0)
+            else:
+                self._tell_later(function, part.get("result") or {})
+        async with aclosing(self._running(told, functions)) as ran:
+            async for event in ran:
+                yield event
+
+    async def _running(
+        self, told: Sequence[Event], functions: Sequence[Mapping[str, Any]]
+    ) -> AsyncGenerator[Event, None]:
+        """The events of calls whose parts, as `told` tells of them, are there. What is said next is a new paragraph."""
         parts = self.turn.parts
         running: dict[int, tuple[Mapping[str, Any], asyncio.Task[Result], float]] = {}
         try:
-            for call in calls:
-                function = call["function"]
-                shown = _arguments(function) or {}
-                told = parts.add(
-                    "tool_call", at=len(self.turn.answer_text), name=function["name"], arguments=shown, status="running"
-                )
-                running[told["part"]["id"]] = (function, self._begun(function), time.monotonic())
-                yield told
+            for event, function in zip(told, functions, strict=True):
+                running[event["part"]["id"]] = (function, self._begun(function), time.monotonic())
+                yield event
             while running:
                 await asyncio.wait({task for _, task, _ in running.values()}, return_when=asyncio.FIRST_COMPLETED)
                 for part_id in [each for each, (_, task, _) in running.items() if task.done()]:
@@ -185,6 +238,10 @@ class _Calls:
             for part_id, (_, task, _) in running.items():
                 task.cancel()
                 parts.replace(part_id, status="cancelled")
+
+        if self.turn.answer_text and not self.is_waiting:
+            self.turn.answer.append("\n\n")
+            yield events.text("\n\n")
 
     def _documents_in(self, function: Mapping[str, Any], result: Result) -> Event | None:
         tool = self.registry.find(function["name"])
@@ -213,7 +270,9 @@ class _Calls:
         if arguments is None:
             return failure("bad_request", "The arguments are no JSON object.")
         seconds, stop = tool.seconds or self.seconds, _Stop()
-        context = self._context(stop)
+        context = self._context(stop, has_consent=self._has_consent(tool, function))
+        if tool.needs_consent and not context.has_consent:
+            return await _threads().on_loop(partial(self._ask_consent, tool, arguments, context))
         try:
             async with asyncio.timeout(seconds):
                 result = await _threads().on_loop(partial(self.registry.call, name, arguments, context))
@@ -225,7 +284,16 @@ class _Calls:
             return failure("tool_timeout", f"{name} took longer than {seconds:g} s and was given up.")
         return fitted_result(result, context.max_chars or LONGEST_RESULT)
 
-    def _context(self, stop: _Stop) -> ToolContext:
+    def _has_consent(self, tool: Tool, function: Mapping[str, Any]) -> bool:
+        return tool.name in self.turn.options.allowed_tools or _key(function) in self.allowed
+
+    def _ask_consent(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Result:
+        try:
+            return proposals.ask_consent(self.turn, context, tool=tool.name, arguments=arguments)
+        except InvalidChangeError as error:  # too many proposals are open
+            return failure("consent_needed", error.message)
+
+    def _context(self, stop: _Stop, *, has_consent: bool) -> ToolContext:
         turn = self.turn
         assert turn.database is not None
         assert turn.loader is not None
@@ -243,15 +311,23 @@ class _Calls:
             max_chars=max(_SHORTEST_RESULT, min(LONGEST_RESULT, context_chars(turn.model) // 4)),
             may_write=turn.options.allow_writing,
             on_stop=stop.then,
+            has_consent=has_consent,
         )
 
     def _ended(self, part_id: int, function: Mapping[str, Any], result: Result, *, seconds: float) -> Event:
         """Note what became of a call: for the watchers, for the store, and for the turns that come later."""
         self.turn.services.metrics.count("tool_calls", tool=function["name"] if function["name"] in self.tools else "")
+        self._tell_later(function, result)
+        status = "complete" if result.get("success", True) else "failed"
+        if proposals.proposal_in(result) is not None:
+            status, self.is_waiting = proposals.WAITING, True
+            self.turn.config[AWAITS_CONSENT] = True
+        return self.turn.parts.replace(part_id, status=status, result=result, seconds=round(seconds, 3))
+
+    def _tell_later(self, function: Mapping[str, Any], result: Result) -> None:
+        """Later turns see a line about the call."""
         self.accounts.append(account(function["name"], _arguments(function) or {}, result))
         self.turn.config["tools"] = "; ".join(self.accounts)[:_LONGEST_ACCOUNT]
-        status = "complete" if result.get("success", True) else "failed"
-        return self.turn.parts.replace(part_id, status=status, result=result, seconds=round(seconds, 3))
 
 
 class _Stop:
@@ -297,6 +373,30 @@ def _key(function: Mapping[str, Any]) -> bytes:
     return orjson.dumps(
         [function["name"], function["arguments"] if arguments is None else arguments], option=orjson.OPT_SORT_KEYS
     )
+
+
+def _calls_in(turn: Turn) -> list[Mapping[str, Any]]:
+    """The parts of the answer that are calls."""
+    return [part for part in turn.parts.stored() if part["kind"] == _PART]
+
+
+def _earlier_calls(turn: Turn) -> list[tuple[Mapping[str, Any], Result]]:
+    """The calls of an answer that goes on after a decision on them, as far as they have a result, with that."""
+    calls = _calls_in(turn) if turn.decided_calls is not None else []
+    return [(_function_of(part), part["result"]) for part in calls if part.get("result")]
+
+
+def _function_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The call that a part shows, in the shape of the chat-completions API."""
+    return {"name": part["name"], "arguments": orjson.dumps(part.get("arguments") or {}).decode()}
+
+
+def _earlier_round(turn: Turn) -> list[ChatMessage]:
+    """What the answer said before it goes on, with all its calls as those of one round, and their results."""
+    calls = _earlier_calls(turn)
+    made = [{"id": f"earlier_{n}", "type": "function", "function": function} for n, (function, _) in enumerate(calls)]
+    said: ChatMessage = {"role": "assistant", "content": turn.continued, "tool_calls": made}
+    return [said, *(_answered(f"earlier_{n}", result) for n, (_, result) in enumerate(calls))] if made else []
 
 
 def _with_id(call: Mapping[str, Any], number: int, place: int) -> dict[str, Any]:

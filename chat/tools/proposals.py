@@ -1,20 +1,30 @@
-"""What models propose, and what is done once the person has accepted it."""
+"""What models propose, and what is done once the person has decided.
+
+A call that needs consent and has none makes a proposal of the kind `tool_call`, and the answer ends there. Once the
+person has decided on all calls of the answer that wait, the answer goes on: the calls that were accepted are made, of
+the others the model is told that they were refused. What waits is in the store, so that it survives a restart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from database.errors import ProposalOutdatedError
+from chat.turns.turn import Turn
+from database.conversations.repository import allow_tool
+from database.errors import NotFoundError, ProposalDecidedError, ProposalOutdatedError, TurnInProgressError
+from database.messages.reading import message_location
 from database.proposals import (
     Kind,
     Proposal,
     create_proposal,
     decide,
     get_proposal,
+    proposals_of_message,
     refuse_unless_open,
     renew_proposal,
 )
@@ -23,7 +33,7 @@ from vault.errors import VersionConflictError, VersionMissingError
 
 from .changes import DocumentChange, make, planned
 from .documents import vault_of
-from .registry import Result, ToolContext, ToolError, tool
+from .registry import ConsentNeededError, Result, ToolContext, ToolError, failure, tool
 from .search import memories_of
 
 Apply = Callable[[Proposal, ToolContext], dict[str, Any]]
@@ -122,3 +132,128 @@ def _change_document(proposal: Proposal, context: ToolContext) -> dict[str, Any]
 
 APPLY: dict[str, Apply] = {"document": _change_document, "memory": _remember}
 """By kind of proposal. Whoever adds a kind adds a line."""
+
+
+WAITING = "waiting"
+"""The status of a call that waits for consent."""
+
+Decision = Literal["accepted", "declined"]
+GoOn = Callable[[str, str, Mapping[str, str]], object]
+"""conversation_id, message_id of the answer, decisions → has the answer go on."""
+
+_ASKED = "The person has been asked whether this tool may be called. The answer goes on once they have decided."
+_UNASKABLE = "This tool needs the person's consent, and nobody can be asked here."
+_UNDECIDED = {
+    "declined": ("consent_refused", "The person refused this call. Do not try it again."),
+    "expired": ("consent_expired", "The person did not decide on this call in time."),
+}
+
+
+def ask_consent(turn: Turn, context: ToolContext, *, tool: str, arguments: Mapping[str, Any]) -> Result:
+    """The result of a call without consent: it holds the proposal that the person decides on.
+
+    There is none in an answer that is not kept, or that another agent's model waits for. Raises InvalidChangeError.
+    """
+    if not turn.accepted.kept or context.call_depth:
+        return failure(ConsentNeededError.code, _UNASKABLE)
+    proposal = create_proposal(
+        database=context.database,
+        user_email=context.user_email,
+        kind="tool_call",
+        payload={"tool": tool, "arguments": dict(arguments)},
+        source_message=context.message_id,
+        agent_id=context.agent_id,
+    )
+    return failure(ConsentNeededError.code, _ASKED, proposal=described(proposal))
+
+
+def proposal_in(result: Any) -> str | None:
+    """The id of the proposal that the result of a call waits for; None for any other result."""
+    error = result.get("error") if isinstance(result, Mapping) else None
+    proposal = error.get("proposal") if isinstance(error, Mapping) else None
+    return proposal.get("proposal_id") if isinstance(proposal, Mapping) else None
+
+
+def decisions_of(turn: Turn) -> dict[str, str]:
+    """What became of the proposals of the turn's answer, by id."""
+    assert turn.database is not None
+    found = proposals_of_message(database=turn.database, user_email=turn.user_email, message_id=turn.answer_id)
+    return {each.proposal_id: each.state for each in found} | dict(turn.decided_calls or {})
+
+
+def not_made(state: str) -> Result:
+    """The result of a call that the person did not agree to."""
+    return failure(*_UNDECIDED.get(state, (ConsentNeededError.code, _UNASKABLE)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """The answer that a proposal belongs to, and the other proposals that it waits for."""
+
+    conversation_id: str
+    message_id: str
+    others: tuple[str, ...]
+
+
+def decide_on_call(
+    proposal_id: str, decision: Decision, context: ToolContext, *, for_conversation: bool, go_on: GoOn
+) -> tuple[Proposal, dict[str, Any]]:
+    """Decide on a call that waits; the proposal, and the answer that goes on with it.
+
+    for_conversation: the tool may be called in this conversation from now on without asking. The answer goes on with
+    the last decision that it waits for. Where it can't (`go_on` raises), the proposal stays open.
+    Raises ProposalNotFoundError, ProposalDecidedError (also where the answer does not wait for it any more).
+    """
+    scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
+    proposal = get_proposal(**scope, proposal_id=proposal_id)
+    refuse_unless_open(proposal)
+    waiting = _waiting(proposal, scope)
+    if waiting is None:
+        decide(**scope, proposal_id=proposal_id, state="expired")
+        raise ProposalDecidedError("expired")
+    if not waiting.others:
+        go_on(waiting.conversation_id, waiting.message_id, {proposal_id: decision})
+    decided = decide(**scope, proposal_id=proposal_id, state=decision)
+    goes_on = not waiting.others or _is_last(waiting, scope)
+    if waiting.others and goes_on:
+        with suppress(TurnInProgressError):  # whoever decided at the same time was first
+            go_on(waiting.conversation_id, waiting.message_id, {})
+    if for_conversation and decision == "accepted":
+        allow_tool(**scope, conversation_id=waiting.conversation_id, tool=proposal.payload["tool"])
+    outcome = {"conversation_id": waiting.conversation_id, "message_id": waiting.message_id}
+    return decided, outcome | {"goes_on": goes_on}
+
+
+def _is_last(waiting: _Waiting, scope: Mapping[str, Any]) -> bool:
+    """Whether the other proposals were decided on meanwhile."""
+    known = proposals_of_message(**scope, message_id=waiting.message_id)
+    return not any(each.state == "open" for each in known if each.proposal_id in waiting.others)
+
+
+def _waiting(proposal: Proposal, scope: Mapping[str, Any]) -> _Waiting | None:
+    """What the proposal belongs to; None where its answer says something else by now.
+
+    Raises TurnInProgressError while the answer is written.
+    """
+    if proposal.message_id is None:
+        return None
+    try:
+        conversation_id, message = message_location(**scope, message_id=proposal.message_id)
+    except NotFoundError:
+        return None
+    if message.status == "streaming":
+        raise TurnInProgressError
+    wanted = set(_proposals_in(message.parts))
+    if proposal.proposal_id not in wanted:
+        return None
+    known = proposals_of_message(**scope, message_id=proposal.message_id)
+    others = (each.proposal_id for each in known if each.state == "open" and each.proposal_id in wanted)
+    return _Waiting(
+        conversation_id=conversation_id,
+        message_id=proposal.message_id,
+        others=tuple(each for each in others if each != proposal.proposal_id),
+    )
+
+
+def _proposals_in(parts: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [found for part in parts if (found := proposal_in(part.get("result"))) is not None]

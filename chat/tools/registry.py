@@ -62,6 +62,15 @@ class NotSignedInError(ToolError):
         super().__init__("Please sign in.")
 
 
+class ConsentNeededError(ToolError):
+    """The person has not agreed to the call."""
+
+    code = "consent_needed"
+
+    def __init__(self) -> None:
+        super().__init__("This tool is called only by models, in conversations, once the person has agreed to it.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Whom a call acts for, and what it is answered with. Tools see the things of `user_email` alone.
@@ -71,6 +80,7 @@ class ToolContext:
     how many agents, and through which, the call has come. max_chars: how long the text in a result may be; None: any
     length. may_write: the person allowed that documents are changed at once; otherwise changes are proposed. on_stop:
     takes what is to be done once nobody waits for the result any more; None where the caller always waits.
+    has_consent: the person has agreed to the call.
     """
 
     user_email: str
@@ -85,6 +95,7 @@ class ToolContext:
     max_chars: int | None = None
     may_write: bool = False
     on_stop: OnStop | None = None
+    has_consent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +105,7 @@ class Tool:
     run: takes the context and the arguments by their Python names; raises typed errors. parameters: the JSON Schema of
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
     off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
-    long as any. needs_consent: it is called only in conversations in which the person has switched it on.
+    long as any. needs_consent: each call waits for the person, unless they have allowed it for the conversation.
     needs_agents: only people who have made an agent have it on by default.
     """
 
@@ -134,6 +145,7 @@ def tool(
     on_by_default: bool | None = None,
     seconds: float | None = None,
     needs_agents: bool = False,
+    needs_consent: bool = False,
 ) -> Callable[[Callable[..., Result]], Tool]:
     """Make a tool of a function. on_by_default: None for every tool that only reads."""
 
@@ -152,6 +164,7 @@ def tool(
             arguments=arguments,
             seconds=seconds,
             needs_agents=needs_agents,
+            needs_consent=needs_consent,
         )
 
     return decorate
@@ -203,7 +216,10 @@ class ToolRegistry:
         """The result of a call. Raises ToolError and the typed errors of the product."""
         if not context.user_email:
             raise NotSignedInError
-        return self.get(name).call(context, arguments)
+        found = self.get(name)
+        if found.needs_consent and not context.has_consent:
+            raise ConsentNeededError
+        return found.call(context, arguments)
 
     def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         """`run` that never raises: a failure is `{"success": False, "error": {"code", "message"}}`."""

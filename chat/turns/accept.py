@@ -100,6 +100,10 @@ ANSWER_AGAIN = "_answer_again"
 CONTINUED = "_continued"
 """The field of a query that is true where the answer to be made again goes on where it stopped; set by the server."""
 
+DECIDED_CALLS = "_decided_calls"
+"""The field of a query with which an answer goes on after the person decided on the calls that it waited for: the state
+by proposal id, of those whose state is not stored yet; set by the server."""
+
 ASKED_INSTEAD_OF = "_asked_instead_of"
 """The field of a query that names the question (message_id) whose place it takes, in a branch; set by the server."""
 
@@ -154,13 +158,14 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
 def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
     """The stored question with what it was asked with: its references, its switches, the memories attached to it."""
     means = _means(query, history, user_email=user_email)
-    is_continued = bool(query.get(CONTINUED))
+    decided: Mapping[str, str] | None = query.get(DECIDED_CALLS)
+    is_continued = bool(query.get(CONTINUED)) or decided is not None
     accepted = history.accept_again(
         str(query[ANSWER_AGAIN]),
         model_name=means.chosen.model.name,
         client_message_id=query.get("client_message_id"),
         owner=query.get(OWNER),
-        needs_text=is_continued,
+        needs_text=is_continued and decided is None,
         agent=next((answerer.agent for answerer in query.get(ANSWERERS) or ()), None),
     )
     # The documents that the question names are found in its text again.
@@ -175,6 +180,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     }
     turn = _turn(query, accepted, means, text=accepted.text)
     turn.given = [_given(answer["config"], answer["text"]) for answer in accepted.answers_before]
+    turn.decided_calls = decided
     if is_continued:
         turn.continued = accepted.answer_text
         turn.parts = AnswerParts.of(part for part in accepted.answer_parts if part["kind"] != "notice")

@@ -139,7 +139,8 @@ async def answer(
             model=turn.model,
             share=share,
             given=turn.given,
-            continued=turn.continued,
+            # After a decision on its calls, the model is told of them instead.
+            continued=turn.continued if turn.decided_calls is None else "",
         )
 
     for event in _told_before(turn, found):
@@ -244,8 +245,9 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
         yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
     if not turn.options.fit(turn.model):
         yield turn.note("The system prompt is too long for this model: it gets the beginning.")
-    if turn.continued:
+    if turn.continued or turn.decided_calls is not None:
         yield from turn.parts.told()
+    if turn.continued:
         yield events.text(turn.continued)
 
 

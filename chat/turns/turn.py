@@ -82,15 +82,16 @@ class Turn:
     what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
     the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
     that the conversation has chosen. options: of the conversation, replaced by those of the question.
-    notice: what the person ought to know of this choice. continued: what the answer said before it goes on. parts: what
-    the answer has beside its words. documents: those of the vault that the answer rests on. status: the answer's, as it
-    will be stored. under_way: set when there is time for what is not urgent, such as the title. flush: where a server
-    runs the turn, waits until its events are stored; False where they could not be. finished: the answer is stored with
-    its status. answer_id: the message id of the answer that is being written. user_email, conversation_id: whose turn
-    it is, and where. database: None for a bundle beside which there is none. has_agents: the person has made agents,
-    which is looked up only for a model that calls tools. answerers: those who answer instead of
-    the conversation's own model, in order. answering: which of them does so now. given: what others have answered to
-    the question before. title: the task that makes the title of a new conversation.
+    notice: what the person ought to know of this choice. continued: what the answer said before it goes on.
+    decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as the
+    store does not say it; None for any other turn. parts: what the answer has beside its words. documents: those of the
+    vault that the answer rests on. status: the answer's, as it will be stored. under_way: set when there is time for
+    what is not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False
+    where they could not be. finished: the answer is stored with its status. answer_id: the message id of the answer
+    that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside
+    which there is none. has_agents: the person has made agents, which is looked up only for a model that calls tools.
+    answerers: those who answer instead of the conversation's own model, in order. answering: which of them does so now.
+    given: what others have answered to the question before. title: the task that makes the title of a new conversation.
     """
 
     accepted: AcceptedTurn
@@ -110,6 +111,7 @@ class Turn:
     options: AnswerOptions = field(default_factory=AnswerOptions)
     notice: str = ""
     continued: str = ""
+    decided_calls: Mapping[str, str] | None = None
     answer: list[str] = field(default_factory=list)
     parts: AnswerParts = field(default_factory=AnswerParts)
     documents: AnswerDocuments = field(default_factory=AnswerDocuments)

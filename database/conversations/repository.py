@@ -33,6 +33,8 @@ _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
 _LISTED = {name: name for name in ("title", "flag", "archived", "stateless")} | {"settings": "conversation_settings"}
 """What lists show of the changeable columns, and by which name."""
+ALLOWED_TOOLS = "allowed_tools"
+"""The setting of a conversation that lists the tools that may be called in it without asking for consent."""
 SETTINGS_CHARS = 16_384
 """Characters of a conversation's settings as JSON."""
 _TOLD_SETTINGS_BYTES = 2_048
@@ -224,19 +226,37 @@ def change_settings(
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         InvalidChangeError: all settings together are longer than `SETTINGS_CHARS`.
     """
+    return database.write(lambda connection: _change_settings(connection, user_email, conversation_id, changes))
 
-    def job(connection: Connection) -> dict[str, Any]:
+
+def _change_settings(
+    connection: Connection, user_email: str, conversation_id: str, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
+    settings = {name: value for name, value in {**before, **changes}.items() if value is not None}
+    if settings == before:
+        return before
+    if len(orjson.dumps(settings).decode()) > SETTINGS_CHARS:
+        raise InvalidChangeError(f"The settings of a conversation take at most {SETTINGS_CHARS:,} characters.")
+    _update(connection, _live(user_email, conversation_id), {"settings": settings})
+    _record_changed(connection, user_email, conversation_id, {"conversation_settings": settings})
+    return settings
+
+
+def allow_tool(*, database: Database, user_email: str, conversation_id: str, tool: str) -> None:
+    """Let a tool that needs consent be called in this conversation from now on.
+
+    Raises what `change_settings` raises.
+    """
+
+    def job(connection: Connection) -> None:
         before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
-        settings = {name: value for name, value in {**before, **changes}.items() if value is not None}
-        if settings == before:
-            return before
-        if len(orjson.dumps(settings).decode()) > SETTINGS_CHARS:
-            raise InvalidChangeError(f"The settings of a conversation take at most {SETTINGS_CHARS:,} characters.")
-        _update(connection, _live(user_email, conversation_id), {"settings": settings})
-        _record_changed(connection, user_email, conversation_id, {"conversation_settings": settings})
-        return settings
+        allowed = before.get(ALLOWED_TOOLS)
+        allowed = allowed if isinstance(allowed, list) else []
+        if tool not in allowed:
+            _change_settings(connection, user_email, conversation_id, {ALLOWED_TOOLS: [*allowed, tool]})
 
-    return database.write(job)
+    database.write(job)
 
 
 def move_conversation(*, database: Database, user_email: str, conversation_id: str, workspace_id: str) -> None:

@@ -32,6 +32,8 @@ from .reading import access_message, access_settled
 _v = message_variants.c
 # What broke off by itself is kept, but not put in the place of an answer that was there.
 _ENDED = {"complete", "cancelled"}
+AWAITS_CONSENT = "awaits_consent"
+"""Set in the `config` of an answer that ended with calls that the person has to agree to."""
 
 
 def accept_again(
@@ -105,7 +107,10 @@ def choose_variant(*, database: Database, user_email: str, message_id: str, numb
 
 
 def finish_variant(connection: Connection, message_id: str, ended: EndedAnswer) -> None:
-    """End the variant that is being written, and choose it, if it ended well and says something."""
+    """End the variant that is being written, and choose it, if it ended well and says something.
+
+    Where the answer before only waits for consent, one that has gone beyond it is chosen however it ended.
+    """
     running = _variant(connection, message_id, _v.status == "streaming")
     if running is None:
         raise MessageNotFoundError
@@ -126,7 +131,10 @@ def finish_variant(connection: Connection, message_id: str, ended: EndedAnswer) 
             conversation_id=message.conversation_id,
             version=running.number,
         )
-    number = running.number if ended.text and ended.status in _ENDED else message.chosen_variant
+    says_something = bool(ended.text) or bool((ended.config or {}).get(AWAITS_CONSENT))
+    goes_beyond = bool(ended.parts) and bool(message.config.get(AWAITS_CONSENT))
+    is_chosen = (says_something and ended.status in _ENDED) or goes_beyond
+    number = running.number if is_chosen else message.chosen_variant
     chosen = _variant(connection, message_id, _v.number == number)
     if chosen is not None:
         _become(connection, message, chosen)

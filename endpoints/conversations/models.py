@@ -92,11 +92,13 @@ class TurnOptions(AnswerOptions):
 class SettingsChange(TurnOptions):
     """The settings of a conversation to change: null removes one, those that are left out stay.
 
-    `suggestions`: of the welcome conversation, can only be removed.
+    `suggestions`: of the welcome conversation, can only be removed. `allowed_tools`: tools that need consent and may be
+    called in this conversation without asking; a decision on a proposal adds to them.
     """
 
     model_overrides: ModelOverrides | None = None
     suggestions: None = None
+    allowed_tools: Annotated[list[Annotated[Text, Field(max_length=200)]], Field(max_length=1_000)] | None = None
 
 
 class ConversationItem(Shape):

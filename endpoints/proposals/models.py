@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from endpoints.http.models import Query, Shape
+from endpoints.http.models import Body, Query, Shape
 
 State = Literal["open", "accepted", "declined", "expired"]
 
@@ -38,6 +38,15 @@ class ProposalItem(Shape):
     state: State
     created_at: str
     decided_at: str | None
+
+
+class Consent(Body):
+    """How far a call is allowed: "once", or for its "conversation": then the tool is not asked for there any more.
+
+    Of other proposals it says nothing.
+    """
+
+    scope: Literal["once", "conversation"] = "once"
 
 
 class AcceptedProposal(Shape):

@@ -46,7 +46,7 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
     """
     conversation = access_conversation(conversation_id)
     check_model(body.model)
-    return stream_response(current_state().turns.start(conversation, _query(conversation, body)))
+    return stream_response(current_state().turns.start(conversation, turn_query(conversation, body)))
 
 
 @blueprint.post("/regenerate/<conversation_id>/<message_id>")
@@ -57,7 +57,7 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
     """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
     conversation = access_conversation(conversation_id)
     check_model(body.model)
-    return stream_response(current_state().turns.start(conversation, _query(conversation, body, again=message_id)))
+    return stream_response(current_state().turns.start(conversation, turn_query(conversation, body, again=message_id)))
 
 
 @blueprint.post("/continue/<conversation_id>/<message_id>")
@@ -72,7 +72,7 @@ def continue_answer(conversation_id: str, message_id: str, body: turn_models.Rep
     """
     conversation = access_conversation(conversation_id)
     check_model(body.model)
-    query = _query(conversation, body, again=message_id) | {CONTINUED: True}
+    query = turn_query(conversation, body, again=message_id) | {CONTINUED: True}
     return stream_response(current_state().turns.start(conversation, query))
 
 
@@ -96,7 +96,7 @@ def branch(conversation_id: str, message_id: str, body: turn_models.Alternative)
     """
     conversation = access_conversation(conversation_id)
     asked = turn_models.Outgoing(messageText=body.text, client_message_id=body.client_message_id)
-    query = _query(conversation, asked) | {ASKED_INSTEAD_OF: message_id}
+    query = turn_query(conversation, asked) | {ASKED_INSTEAD_OF: message_id}
     return stream_response(current_state().turns.start(conversation, query))
 
 
@@ -157,9 +157,10 @@ def cancel_response(conversation_id: str) -> Response:
     return ok(cancelled=stopped)
 
 
-def _query(
+def turn_query(
     conversation: Conversation, body: turn_models.Outgoing | turn_models.Repetition, *, again: str | None = None
 ) -> dict[str, Any]:
+    """What a conversation is asked with in the current request. again: the answer to be made again."""
     # Only fields that the schema names arrive here, so a client can't say any of the injected ones.
     state, given = current_state(), vars(body)
     options = given.get("options")

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
+from sqlalchemy import Connection, update
 
+from chat.tools.proposals import described
+from chat.tools.registry import failure
 from database.connection import open_store
+from database.messages.parts import store_parts
+from database.proposals import create_proposal
+from database.schema import messages
 from database.turns.turns import accept_turn, finish_turn
 from tests.browser.history import told
 from tests.browser.transcript import card
@@ -164,3 +170,58 @@ def test_a_proposed_document_shows_its_diff_and_again_where_the_document_was_cha
     proposal.get_by_role("button", name="Accept").click()
     expect(proposal).to_contain_text("Accepted.")
     assert person.get("/api/vault/document?path=plan.md").json()["text"] == "<b>roses</b>"
+
+
+def store_calls(connection: Connection, message_id: str, parts: list[dict[str, Any]]) -> None:
+    """Give a stored answer parts."""
+    store_parts(connection, message_id, parts, version=1)
+    connection.execute(update(messages).where(messages.c.message_id == message_id).values(has_parts=1))
+
+
+def test_calls_wait_under_their_answer_for_consent_and_the_answer_goes_on_with_the_decisions(
+    server: LiveServer, person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    def answer(request: dict[str, Any]) -> Answer:
+        told = [json.loads(message["content"]) for message in request["messages"] if message["role"] == "tool"]
+        return saying(" and ".join(each["error"]["code"] for each in told))
+
+    shared_model.scripts["main"] = answer
+    payloads = [{"tool": f"bell__{name}", "arguments": {"note": f"<b>{name}</b>"}} for name in ("ring", "mute")]
+    path = store_answer(server, person, "Wait.")
+    conversation_id = path.rpartition("/")[2]
+    asked = person.get(f"/list_messages_by_conversation/{conversation_id}").json()[1]["message_id"]
+    scope = {
+        "database": open_store(server.users_dir),
+        "user_email": str(person.get("/get_user_info").json()["user_email"]),
+    }
+    made = [create_proposal(**scope, kind="tool_call", payload=each, source_message=asked) for each in payloads]
+    parts = [
+        {
+            "id": number,
+            "kind": "tool_call",
+            "at": 5,
+            "name": each.payload["tool"],
+            "arguments": each.payload["arguments"],
+            "status": "waiting",
+            "result": failure("consent_needed", "Asked.", proposal=described(each)),
+        }
+        for number, each in enumerate(made, 1)
+    ]
+    scope["database"].write(lambda connection: store_calls(connection, asked, parts))
+    page = open_page(person, path)
+    content = card(page, 2).locator(".message-content")
+    ring, mute = (content.locator(".message-tool-call").nth(number) for number in range(2))
+    expect(ring.locator("summary")).to_contain_text("Tool bell__ring: waits for your consent")
+    expect(ring.locator(".message-proposal pre")).to_contain_text("<b>ring</b>")
+    ring.get_by_role("button", name="Allow in this conversation").click()
+    expect(ring.locator(".message-proposal-state")).to_have_text("Allowed.")
+    page.reload()
+    expect(ring.locator(".message-proposal-state")).to_have_text("Allowed.")
+    mute.get_by_role("button", name="Refuse").click()
+    # No server of this name is there, which the model is told of the call that was allowed.
+    for _ in range(2):
+        expect(content.locator(".message-body")).to_have_text(["Wait.", "tool_not_found and consent_refused"])
+        expect(mute.locator("summary")).to_contain_text("Tool bell__mute: failed")
+        expect(content.locator(".message-proposal:visible")).to_have_count(0)
+        page.reload()
+    assert person.get(f"/get_conversation_settings/{conversation_id}").json()["allowed_tools"] == ["bell__ring"]

@@ -1,6 +1,6 @@
 """Tools of foreign servers in the registry, as `<server>__<tool>`.
 
-A model is offered such a tool only in conversations in which the person has switched it on: that is the consent.
+Models are offered such tools like any other; each call waits for the person's consent (`chat.tools.proposals`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chat.tools.registry import Result, Tool, ToolContext, ToolError, ToolRegistry
+from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry
 
 from .configuration import ForeignServer, ForeignTool, servers_in
 from .process import call_tool
@@ -18,12 +18,6 @@ from .process import call_tool
 log = logging.getLogger(__name__)
 _LONGEST_NAME = 64
 _ENDING_SECONDS = 10.0
-
-
-class ConsentNeededError(ToolError):
-    """Nobody has agreed to the call."""
-
-    code = "consent_needed"
 
 
 def register_foreign_tools(registry: ToolRegistry, data_dir: Path) -> None:
@@ -45,13 +39,11 @@ def foreign_tool(server: ForeignServer, described: ForeignTool, *, data_dir: Pat
         parameters={"type": "object", "properties": {}, **described.parameters},
         run=partial(_run, server, described.name, data_dir),
         reads_only=False,
-        on_by_default=False,
         needs_consent=True,
         seconds=server.seconds + _ENDING_SECONDS,
     )
 
 
 def _run(server: ForeignServer, tool: str, data_dir: Path, context: ToolContext, **arguments: Any) -> Result:
-    if context.conversation_id is None:
-        raise ConsentNeededError("Tools of other servers are called in conversations in which they are switched on.")
+    del context
     return {"success": True, **call_tool(server, data_dir, tool, arguments)}

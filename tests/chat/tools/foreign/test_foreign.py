@@ -39,31 +39,31 @@ def tools(tmp_path: Path) -> ToolRegistry:
     return registry_with(rude(seconds=300, megabytes=256), tmp_path)
 
 
-def test_a_real_server_answers_in_a_conversation(context: Context, tmp_path: Path) -> None:
+def test_a_real_server_answers_where_the_person_has_agreed(context: Context, tmp_path: Path) -> None:
     command = (sys.executable, "-m", "mcp_server_time", "--local-timezone", "UTC")
     registry = registry_with(ForeignServer(name="time", command=command, seconds=300), tmp_path)
     assert registry.names() == ["time__convert_time", "time__get_current_time"]
     tool = registry.get("time__convert_time")
     assert set(tool.parameters["required"]) == {"source_timezone", "time", "target_timezone"}
-    assert (tool.reads_only, tool.on_by_default, tool.needs_consent) == (False, False, True)
+    assert (tool.reads_only, tool.on_by_default, tool.needs_consent) == (False, True, True)
     asked = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-    answer = registry.call(tool.name, asked, context(conversation_id="c"))
+    answer = registry.call(tool.name, asked, context(has_consent=True))
     assert answer["success"] is True
     assert "21:00:00+09:00" in answer["content"]
 
 
-def test_outside_of_a_conversation_nobody_has_agreed(tools: ToolRegistry, context: Context) -> None:
+def test_without_consent_nothing_is_called(tools: ToolRegistry, context: Context) -> None:
     assert tools.call("rude__environment", {}, context())["error"]["code"] == "consent_needed"
 
 
 def test_a_server_that_dies_is_an_error_of_the_call_and_the_next_one_is_answered(
     tools: ToolRegistry, context: Context
 ) -> None:
-    assert tools.call("rude__die", {}, context(conversation_id="c"))["error"] == {
+    assert tools.call("rude__die", {}, context(has_consent=True))["error"] == {
         "code": "foreign_server_failed",
         "message": "The server rude has failed.",
     }
-    assert tools.call("rude__environment", {}, context(conversation_id="c"))["success"] is True
+    assert tools.call("rude__environment", {}, context(has_consent=True))["success"] is True
 
 
 def test_a_server_that_hangs_is_ended(context: Context, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_server_that_hangs_is_ended(context: Context, tmp_path: Path) -> None:
     keep_servers(tmp_path, (listed.model_copy(update={"seconds": 1.0}),))
     registry = ToolRegistry(code_of=code_of)
     register_foreign_tools(registry, tmp_path)
-    answer = registry.call("rude__hang", {}, context(conversation_id="c"))
+    answer = registry.call("rude__hang", {}, context(has_consent=True))
     assert answer["error"] == {
         "code": "foreign_server_failed",
         "message": "The server rude did not answer within 1 s.",
@@ -80,7 +80,7 @@ def test_a_server_that_hangs_is_ended(context: Context, tmp_path: Path) -> None:
 
 
 def test_a_server_that_eats_memory_hits_its_limit(tools: ToolRegistry, context: Context) -> None:
-    assert tools.call("rude__eat", {}, context(conversation_id="c"))["error"]["code"] == "foreign_server_failed"
+    assert tools.call("rude__eat", {}, context(has_consent=True))["error"]["code"] == "foreign_server_failed"
 
 
 def test_a_server_sees_nothing_of_our_environment_and_its_secrets_stay_hidden(
@@ -88,10 +88,10 @@ def test_a_server_sees_nothing_of_our_environment_and_its_secrets_stay_hidden(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "our own key")
     registry = registry_with(rude(seconds=300), tmp_path)
-    seen = registry.call("rude__environment", {}, context(conversation_id="c"))["content"]
+    seen = registry.call("rude__environment", {}, context(has_consent=True))["content"]
     assert "our own key" not in seen
     assert '"RUDE_KEY": "•••"' in seen
-    failed = registry.call("rude__fail", {}, context(conversation_id="c"))["error"]
+    failed = registry.call("rude__fail", {}, context(has_consent=True))["error"]
     assert failed == {"code": "foreign_tool_failed", "message": "wrong key •••"}
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
     assert SECRET not in repr(rude())

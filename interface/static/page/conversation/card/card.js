@@ -23,7 +23,8 @@ function endingOf(message) {
   if (isFromUser(message)) return '';
   if (message.status === 'failed') return message.error ?? errorText(message.config?.error) ?? strings.answer.failed;
   if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
-  return message.status === 'complete' && message.text === '' ? strings.answer.empty : '';
+  const isWaiting = message.parts?.some(({ status }) => status === 'waiting');
+  return message.status === 'complete' && message.text === '' && !isWaiting ? strings.answer.empty : '';
 }
 
 /** What an answer took: tokens, and how quickly it came. */

@@ -140,7 +140,8 @@ function createToolCall(_part, { api }) {
     update(part) {
       call = part;
       draw();
-      proposal.show(part.result?.proposal);
+      // A call that waits for consent has it in its error.
+      proposal.show(part.result?.proposal ?? part.result?.error?.proposal);
     },
     finish() {
       if (call.status !== 'running') return;

@@ -3,6 +3,7 @@ import { element, replaceWithFocus } from '../../ui/dom.js';
 
 /** @param {string} kind @param {object} payload @returns {string} */
 function wordsOf(kind, payload) {
+  if (kind === 'tool_call') return strings.proposal.call(payload.tool);
   if (kind === 'memory') return strings.proposal.memory(payload.statement);
   const say = kind === 'document' ? strings.proposal.documents[payload.action] : undefined;
   return say ? say(payload.path, payload.new_path) : strings.proposal.other(kind);
@@ -28,28 +29,41 @@ export function createProposal(api) {
   // What was asked before the first decision may come after its answer, and is older.
   let wasDecided = false;
 
+  const isShown = (id) => shown?.proposal_id === id;
+
   function drawDiff(text) {
     diff.textContent = text ?? '';
     diff.hidden = !text;
   }
 
+  function choicesOf(id, kind) {
+    if (kind !== 'tool_call') return [button(strings.proposal.accept, () => decide(id, 'accept')), button(strings.proposal.decline, () => decide(id, 'decline'))];
+    return [
+      button(strings.proposal.allowOnce, () => decide(id, 'accept', { scope: 'once' })),
+      button(strings.proposal.allowHere, () => decide(id, 'accept', { scope: 'conversation' })),
+      button(strings.proposal.refuse, () => decide(id, 'decline')),
+    ];
+  }
+
   function draw({ proposal_id: id, kind, payload, state, diff: change }) {
     words.textContent = wordsOf(kind, payload);
-    drawDiff(change);
-    const choices = [button(strings.proposal.accept, () => decide(id, 'accept')), button(strings.proposal.decline, () => decide(id, 'decline'))];
-    replaceWithFocus(controls, ...(state === 'open' ? choices : [element('p', { class: 'message-proposal-state', text: strings.proposal.states[state] ?? state })]));
+    // Whoever agrees to a call has to see what is sent with it.
+    drawDiff(kind === 'tool_call' ? JSON.stringify(payload.arguments, null, 2) : change);
+    const states = kind === 'tool_call' ? strings.proposal.callStates : strings.proposal.states;
+    replaceWithFocus(controls, ...(state === 'open' ? choicesOf(id, kind) : [element('p', { class: 'message-proposal-state', text: states[state] ?? state })]));
     node.dataset.state = state;
     node.hidden = false;
   }
 
-  async function decide(id, how) {
+  async function decide(id, how, body) {
     if (isDeciding) return;
     isDeciding = wasDecided = true;
     problem.hidden = true;
     try {
-      const answer = await api.post(`/api/proposals/${encodeURIComponent(id)}/${how}`);
-      draw(answer.proposal ?? answer);
+      const answer = await api.post(`/api/proposals/${encodeURIComponent(id)}/${how}`, body);
+      if (isShown(id)) draw(answer.proposal ?? answer);
     } catch (error) {
+      if (!isShown(id)) return;
       const { state, diff: change } = error.details ?? {};
       // The document was changed meanwhile: the next decision is on what the proposal does now.
       if (change !== undefined) {
@@ -71,7 +85,7 @@ export function createProposal(api) {
     const { proposal_id: id } = shown;
     try {
       const now = await api.get(`/api/proposals/${encodeURIComponent(id)}`, {}, { quiet: true });
-      if (wasDecided || node.dataset.state !== 'open') return;
+      if (wasDecided || !isShown(id) || node.dataset.state !== 'open') return;
       shown = now;
       draw(now);
     } catch {
@@ -80,7 +94,12 @@ export function createProposal(api) {
   }
 
   function show(proposal, { isFresh = false } = {}) {
-    if (!proposal || proposal.proposal_id === shown?.proposal_id) return;
+    if (!proposal) {
+      // The call that waited for a decision goes on, maybe before the answer to that decision is here.
+      shown = null;
+      node.hidden = true;
+    }
+    if (!proposal || isShown(proposal.proposal_id)) return;
     shown = proposal;
     draw(proposal);
     if (!isFresh) renew();

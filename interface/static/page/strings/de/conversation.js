@@ -202,7 +202,7 @@ export const strings = fill(english, {
     notice: (sentence) => `Hinweis: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Werkzeug', file: 'Datei', image: 'Bild' }[kind] ?? kind}: ${name}`,
     tool: (name, state, seconds) => `Werkzeug ${name}: ${state}${seconds ? ` (${seconds} s)` : ''}`,
-    toolStates: { running: 'läuft …', complete: 'fertig', failed: 'fehlgeschlagen', cancelled: 'angehalten', interrupted: 'abgebrochen' },
+    toolStates: { running: 'läuft …', complete: 'fertig', failed: 'fehlgeschlagen', cancelled: 'angehalten', waiting: 'wartet auf deine Zustimmung', interrupted: 'abgebrochen' },
     toolData: (given, result) => `Eingabe: ${given}\n\nErgebnis: ${result}`,
   },
 
@@ -213,8 +213,8 @@ export const strings = fill(english, {
       replace_lines: (path) => `Zu ändern in ${path}`, rename: (path, newPath) => `Umzubenennen: ${path} → ${newPath}`, delete: (path) => `In den Papierkorb zu legen: ${path}`,
     },
     other: (kind) => `Eine Änderung ist vorgeschlagen (${kind}).`,
-    accept: 'Annehmen', decline: 'Ablehnen',
-    states: { accepted: 'Angenommen.', declined: 'Abgelehnt.', expired: 'Zu alt: Dieser Vorschlag ist abgelaufen.' },
+    call: (tool) => `Das Modell möchte ${tool} aufrufen, mit:`, allowOnce: 'Einmal erlauben', allowHere: 'In dieser Unterhaltung erlauben', refuse: 'Ablehnen', callStates: { accepted: 'Erlaubt.', declined: 'Abgelehnt.', expired: 'Die Antwort wartet nicht mehr darauf.' },
+    accept: 'Annehmen', decline: 'Ablehnen', states: { accepted: 'Angenommen.', declined: 'Abgelehnt.', expired: 'Zu alt: Dieser Vorschlag ist abgelaufen.' },
     failed: (message) => `Das hat nicht geklappt. ${message}`,
   },
 

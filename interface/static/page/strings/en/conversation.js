@@ -202,7 +202,7 @@ export const strings = {
     notice: (sentence) => `Note: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Tool', file: 'File', image: 'Picture' }[kind] ?? kind}: ${name}`,
     tool: (name, state, seconds) => `Tool ${name}: ${state}${seconds ? ` (${seconds} s)` : ''}`,
-    toolStates: { running: 'running…', complete: 'done', failed: 'failed', cancelled: 'stopped', interrupted: 'broken off' },
+    toolStates: { running: 'running…', complete: 'done', failed: 'failed', cancelled: 'stopped', waiting: 'waits for your consent', interrupted: 'broken off' },
     toolData: (given, result) => `Given: ${given}\n\nFound: ${result}`,
   },
 
@@ -213,8 +213,9 @@ export const strings = {
       replace_lines: (path) => `To change in ${path}`, rename: (path, newPath) => `To rename: ${path} → ${newPath}`, delete: (path) => `To move into the bin: ${path}`,
     },
     other: (kind) => `A change is proposed (${kind}).`,
-    accept: 'Accept', decline: 'Decline',
-    states: { accepted: 'Accepted.', declined: 'Declined.', expired: 'Too old: this proposal has expired.' },
+    call: (tool) => `The model wants to call ${tool}, with:`, allowOnce: 'Allow once', allowHere: 'Allow in this conversation', refuse: 'Refuse',
+    callStates: { accepted: 'Allowed.', declined: 'Refused.', expired: 'The answer does not wait for this any more.' },
+    accept: 'Accept', decline: 'Decline', states: { accepted: 'Accepted.', declined: 'Declined.', expired: 'Too old: this proposal has expired.' },
     failed: (message) => `That did not work. ${message}`,
   },
 

@@ -202,7 +202,7 @@ export const strings = fill(english, {
     notice: (sentence) => `Nota: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Herramienta', file: 'Archivo', image: 'Imagen' }[kind] ?? kind}: ${name}`,
     tool: (name, state, seconds) => `Herramienta ${name}: ${state}${seconds ? ` (${seconds} s)` : ''}`,
-    toolStates: { running: 'en curso…', complete: 'terminada', failed: 'fallida', cancelled: 'detenida', interrupted: 'interrumpida' },
+    toolStates: { running: 'en curso…', complete: 'terminada', failed: 'fallida', cancelled: 'detenida', waiting: 'espera tu consentimiento', interrupted: 'interrumpida' },
     toolData: (given, result) => `Entrada: ${given}\n\nResultado: ${result}`,
   },
 
@@ -213,8 +213,9 @@ export const strings = fill(english, {
       replace_lines: (path) => `Para cambiar en ${path}`, rename: (path, newPath) => `Para renombrar: ${path} → ${newPath}`, delete: (path) => `Para mover a la papelera: ${path}`,
     },
     other: (kind) => `Se propone un cambio (${kind}).`,
-    accept: 'Aceptar', decline: 'Rechazar',
-    states: { accepted: 'Aceptado.', declined: 'Rechazado.', expired: 'Demasiado antigua: esta propuesta ha caducado.' },
+    call: (tool) => `El modelo quiere llamar a ${tool}, con:`, allowOnce: 'Permitir una vez', allowHere: 'Permitir en esta conversación', refuse: 'Rechazar',
+    callStates: { accepted: 'Permitida.', declined: 'Rechazada.', expired: 'La respuesta ya no espera esta llamada.' },
+    accept: 'Aceptar', decline: 'Rechazar', states: { accepted: 'Aceptado.', declined: 'Rechazado.', expired: 'Demasiado antigua: esta propuesta ha caducado.' },
     failed: (message) => `No ha funcionado. ${message}`,
   },
 

@@ -202,7 +202,7 @@ export const strings = fill(english, {
     notice: (sentence) => `提示：${sentence}`,
     other: (kind, name) => `${{ tool_call: '工具', file: '文件', image: '图片' }[kind] ?? kind}：${name}`,
     tool: (name, state, seconds) => `工具 ${name}：${state}${seconds ? `（${seconds} 秒）` : ''}`,
-    toolStates: { running: '运行中…', complete: '完成', failed: '失败', cancelled: '已停止', interrupted: '已中断' },
+    toolStates: { running: '运行中…', complete: '完成', failed: '失败', cancelled: '已停止', waiting: '等待你的同意', interrupted: '已中断' },
     toolData: (given, result) => `输入：${given}\n\n结果：${result}`,
   },
 
@@ -213,8 +213,9 @@ export const strings = fill(english, {
       replace_lines: (path) => `待修改：${path}`, rename: (path, newPath) => `待重命名：${path} → ${newPath}`, delete: (path) => `待移入回收站：${path}`,
     },
     other: (kind) => `有一项改动建议（${kind}）。`,
-    accept: '接受', decline: '拒绝',
-    states: { accepted: '已接受。', declined: '已拒绝。', expired: '时间过长：该建议已过期。' },
+    call: (tool) => `模型想要调用 ${tool}，参数如下：`, allowOnce: '允许一次', allowHere: '在此对话中允许', refuse: '拒绝',
+    callStates: { accepted: '已允许。', declined: '已拒绝。', expired: '回答已不再等待此调用。' },
+    accept: '接受', decline: '拒绝', states: { accepted: '已接受。', declined: '已拒绝。', expired: '时间过长：该建议已过期。' },
     failed: (message) => `未能完成。${message}`,
   },
 

@@ -1,0 +1,193 @@
+"""A call that needs consent waits for the person, and the answer goes on with what they decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from chat.tools.registry import ToolContext, tool
+from database.engine.clock import iso_in
+from database.proposals import OPEN_DAYS, expire_proposals
+from database.schema import proposals
+from endpoints.http.scope import EXTENSION
+from language_models.errors import ModelFailedError
+from language_models.testing import Reply, ScriptedChatModel, calling
+from tests.endpoints.conftest import Person, events_of, refused
+
+NOON, NIGHT = ("ring", '{"hour":12}'), ("ring", '{"hour":24}')
+
+
+@pytest.fixture
+def replies() -> list[Reply]:
+    """What the model says, one after the other."""
+    return []
+
+
+@pytest.fixture
+def main_model(request: pytest.FixtureRequest, replies: list[Reply]) -> ScriptedChatModel:
+    """Calls tools, and says what it is told to. The parameter: whether it does so natively."""
+    return ScriptedChatModel(replies=lambda _prompt: replies.pop(0), calls_tools=getattr(request, "param", True))
+
+
+@pytest.fixture
+def rung(app: Flask) -> list[int]:
+    """The calls of a tool that needs consent."""
+    made: list[int] = []
+
+    @tool(reads_only=False, on_by_default=True, needs_consent=True)
+    def ring(context: ToolContext, *, hour: int) -> dict[str, Any]:
+        """Ring a bell."""
+        made.append(hour)
+        return {"success": True, "content": f"rung at {hour} for {context.user_email}"}
+
+    app.extensions[EXTENSION].tools.register(ring)
+    return made
+
+
+def asks(*calls: tuple[str, str], saying: Sequence[str] = ()) -> Reply:
+    """A reply that calls tools."""
+    return Reply(*saying, calling(*calls), finish_reason="tool_calls")
+
+
+def answer_in(person: Person, conversation_id: str, number: int = 1) -> dict[str, Any]:
+    found: dict[str, Any] = person.get(f"/list_messages_by_conversation/{conversation_id}").json[number]
+    return found
+
+
+def decide(person: Person, how: str, **body: Any) -> dict[str, Any]:
+    """Decide on the oldest open proposal; the answer once it has gone on."""
+    proposal = person.get("/api/proposals").json[-1]
+    decided = person.post(f"/api/proposals/{proposal['proposal_id']}/{how}", json=body)
+    assert decided.status_code == 200, decided.get_data(as_text=True)
+    events_of(person.get(f"/stream/{proposal['source']['message_id']}"))
+    return proposal
+
+
+def results_in(model: ScriptedChatModel) -> list[dict[str, Any]]:
+    return [orjson.loads(each["content"]) for each in model.prompts[-1] if each["role"] == "tool"]
+
+
+def test_the_answer_waits_and_goes_on_once_the_person_has_agreed(
+    ada: Person, eve: Person, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel
+) -> None:
+    replies.append(asks(NOON, saying=["Let me ring. "]))
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring the bell at noon, please")
+    before = answer_in(ada, conversation_id)
+    (call,) = before["parts"]
+    assert (before["status"], call["status"], rung) == ("complete", "waiting", [])
+    assert call["result"]["error"]["code"] == "consent_needed"
+    proposal = call["result"]["error"]["proposal"]
+    assert (proposal["kind"], proposal["payload"]) == ("tool_call", {"tool": "ring", "arguments": {"hour": 12}})
+    for how in ("accept", "decline"):
+        assert refused(eve.post(f"/api/proposals/{proposal['proposal_id']}/{how}")) == (404, "proposal_not_found")
+    replies.append(Reply("It rang."))
+    decide(ada, "accept")
+    after = answer_in(ada, conversation_id)
+    assert (after["message_id"], after["text"]) == (before["message_id"], "Let me ring. \n\nIt rang.")
+    assert [(part["status"], part["result"]["content"]) for part in after["parts"]] == [
+        ("complete", "rung at 12 for ada@example.org")
+    ]
+    assert rung == [12]
+    said, told = main_model.prompts[-1][-2:]
+    assert (said["content"], said["tool_calls"][0]["id"]) == ("Let me ring. ", told["tool_call_id"])
+    again = ada.post(f"/api/proposals/{proposal['proposal_id']}/accept")
+    assert (refused(again), again.json["details"]) == ((409, "conflict"), {"state": "accepted"})
+
+
+def test_allowed_once_asks_again_and_allowed_in_a_conversation_does_not(
+    ada: Person, replies: list[Reply], rung: list[int]
+) -> None:
+    first, other = ada.new_conversation(), ada.new_conversation()
+    replies += [asks(NOON), asks(NIGHT), Reply("Both rang."), asks(NOON), Reply("Again."), asks(NOON)]
+    ada.say(first, "Ring at noon and at night")
+    decide(ada, "accept")
+    waiting = answer_in(ada, first)
+    assert ([part["status"] for part in waiting["parts"]], rung) == (["complete", "waiting"], [12])
+    decide(ada, "accept", scope="conversation")
+    assert (answer_in(ada, first)["text"], rung) == ("Both rang.", [12, 24])
+    ada.say(first, "Ring at noon again")
+    assert (answer_in(ada, first, 3)["text"], rung) == ("Again.", [12, 24, 12])
+    ada.say(other, "Ring here, too")
+    assert [part["status"] for part in answer_in(ada, other)["parts"]] == ["waiting"]
+    settings = ada.get(f"/get_conversation_settings/{first}").json
+    assert settings["allowed_tools"] == ["ring"]
+    assert ada.request("PATCH", f"/conversations/{first}/settings", json={"allowed_tools": None}).json == {}
+
+
+def test_the_answer_waits_for_all_decisions_and_tells_the_model_of_refused_and_expired_ones(
+    ada: Person, app: Flask, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel
+) -> None:
+    replies += [asks(NOON, NIGHT, ("ring", '{"hour":6}')), Reply("As you like.")]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring all day long")
+    ids = [part["result"]["error"]["proposal"]["proposal_id"] for part in answer_in(ada, conversation_id)["parts"]]
+    database = app.extensions[EXTENSION].database
+    old = update(proposals).where(proposals.c.proposal_id == ids[0]).values(created_at=iso_in(days=-OPEN_DAYS - 1))
+    database.write(lambda connection: connection.execute(old))
+    assert expire_proposals(database=database) == 1
+    declined = ada.post(f"/api/proposals/{ids[1]}/decline")
+    assert (declined.json["state"], len(main_model.prompts)) == ("declined", 1)
+    accepted = ada.post(f"/api/proposals/{ids[2]}/accept")
+    assert accepted.json["outcome"]["goes_on"] is True
+    events_of(ada.get(f"/stream/{accepted.json['outcome']['message_id']}"))
+    codes = [each.get("error", {}).get("code") for each in results_in(main_model)]
+    assert codes == ["consent_expired", "consent_refused", None]
+    assert (rung, answer_in(ada, conversation_id)["text"]) == ([6], "As you like.")
+
+
+def test_what_the_answer_does_not_wait_for_any_more_can_not_be_allowed(
+    ada: Person, replies: list[Reply], rung: list[int]
+) -> None:
+    replies += [asks(NOON), Reply("Never mind.")]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring the bell at noon")
+    message_id = answer_in(ada, conversation_id)["message_id"]
+    events_of(ada.post(f"/regenerate/{conversation_id}/{message_id}"))
+    (proposal,) = ada.get("/api/proposals").json
+    late = ada.post(f"/api/proposals/{proposal['proposal_id']}/accept")
+    assert (late.status_code, late.json["details"], rung) == (409, {"state": "expired"}, [])
+
+
+def test_a_model_that_fails_after_a_call_loses_nothing_of_it(
+    ada: Person, replies: list[Reply], rung: list[int]
+) -> None:
+    replies += [asks(NOON), Reply(error=ModelFailedError("It broke."))]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring the bell at noon")
+    decide(ada, "accept")
+    after = answer_in(ada, conversation_id)
+    assert (after["status"], [part["status"] for part in after["parts"]], rung) == ("failed", ["complete"], [12])
+
+
+@pytest.mark.parametrize("main_model", [False], indirect=True)
+def test_a_model_that_chooses_tools_by_constrained_requests_waits_likewise(
+    ada: Person, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel
+) -> None:
+    ring, nothing = (Reply(orjson.dumps(each).decode()) for each in ({"tool": "ring", "arguments": {"hour": 3}}, {}))
+    replies += [ring, nothing, Reply("It rang at three.")]
+    conversation_id = ada.new_conversation()
+    ada.request("PATCH", f"/conversations/{conversation_id}/settings", json={"use_tools": True})
+    ada.say(conversation_id, "Ring the bell at three")
+    assert (len(main_model.prompts), rung) == (1, [])
+    decide(ada, "accept")
+    assert (answer_in(ada, conversation_id)["text"], rung) == ("It rang at three.", [3])
+    assert "rung at 3" in main_model.prompts[-1][-1]["content"]
+
+
+def test_nobody_is_asked_where_nothing_is_kept_and_programs_call_no_such_tool(
+    ada: Person, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel
+) -> None:
+    assert refused(ada.post("/api/tools/ring", json={"hour": 1})) == (400, "consent_needed")
+    replies += [asks(NOON), Reply("I may not.")]
+    conversation_id = ada.new_conversation()
+    ada.put(f"/make_conversation_stateless/{conversation_id}")
+    events = ada.say(conversation_id, "Ring the bell at noon")
+    assert "I may not." in "".join(event["text"] for event in events)
+    assert [each["error"]["code"] for each in results_in(main_model)] == ["consent_needed"]
+    assert (ada.get("/api/proposals").json, rung) == ([], [])
