@@ -99,6 +99,8 @@ class Product:
         person = self._person(history)
         conversation_id = person.post("/create_conversation/assistant/").json["conversation_id"]
         references = [person.references[source] for source in question.sources]
+        if arm.searches or arm.calls_tools:
+            _index(self._state)
         self._meter.figures()
         cpu, began = cpu_seconds(), time.monotonic()
         events = person.events(f"/send_message/{conversation_id}", arm.request(question.text, references))
@@ -142,7 +144,7 @@ def _named(reports: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
 
 
 def _stored(history: AnswerHistory, app: Flask, state: AppState) -> _Person:
-    """An account with everything in the history, searchable by words and by meaning."""
+    """An account with everything in the history."""
     email = f"person-{history.number}@example.org"
     create_user(database=state.database, user_email=email, password="not used to sign in", is_admin=False)
     client = app.test_client()
@@ -160,7 +162,6 @@ def _stored(history: AnswerHistory, app: Flask, state: AppState) -> _Person:
         vault.write(document.path, document.text)
         name = document.path.removesuffix(".md")
         person.references[Source(kind="document", path=document.path)] = f"[[{name}]]"
-    _index(state)
     return person
 
 
@@ -195,7 +196,7 @@ def _store_talk(talk: Talk, state: AppState, email: str, number: int) -> list[st
 
 
 def _index(state: AppState) -> None:
-    """Do at once what a server does beside its requests."""
+    """Do at once what a server does beside its requests: make what was stored findable by words and by meaning."""
     index_pending(database=state.database)
     model = state.knowledge.embedding()
     if model is None:
