@@ -35,6 +35,7 @@ from language_models.ports import ChatModel
 from language_models.roles import ModelRoles
 from server import create_app
 from settings import Settings, load_settings
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .arms import Arm
 from .generator import AnswerHistory, AskedQuestion, Source, Talk
@@ -147,6 +148,7 @@ def _stored(history: AnswerHistory, app: Flask, state: AppState) -> _Person:
     """An account with everything in the history."""
     email = f"person-{history.number}@example.org"
     create_user(database=state.database, user_email=email, password="not used to sign in", is_admin=False)
+    _open_knowledge(state)
     client = app.test_client()
     client.set_cookie(SESSION_COOKIE, create_session(database=state.database, user_email=email))
     person = _Person(client, {})
@@ -163,6 +165,19 @@ def _stored(history: AnswerHistory, app: Flask, state: AppState) -> _Person:
         name = document.path.removesuffix(".md")
         person.references[Source(kind="document", path=document.path)] = f"[[{name}]]"
     return person
+
+
+def _open_knowledge(state: AppState) -> None:
+    """Wait until memories can be stored: on a busy machine that takes longer than a request waits."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            state.knowledge.database()
+        except KnowledgeUnavailableError:
+            if time.monotonic() >= until:
+                raise
+        else:
+            return
 
 
 def _store_talk(talk: Talk, state: AppState, email: str, number: int) -> list[str]:
