@@ -21,7 +21,7 @@ from .arms import ARMS, Arm
 from .generator import CHOSEN, AskedQuestion, answer_histories, questions_in_order
 from .product import Product, running_product
 from .records import Record, Records
-from .report import figures, table
+from .report import figures, listed, table
 
 RECORDS = ROOT / "benchmarks" / "data" / "answers" / "answers.jsonl"
 RESULTS = Path(__file__).with_name("results.json")
@@ -40,7 +40,10 @@ def main(arguments: Sequence[str], *, run: Run = running_product) -> int:
             if not records.has((options.model, arm.name, question.question_id))
         ]
         _answer(missing, records, model=options.model, seconds=60 * options.minutes, run=run)
-    study = figures([record for record in records.all() if record.model == options.model], questions)
+    answered = [record for record in records.all() if record.model == options.model]
+    study = figures(answered, questions)
+    if options.show:
+        print("\n".join(listed(answered, questions)), end="\n\n")
     print(table(study))
     if options.results is not None:
         _write(study, options.results, model=options.model)
@@ -102,6 +105,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "--results", type=Path, const=RESULTS, nargs="?", metavar="FILE", help="write the figures (to %(const)s)"
     )
     parser.add_argument("--table", action="store_true", help="ask nothing, print the table of the records")
+    parser.add_argument("--show", action="store_true", help="print every answer with its grade above the table")
     return parser.parse_args(arguments)
 
 

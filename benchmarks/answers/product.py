@@ -176,6 +176,7 @@ def _open_knowledge(state: AppState) -> None:
         except KnowledgeUnavailableError:
             if time.monotonic() >= until:
                 raise
+            time.sleep(0.1)  # it has failed, and will be tried again
         else:
             return
 

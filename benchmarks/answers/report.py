@@ -59,6 +59,16 @@ def _arm(records: Sequence[Record], known: Mapping[str, AskedQuestion]) -> dict[
     }
 
 
+def listed(records: Sequence[Record], questions: Sequence[AskedQuestion]) -> Iterator[str]:
+    """A line for each answer, with its grade, in order of the questions: for people who check the grades."""
+    for question in questions:
+        for record in (each for each in records if each.question_id == question.question_id):
+            verdict = grade(record.answered.text, question)
+            tools = ", ".join(call["name"] for call in record.answered.tool_calls)
+            said = " ".join(record.answered.text.split())
+            yield f"{verdict:7} {record.arm:7} {question.question_id}: {said}{f' [{tools}]' if tools else ''}"
+
+
 def table(study: Mapping[str, Any]) -> str:
     """The figures as Markdown: the questions that every arm answered, and where an arm answered more, all of them."""
     parts = [f"{len(study['shared_questions'])} questions, answered in every arm:", *_table(study["shared"])]

@@ -125,6 +125,9 @@ def test_a_run_that_was_killed_goes_on_with_what_is_missing(
         ("by-hand", "1-changed"),
     ]
     assert "2 questions, answered in every arm" in capsys.readouterr().out
+    run(product, records, "--questions", "2", "--table", "--show")
+    assert "unknown alone   1-changed: I don't know.\n" in capsys.readouterr().out
+    assert len(model.chat.calls) == before + 2
     assert json.loads((tmp_path / "r").read_text())["embedded:small"]["answered"] == {"alone": 2, "by-hand": 2}
 
 
