@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import footprint, history, knowledge, pages, search, stalls, turn_cpu, turns, walk
+from . import footprint, history, knowledge, pages, search, stalls, turn_cpu, turns, vault, walk
 from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
@@ -31,6 +31,8 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "append": history.append,
     "backfill": history.backfill,
     "search": search.search,
+    "patterns": search.patterns,
+    "vault": vault.vault,
     "search_all_kinds": search.all_kinds,
     "questions": questions,
     "meaning": meaning,

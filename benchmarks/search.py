@@ -1,4 +1,4 @@
-"""What it costs to find messages by their words: rare ones and the commonest, of who has all and of who has few.
+"""What it costs to find messages by their words, and messages and documents by regular expressions.
 
 Wall time and CPU time of the searching thread stand side by side: on a busy machine the second says more.
 """
@@ -8,20 +8,32 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from statistics import median
 from urllib.parse import quote
 
+from benchmarks.made_up.documents import make_documents
 from benchmarks.made_up.history import SeedPlan, seed
+from chat.runtime.metrics import Metrics
+from chat.runtime.services import models_from, services_from
+from chat.tools.catalogue import all_tools
+from chat.tools.registry import ToolContext
+from Conversation import Conversation
 from database.messages.reading import list_messages
 from database.search.index import words
 from database.search.indexing import index_pending
+from database.vault.documents import erase_documents
+from endpoints.http.errors import code_of
 from search.messages import search_messages
 from search.query import parse_query
+from settings import MappedFolder, load_settings
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
+from vault.documents import Vaults
 
 from .figures import Figure, of_samples
 from .seeded import EMAIL, Bench
@@ -34,6 +46,8 @@ _WARM = 5
 _FEW = "few@example.org"
 _BUDGET_ALL_KINDS = 15.0
 _TRIES = 3
+_BUDGET_LITERAL = 500.0
+_WORDS_SAID = 8
 
 
 def search(bench: Bench) -> Iterator[Figure]:
@@ -133,3 +147,61 @@ def _figures(
         assert found.messages, query
     yield of_samples(name, wall[_WARM:], budget_p95=budget)
     yield of_samples(f"{name}, CPU", cpu[_WARM:])
+
+
+def patterns(bench: Bench) -> Iterator[Figure]:
+    """Regular expressions over all messages, and over the documents of a vault, by the tool `regex_search`."""
+    index_pending(database=bench.database)
+    with ExitStack() as stack:
+        tools = all_tools(code_of=code_of)
+        context = _with_documents(bench, stack)
+        random = Random(_SEED)
+        said = [text for text in map(words, _said(bench)) if len(text) > _WORDS_SAID]
+        texts = [random.choice(said) for _ in range(max(_WARM, bench.times // 10))]
+        for what, made, budget in _patterns(random, texts):
+            wall, cpu = list[float](), list[float]()
+            for pattern in made:
+                begun, begun_cpu = time.perf_counter(), time.thread_time()
+                found = tools.call("regex_search", {"pattern": pattern}, context)
+                cpu.append((time.thread_time() - begun_cpu) * 1_000)
+                wall.append((time.perf_counter() - begun) * 1_000)
+                assert found["success"], pattern
+            yield of_samples(f"regex: {what}", wall, budget_p95=budget)
+            yield of_samples(f"regex: {what}, CPU", cpu)
+
+
+def _patterns(random: Random, texts: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str], float | None]]:
+    """What is measured: patterns, and the budget of the 95th percentile; None where the deadline of 3 s ends them."""
+    places = [random.randrange(1, len(text) - _WORDS_SAID) for text in texts]
+    some = [[*text[place : place + 4]] for text, place in zip(texts, places, strict=True)]
+    yield "four words that were said", [" ".join(four) for four in some], _BUDGET_LITERAL
+    yield (
+        "words with gaps between them",
+        [rf"\b{one}\s+{two}\b.*\b{three}\b" for one, two, three, _ in some],
+        _BUDGET_LITERAL,
+    )
+    yield "a word that nobody says", [rf"\b{one}{two}\b" for one, two, *_ in some], _BUDGET_LITERAL
+    yield (
+        "a word that nobody says, in any case",
+        [rf"(?i)\b{one}{two}\b" for one, two, *_ in some],
+        _BUDGET_LITERAL,
+    )
+    yield "a part of a word that nobody says", [f"q{one}{two}" for one, two, *_ in some], _BUDGET_LITERAL
+    yield "no literal, and no match, ended", [f"[0-9]{{{9 + number}}}" for number in range(_TRIES)], None
+    yield "hostile, and no match, ended", [f"({letter}+)+[0-9]{{9}}$" for letter in "abc"], None
+
+
+def _with_documents(bench: Bench, stack: ExitStack) -> ToolContext:
+    """Calls of the person who owns the messages, with a vault beside them."""
+    folder = bench.scratch("patterns")
+    (folder / "vault").mkdir()
+    mapped = MappedFolder(folder=folder / "vault", read_only=True)
+    make_documents(mapped.folder, documents=bench.size.documents, characters=3_000)
+    vaults = Vaults(database=bench.database, mapped={EMAIL: mapped})
+    for _ in vaults.of(EMAIL).refresh():
+        pass
+    stack.callback(erase_documents, database=bench.database, user_email=EMAIL)
+    settings = load_settings({"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none"})
+    services = replace(services_from(settings, models=models_from(settings), metrics=Metrics()), vaults=vaults)
+    load = partial(Conversation, EMAIL, bench.database)
+    return ToolContext(user_email=EMAIL, database=bench.database, services=services, load=load)

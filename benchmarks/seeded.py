@@ -31,6 +31,7 @@ class Size:
 
     claims: sizes of the knowledge bases, each of which is measured; they are apart from the conversations.
     searched: conversations (and memories) and messages of the data in which all kinds are searched together.
+    documents: of the vault.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Size:
     streams: tuple[int, ...]
     claims: tuple[int, ...]
     searched: tuple[int, int]
+    documents: int
 
 
 FULL = Size(
@@ -52,6 +54,7 @@ FULL = Size(
     streams=(50, 200, 500),
     claims=(10_000, 100_000),
     searched=(10_000, 100_000),
+    documents=5_000,
 )
 QUICK = Size(
     name="quick",
@@ -62,6 +65,7 @@ QUICK = Size(
     streams=(50,),
     claims=(1_000, 10_000),
     searched=(1_000, 10_000),
+    documents=500,
 )
 
 

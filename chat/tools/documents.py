@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from search.patterns.expressions import Deadline, compiled, preview
+from search.patterns.expressions import Deadline, compiled, preview, required_literal
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
 from vault.search.excerpts import Excerpt
@@ -97,11 +97,13 @@ def matching_lines(
 
     Raises InvalidPatternError.
     """
-    expression = compiled(pattern)
+    expression, literal = compiled(pattern), required_literal(pattern)
     for path, title, text in vault_of(context).texts():
         if deadline.is_over():
             yield None
             return
+        if literal not in text and literal not in title:
+            continue  # far cheaper to see than that the expression does not match
         found = expression.search(title) if titles else None
         if found is not None:
             yield _match(path, title, None, preview(title, found.span()), total=0)

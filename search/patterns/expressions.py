@@ -15,13 +15,16 @@ from database.engine.text import storable
 if TYPE_CHECKING:
     import re2
 
-SECONDS = 3.0
+SECONDS = 2.8
+"""So that a search ends within 3 s: what is being read then is still read."""
 LONGEST_PATTERN = 200
 _SHORTEST_LITERAL = 3
 _PREVIEW = 200
 _OPTIONS = {"log_errors": False, "max_mem": 16 * 1024 * 1024}
-# Of a literal, the words that surely stand alone: what is before and behind them is in the literal too.
-_WHOLE_WORD = re.compile(r"(?<=[^a-zA-Z0-9])[a-zA-Z0-9]+(?=[^a-zA-Z0-9])")
+_MOST_PHRASES = 4
+_SHORTEST_BEGINNING = 3
+_WORD = re.compile(r"[a-z0-9]+")
+_REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
 
 
 class InvalidPatternError(ValueError):
@@ -73,43 +76,89 @@ def preview(text: str, span: tuple[int, int]) -> str:
 @lru_cache(maxsize=64)
 def required_literal(pattern: str) -> str:
     """The longest text that each match of `pattern` holds, as far as that is certain; "" where there is none."""
-    if "[:" in pattern:
-        return ""  # a class of RE2 that Python reads in another way
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = _parser.parse(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return ""  # RE2 knows more than Python does
-    if tree.state.flags & re.IGNORECASE:
+    tree = _parsed(pattern)
+    if tree is None or tree.state.flags & re.IGNORECASE:
         return ""
-    longest = max(_literals(tree), key=len, default="")
+    longest = max(_runs(tree, of_words=False), key=len, default="")
     return longest if len(longest) >= _SHORTEST_LITERAL and storable(longest) == longest else ""
 
 
-def whole_words(literal: str) -> list[str]:
-    """The words in `literal` that stand alone wherever it is said; of ASCII text, where that is certain."""
-    return _WHOLE_WORD.findall(literal) if literal.isascii() else []
+@lru_cache(maxsize=64)
+def required_phrases(pattern: str) -> tuple[tuple[tuple[str, ...], ...], bool]:
+    r"""Words that stand side by side in whatever text `pattern` matches, in lower case, of ASCII letters and digits.
+
+    Also whether the last word of the last phrase may go on. The longest phrases, since they are rare. `\b` is the
+    border of a word as the full-text index cuts words, which knows more letters than RE2 does: `\bber` is not sought
+    within "über".
+    """
+    tree = _parsed(pattern)
+    runs = () if tree is None else _runs(tree, of_words=True)
+    phrases = sorted({each for run in runs if run.isascii() for each in _phrases(run.lower())}, key=_length)
+    whole = [phrase for phrase, goes_on in phrases if not goes_on]
+    going_on = [phrase for phrase, goes_on in phrases if goes_on]
+    return (*whole[-_MOST_PHRASES:], *going_on[-1:]), bool(going_on)
 
 
-def _literals(tree: Any) -> Iterator[str]:
-    """Runs of characters that each match holds."""
+def _phrases(run: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The words of a run that surely begin where they begin in it, and whether the last one may go on behind it."""
+    words = [found for found in _WORD.finditer(run) if found.start() > 0]
+    if words and words[-1].end() == len(run):
+        if len(words[-1][0]) >= _SHORTEST_BEGINNING:
+            yield tuple(word[0] for word in words), True
+            return
+        words.pop()
+    if words:
+        yield tuple(word[0] for word in words), False
+
+
+def _length(phrase: tuple[tuple[str, ...], bool]) -> tuple[int, tuple[str, ...]]:
+    return sum(map(len, phrase[0])), phrase[0]
+
+
+def _parsed(pattern: str) -> Any:
+    """`pattern` as Python's parser sees it; None where Python reads it in another way than RE2 or not at all."""
+    if "[:" in pattern:
+        return None  # a class of RE2
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _parser.parse(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None  # RE2 knows more than Python does
+
+
+def _runs(tree: Any, *, of_words: bool) -> Iterator[str]:
+    """Runs of characters that each match holds.
+
+    of_words: in any case, with a space for white space of any length and for the borders of words and lines.
+    """
     run = ""
     for operator, argument in tree:
         if operator is _constants.LITERAL:
             run += chr(argument)
-        elif operator is not _constants.AT:
+        elif operator is _constants.AT:
+            run += " " if of_words and argument is not _constants.AT_NON_BOUNDARY else ""
+        elif of_words and _is_space(operator, argument):
+            run += " "
+        else:
             yield run
             run = ""
-            yield from _inner(operator, argument)
+            yield from _inner(operator, argument, of_words=of_words)
     yield run
 
 
-def _inner(operator: Any, argument: Any) -> Iterator[str]:
-    if operator is _constants.SUBPATTERN and not argument[1] & re.IGNORECASE:
-        yield from _literals(argument[3])
-    elif operator in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and argument[0] > 0:
-        yield from _literals(argument[2])
+def _is_space(operator: Any, argument: Any) -> bool:
+    """Whether this is white space, one character at least."""
+    if operator in _REPEATS:
+        return argument[0] > 0 and len(argument[2]) == 1 and _is_space(*argument[2][0])
+    return operator is _constants.IN and argument == [(_constants.CATEGORY, _constants.CATEGORY_SPACE)]
+
+
+def _inner(operator: Any, argument: Any, *, of_words: bool) -> Iterator[str]:
+    if operator is _constants.SUBPATTERN and (of_words or not argument[1] & re.IGNORECASE):
+        yield from _runs(argument[3], of_words=of_words)
+    elif operator in _REPEATS and argument[0] > 0:
+        yield from _runs(argument[2], of_words=of_words)
 
 
 def _reason(error: Exception, pattern: str) -> str:

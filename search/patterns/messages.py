@@ -19,12 +19,14 @@ from database.search import index as fulltext_index
 from database.search.index import expression_for
 
 from .. import engine_of
-from .expressions import Deadline, compiled, preview, required_literal, whole_words
+from .expressions import Deadline, compiled, preview, required_literal, required_phrases
 
 if TYPE_CHECKING:
     import re2
 
-_LOOKED_AT = 20_000
+_LOOKED_AT_FIRST = 1_000
+_LOOKED_AT = 8_000
+"""A search whose matches are many ends with few texts; one that goes on reads more and more of them at once."""
 _TAIL = 5_000
 _NEWEST = 2**62
 
@@ -70,7 +72,7 @@ def find_pattern(
     """
     expression = compiled(pattern)
     with database.reading() as connection:
-        found = list(_titles(connection, expression, user_email=user_email, limit=limit + 1)) if titles else []
+        found = list(_titles(connection, pattern, user_email=user_email, limit=limit + 1)) if titles else []
         looked = _Looked(seqs={}, is_partial=False)
         if contents and len(found) <= limit:
             looked = _looked(
@@ -98,7 +100,7 @@ def _looked(
     deadline: Deadline,
 ) -> _Looked:
     found: dict[int, str] = {}
-    for texts in _texts(connection, required_literal(pattern), user_email=user_email):
+    for texts in _texts(connection, pattern, user_email=user_email):
         for number, (seq, text) in enumerate(texts):
             match = expression.search(text)
             if match is not None:
@@ -112,9 +114,9 @@ def _looked(
     return _Looked(seqs=found, is_partial=False)
 
 
-def _texts(connection: Connection, literal: str, *, user_email: str) -> Iterator[Sequence[tuple[int, str]]]:
-    """(seq, text) of the messages that hold `literal`, newest first, in portions that take a fraction of a second."""
-    engine, m = engine_of(connection), messages.c
+def _texts(connection: Connection, pattern: str, *, user_email: str) -> Iterator[Sequence[tuple[int, str]]]:
+    """(seq, text) of the messages that may match, newest first, in portions that take a fraction of a second."""
+    engine, m, literal = engine_of(connection), messages.c, required_literal(pattern)
     wanted = select(m.seq, m.text).where(
         m.user_email == user_email, m.deleted_at.is_(None), m.other_branch.is_(None), m.show_hide != "hide"
     )
@@ -124,17 +126,18 @@ def _texts(connection: Connection, literal: str, *, user_email: str) -> Iterator
     mark = fulltext_index.waiting_behind(connection)
     if mark is not None:
         yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq > mark).limit(_TAIL))]
+    phrases, goes_on = required_phrases(pattern)
     expression = expression_for(
         connection,
         user_email=user_email,
-        phrases=[(word.lower(),) for word in whole_words(literal)],
-        beginning=False,
+        phrases=phrases,
+        beginning=goes_on,
         not_in=engine.left_out(connection, user_email=user_email)[0],
     )
-    before = _NEWEST
-    while seqs := engine.older(connection, expression, before=before, most=_LOOKED_AT):
+    before, most = _NEWEST, _LOOKED_AT_FIRST
+    while seqs := engine.older(connection, expression, before=before, most=most):
         yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq.in_(engine.listed(seqs))))]
-        before = seqs[-1]
+        before, most = seqs[-1], min(most * 2, _LOOKED_AT)
 
 
 def _described(connection: Connection, previews: dict[int, str]) -> Iterator[PatternMatch]:
@@ -160,17 +163,15 @@ def _described(connection: Connection, previews: dict[int, str]) -> Iterator[Pat
             )
 
 
-def _titles(
-    connection: Connection, expression: re2._Regexp[str], *, user_email: str, limit: int
-) -> Iterator[PatternMatch]:
-    c = conversations.c
+def _titles(connection: Connection, pattern: str, *, user_email: str, limit: int) -> Iterator[PatternMatch]:
+    c, expression, literal = conversations.c, compiled(pattern), required_literal(pattern)
     query = (
         select(c.conversation_id, c.conversation_friendly_id, c.title, c.message_count)
         .where(c.user_email == user_email, c.deleted_at.is_(None), c.expires_at.is_(None))
         .order_by(c.updated_at.desc(), c.conversation_id.desc())
     )
     for row in connection.execute(query):
-        match = expression.search(row.title)
+        match = expression.search(row.title) if literal in row.title else None
         if match is not None:
             limit -= 1
             yield PatternMatch(

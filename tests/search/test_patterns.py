@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from search.patterns.expressions import InvalidPatternError, compiled, preview, required_literal, whole_words
+from search.patterns.expressions import InvalidPatternError, compiled, preview, required_literal, required_phrases
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,29 @@ def test_a_literal_is_in_every_match() -> None:
                 assert required_literal(pattern) in text
 
 
-def test_words_that_stand_alone_are_whole() -> None:
-    assert whole_words("the big-red tomato") == ["big", "red"]
-    assert whole_words("tomato") == []
-    assert whole_words("die süße Tomate und") == []
+@pytest.mark.parametrize(
+    ("pattern", "phrases", "goes_on"),
+    [
+        ("the big-red tomato", [("big", "red", "tomato")], True),
+        (r"the big-red tomato\.", [("big", "red", "tomato")], False),
+        ("the big red to", [("big", "red")], False),
+        ("tomato", [], False),
+        ("die süße Tomate und", [], False),
+        (r"\bTomato\b|x", [], False),
+        (r"\bTomato\b", [("tomato",)], False),
+        (r"\btomato(es)?\b", [("tomato",)], True),
+        (r"(?i)\bripe\s+tomato soup$", [("ripe", "tomato", "soup")], False),
+        (r"\bripe\s*tomato\b", [("ripe",)], True),
+        (r"^ripe\s(?:tomato soup )+\Bx", [("ripe",), ("soup",)], False),
+        (r"\bone\b.*\bthree\b.+\bfour", [("one",), ("three",), ("four",)], True),
+        (r"\btomato\x00soup\b", [("tomato", "soup")], False),
+        ("[[:alpha:]] tomato soup", [], False),
+    ],
+)
+def test_words_that_each_match_holds_side_by_side_are_found(
+    pattern: str, phrases: list[tuple[str, ...]], goes_on: bool
+) -> None:
+    assert required_phrases(pattern) == (tuple(phrases), goes_on)
 
 
 HOSTILE = [
@@ -71,6 +90,7 @@ def test_no_pattern_is_slow(pattern: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         required_literal(pattern)
+        required_phrases(pattern)
 
 
 @pytest.mark.parametrize(
