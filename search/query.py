@@ -129,6 +129,14 @@ def first_day(text: str) -> str | None:
         return None
 
 
+def require_day(text: str) -> str:
+    """As `first_day`. Raises ValueError for what is no date."""
+    day = first_day(text)
+    if day is None:
+        raise ValueError("not a date: use 2026, 2026-02 or 2026-02-08")
+    return day
+
+
 def conversation_name(text: str) -> str:
     """A friendly id or a conversation_id, of what may be a whole reference."""
     return _REFERENCE.sub("", text.strip(), count=1) if "@" not in text[1:] else text.strip()

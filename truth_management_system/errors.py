@@ -136,12 +136,6 @@ class ContextNotFoundError(KnowledgeNotFoundError):
     noun = "context"
 
 
-def group_not_found(noun: str, reference: object = "") -> KnowledgeNotFoundError:
-    """The error for an entity, tag or context that is not there."""
-    kinds = {"entity": EntityNotFoundError, "tag": TagNotFoundError, "context": ContextNotFoundError}
-    return kinds[noun](reference)
-
-
 class ConflictNotFoundError(KnowledgeNotFoundError):
     """No such conflict set."""
 

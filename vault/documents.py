@@ -19,7 +19,7 @@ from language_models.ports import ChatModel, EmbeddingModel
 from settings import MappedFolder
 
 from . import index, writing
-from .errors import VaultUnavailableError
+from .errors import DocumentNotFoundError, VaultUnavailableError
 from .markdown import Document, Heading
 from .paths import DeletedDocument, deleted_documents
 from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
@@ -158,6 +158,13 @@ class Vault:
     def read(self, path: str) -> Document:
         """The document at `path`. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
         return index.read_document(self.root, path)
+
+    def read_if_there(self, path: str) -> Document | None:
+        """As `read`; None where there is no such document."""
+        try:
+            return self.read(path)
+        except DocumentNotFoundError:
+            return None
 
     def resolve(self, link: str) -> Resolution:
         """What a link leads to, with or without its brackets; nothing for a text that is no link."""

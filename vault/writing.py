@@ -21,7 +21,6 @@ from database.vault.writes import Action, Source, find_source, record_write
 from . import history, index, paths
 from .errors import (
     DocumentExistsError,
-    DocumentNotFoundError,
     VaultReadOnlyError,
     VaultUnavailableError,
     VersionConflictError,
@@ -62,7 +61,7 @@ def write(
     another version is there now; PathRefusedError, DocumentTooLargeError, VaultReadOnlyError.
     """
     with _writing(vault):
-        current = _current(vault, path)
+        current = vault.read_if_there(path)
         if version is None and current is not None:
             raise VersionMissingError
         _require_version(current, version)
@@ -316,13 +315,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _current(vault: Vault, path: str) -> Document | None:
-    try:
-        return vault.read(path)
-    except DocumentNotFoundError:
-        return None
 
 
 def _require_version(current: Document | None, version: str | None) -> None:

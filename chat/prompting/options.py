@@ -11,7 +11,7 @@ from database.conversations.repository import ALLOWED_TOOLS
 from database.engine.text import storable
 from language_models.ports import ChatModel
 
-from .prompt import context_chars
+from .prompt import instruction_chars
 
 HIGHEST_TEMPERATURE = 2.0
 LONGEST_SYSTEM_PROMPT = 12_000
@@ -49,18 +49,18 @@ class AnswerOptions:
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given the whole system prompt."""
-        return not self.system_prompt or len(self.system_prompt) <= _room(model)
+        return not self.system_prompt or len(self.system_prompt) <= instruction_chars(model)
 
     def chars(self, model: ChatModel) -> int:
         """How many characters of the system prompt `model` is given, about."""
-        return min(len(self.system_prompt), _room(model)) if self.system_prompt else 0
+        return min(len(self.system_prompt), instruction_chars(model)) if self.system_prompt else 0
 
     def instructions(self, model: ChatModel) -> str:
         """The system prompt for `model`, cut where it is too long for it; "" for none.
 
         It holds nothing that could be read as an item of context, or as the end of the context.
         """
-        return neutralised(cut(self.system_prompt, _room(model))[0]) if self.system_prompt else ""
+        return neutralised(cut(self.system_prompt, instruction_chars(model))[0]) if self.system_prompt else ""
 
 
 def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions:
@@ -108,7 +108,3 @@ def _switches(value: Any) -> Mapping[str, bool]:
 
 def _names(value: Any) -> frozenset[str]:
     return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
-
-
-def _room(model: ChatModel) -> int:
-    return context_chars(model) // 4

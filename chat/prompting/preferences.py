@@ -9,7 +9,7 @@ from database.accounts.users import told_to_models
 from database.engine.database import Database
 from language_models.ports import ChatModel
 
-from .prompt import context_chars, template
+from .prompt import instruction_chars, template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +22,12 @@ class Preferences:
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given all of it."""
         length = len(self.about) + len(self.manner)
-        return not length or length <= _room(model)
+        return not length or length <= instruction_chars(model)
 
     def chars(self, model: ChatModel) -> int:
         """How many characters of it `model` is given, about."""
         length = len(self.about) + len(self.manner)
-        return min(length, _room(model)) if length else 0
+        return min(length, instruction_chars(model)) if length else 0
 
     def text(self, model: ChatModel) -> str:
         """Both under their headings, for `model`; where they are too long for it the longer one is cut. "" for nothing.
@@ -36,7 +36,7 @@ class Preferences:
         """
         if not self.about and not self.manner:
             return ""
-        room = _room(model)
+        room = instruction_chars(model)
         about, _ = cut(self.about, max(room // 2, room - len(self.manner)))
         manner, _ = cut(self.manner, max(room // 2, room - len(self.about)))
         return neutralised(template("preferences").render(about=about, manner=manner))
@@ -48,7 +48,3 @@ def preferences_of(user_email: str, *, database: Database | None) -> Preferences
         return Preferences()
     about, manner = told_to_models(database=database, user_email=user_email)
     return Preferences(about=about.strip(), manner=manner.strip())
-
-
-def _room(model: ChatModel) -> int:
-    return context_chars(model) // 4

@@ -60,6 +60,11 @@ def reserved_for_answer(model: ChatModel) -> int:
     return min(window // 4, model.answer_limit or window)
 
 
+def instruction_chars(model: ChatModel) -> int:
+    """The most characters of standing instructions, such as a person's preferences, that go with each message."""
+    return context_chars(model) // 4
+
+
 def context_chars(model: ChatModel) -> int:
     """How many characters of context may go into one prompt of `model`: three quarters of what the answer leaves."""
     return (model.context_window - reserved_for_answer(model)) * CHARS_A_TOKEN * 3 // 4

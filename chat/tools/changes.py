@@ -52,7 +52,7 @@ def planned(vault: Vault, change: DocumentChange) -> tuple[DocumentChange, str]:
     """
     if vault.read_only:
         raise VaultReadOnlyError
-    current = _current(vault, change.path)
+    current = vault.read_if_there(change.path)
     version = current.version if current is not None else None
     if change.action == "rename":
         _require_free(vault, _existing(current).path, change.new_path)
@@ -80,7 +80,7 @@ def make(vault: Vault, change: DocumentChange, *, message_id: str | None) -> dic
     if change.action == "rename":
         renamed = vault.rename(change.path, change.new_path, message_id=message_id)
         return {**_named(change.new_path), "followed": renamed.followed}
-    current = _current(vault, change.path)
+    current = vault.read_if_there(change.path)
     if current is None or current.version != change.result:
         if change.version is not None and (current is None or current.version != change.version):
             raise VersionConflictError(current)
@@ -97,13 +97,6 @@ def _text_after(current: Document | None, change: DocumentChange) -> str:
         return appended(document, change.text)
     place = {"line_start": change.line_start, "line_end": change.line_end}
     return with_lines(document, change.text, **place, expected=change.expected)
-
-
-def _current(vault: Vault, path: str) -> Document | None:
-    try:
-        return vault.read(path)
-    except DocumentNotFoundError:
-        return None
 
 
 def _existing(document: Document | None) -> Document:

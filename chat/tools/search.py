@@ -14,7 +14,7 @@ from search.messages import Asking, FoundMessage
 from search.messages import search_messages as find_messages
 from search.patterns.expressions import LONGEST_PATTERN, Deadline, InvalidPatternError
 from search.patterns.messages import PatternMatch, find_pattern
-from search.query import conversation_name, first_day, parse_query
+from search.query import conversation_name, parse_query, require_day
 from truth_management_system import Claim, StructuredAPI
 
 from .documents import matching_lines, suggested_range
@@ -23,18 +23,11 @@ from .registry import ToolContext, ToolError, tool
 _LONGEST_QUERY = 2_000
 
 
-def _day(text: str) -> str:
-    day = first_day(text)
-    if day is None:
-        raise ValueError("not a date: use 2026, 2026-02 or 2026-02-08")
-    return day
-
-
 Query = Annotated[
     str, Field(min_length=1, max_length=_LONGEST_QUERY, description="Words, or a question in your own words.")
 ]
 Limit = Annotated[int, Field(ge=1, le=100)]
-Day = Annotated[str, Field(max_length=10, description="A day, month or year: 2026-02-08."), AfterValidator(_day)]
+Day = Annotated[str, Field(max_length=10, description="A day, month or year: 2026-02-08."), AfterValidator(require_day)]
 SearchIn = Literal["title", "content", "both"]
 ContentType = Literal["documents", "conversations"]
 

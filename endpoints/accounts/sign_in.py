@@ -21,7 +21,7 @@ from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.conversations.importing import had_conversations
 from database.errors import StoreError, StoreIncompleteError
 from endpoints.http import models as http_models
-from endpoints.http.error_responses import retry_after
+from endpoints.http.error_responses import say_when_to_retry
 from endpoints.http.errors import RateLimitedError, RequestError, UnauthorizedError, row_of
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.responses import json_reply, ok
@@ -243,7 +243,4 @@ def _form_again(template: str, error: Exception) -> Response:
         gone=status == HTTPStatus.NOT_FOUND,
     )
     answer.status_code = status
-    seconds = retry_after(error)
-    if seconds is not None:
-        answer.headers["Retry-After"] = str(seconds)
-    return answer
+    return say_when_to_retry(answer, error)

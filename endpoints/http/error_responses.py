@@ -63,21 +63,19 @@ def _no_page(_error: Exception) -> None:
     return None
 
 
-def retry_after(error: Exception) -> int | None:
-    """After how many seconds a request that failed with `error` may be retried, if known."""
+def say_when_to_retry(answer: Response, error: Exception) -> Response:
+    """The response with a `Retry-After` header where it is known when a request that failed so may be retried."""
     seconds = getattr(error, "retry_after", None) or _RETRY_SECONDS.get(row_of(error).code)
-    return math.ceil(seconds) if seconds else None
+    if seconds:
+        answer.headers["Retry-After"] = str(math.ceil(seconds))
+    return answer
 
 
 def _answer_known(error: Exception) -> Response:
     row, code = row_of(error), code_of(error) or ""
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels()})
-    answer = error_reply(row.status, code, _message(error), details=_details(error))
-    seconds = retry_after(error)
-    if seconds is not None:
-        answer.headers["Retry-After"] = str(seconds)
-    return answer
+    return say_when_to_retry(error_reply(row.status, code, _message(error), details=_details(error)), error)
 
 
 def _answer_http(error: HTTPException) -> Response:

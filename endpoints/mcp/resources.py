@@ -9,14 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote, unquote
 
 from chat.tools.conversations import read_conversation
 from chat.tools.registry import ToolContext
 from database.conversations.overview import conversation_overviews
 from database.errors import InvalidChangeError, NotFoundError
-from truth_management_system import ActionResult, StructuredAPI
+from endpoints.pkb.common import unwrap
+from truth_management_system import StructuredAPI
 from truth_management_system.interface.structured_api import (
     ClaimNotFoundError,
     KnowledgeError,
@@ -111,7 +112,7 @@ class Memories:
         """See ResourceKind. Without its store, a list goes on without memories."""
         offset = _offset(cursor)
         try:
-            found = _data(_knowledge(context).list_claims(limit=_PAGE, offset=offset))
+            found = unwrap(_knowledge(context).list_claims(limit=_PAGE, offset=offset))
         except KnowledgeError:
             log.warning("a list of resources goes on without memories", exc_info=True)
             return Page(resources=(), next=None)
@@ -204,12 +205,6 @@ def _knowledge(context: ToolContext) -> StructuredAPI:
     if context.services.knowledge is None:
         raise KnowledgeUnavailableError("There is no knowledge base.")
     return context.services.knowledge.for_user(context.user_email)
-
-
-def _data(result: ActionResult) -> Any:
-    if not result.success:
-        raise result.metadata["error"]
-    return result.data
 
 
 def _offset(cursor: str | None) -> int:

@@ -18,7 +18,7 @@ from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import audited, claim_named, described, described_all, knowledge, unwrap, work_of_list
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
-from truth_management_system.interface.structured_api import MOST_FOUND, group_not_found, is_near
+from truth_management_system.interface.structured_api import MOST_FOUND, is_near
 
 blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
 _ANY_STATUS = "all"
@@ -203,9 +203,9 @@ def filters_of(api: StructuredAPI, query: requests.ClaimFilter) -> SearchFilters
         filters.statuses = [query.status]
     filters.claim_types = [query.claim_type] if query.claim_type else []
     filters.context_domains = [query.context_domain] if query.context_domain else []
-    filters.tags = _ids(api.tags, query.tag, "tag")
-    filters.entities = _ids(api.entities, query.entity, "entity")
-    filters.contexts = _ids(api.contexts, query.context, "context")
+    filters.tags = _ids(api.tags, query.tag)
+    filters.entities = _ids(api.entities, query.entity)
+    filters.contexts = _ids(api.contexts, query.context)
     return filters
 
 
@@ -218,13 +218,13 @@ def similar_claims(api: StructuredAPI, similar: list[Any]) -> list[dict[str, Any
     ]
 
 
-def _ids(groups: Any, name: str | None, noun: str) -> list[str]:
+def _ids(groups: Any, name: str | None) -> list[str]:
     if not name:
         return []
     group = groups.get(name) or groups.get_by_friendly_id(name.removeprefix("@"))
     if group is None:
-        raise group_not_found(noun)
-    return [getattr(group, f"{noun}_id")]
+        raise groups.not_found
+    return [getattr(group, groups.key)]
 
 
 def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> Response:

@@ -9,15 +9,8 @@ from pydantic import AfterValidator, Field
 from endpoints.http.models import Query, Shape, Text
 from endpoints.pkb.responses import ClaimItem
 from search.messages import Mode
-from search.query import first_day
+from search.query import require_day
 from search.things import KINDS
-
-
-def _day(text: str) -> str:
-    day = first_day(text)
-    if day is None:
-        raise ValueError("not a date: use 2026, 2026-02 or 2026-02-08")
-    return day
 
 
 def _kind(name: str) -> str:
@@ -31,7 +24,7 @@ def _name_kinds(schema: dict[str, Any]) -> None:
 
 
 _ALL = "all"
-Day = Annotated[str, Field(max_length=10, examples=["2026-02-08"]), AfterValidator(_day)]
+Day = Annotated[str, Field(max_length=10, examples=["2026-02-08"]), AfterValidator(require_day)]
 
 
 class Search(Query):

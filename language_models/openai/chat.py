@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Unpack
 
-from language_models.errors import BadCredentialsError, ContextTooLongError, ModelFailedError, ModelUnavailableError
+from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import EventStream
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
@@ -67,7 +67,6 @@ class ProviderChatModel(ChatModel):
         self._window = ContextWindow(model, given=context_window)
         self._thinks = False
         self._finding_window: asyncio.Task[None] | None = None
-        self._trouble = ""
 
     @property
     def name(self) -> str:
@@ -96,9 +95,7 @@ class ProviderChatModel(ChatModel):
 
     def state(self) -> ModelState:
         """Ready, or failed when the last request found no server or the key was refused."""
-        if self._trouble:
-            return ModelState(name=self._model, phase="failed", detail=self._trouble)
-        return ModelState(name=self._model, phase="ready", progress=1.0)
+        return self._http.state()
 
     def speed(self) -> Speed:
         """By the provider's own timings, else measured here, network included."""
@@ -138,7 +135,7 @@ class ProviderChatModel(ChatModel):
             yield Delta(status=f"The model does not answer; trying again in {math.ceil(pause)} s")
             await asyncio.sleep(pause)
             attempt += 1
-        self._trouble = ""
+        self._http.note_success()
         self._begin_finding_window()
         reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
         async with aclosing(_steps(events, reader)) as steps:
@@ -196,8 +193,7 @@ class ProviderChatModel(ChatModel):
             raise
 
     def _note_failure(self, failure: AttemptFailedError) -> None:
-        if isinstance(failure.error, ModelUnavailableError | BadCredentialsError):
-            self._trouble = failure.error.message
+        self._http.note_failure(failure.error)
         if isinstance(failure.error, ContextTooLongError):
             self._window.note_refusal(failure.error.message)
 

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from language_models.errors import ModelFailedError, ModelUnavailableError
+from language_models.errors import BadCredentialsError, ModelError, ModelFailedError, ModelUnavailableError
 from language_models.openai.events import EventStream
 from language_models.openai.failures import AttemptFailedError, refusal
+from language_models.ports import ModelState
 
 if TYPE_CHECKING:
     import aiohttp
@@ -49,6 +50,22 @@ class ProviderHttp:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._sessions: LoopSessions | None = None
+        self._trouble = ""
+
+    def state(self) -> ModelState:
+        """Ready, or failed where the last request found no server or the key was refused."""
+        if self._trouble:
+            return ModelState(name=self._model, phase="failed", detail=self._trouble)
+        return ModelState(name=self._model, phase="ready", progress=1.0)
+
+    def note_success(self) -> None:
+        """The model has answered."""
+        self._trouble = ""
+
+    def note_failure(self, error: ModelError) -> None:
+        """A request has failed, for good or for now."""
+        if isinstance(error, ModelUnavailableError | BadCredentialsError):
+            self._trouble = error.message
 
     async def open_stream(self, path: str, body: Mapping[str, Any]) -> EventStream:
         """Send a request and wait for the head of the response. Raises AttemptFailedError.

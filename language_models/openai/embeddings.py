@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from language_models import blocking
-from language_models.errors import BadCredentialsError, ModelError, ModelFailedError, ModelUnavailableError
+from language_models.errors import ModelError, ModelFailedError
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
 from language_models.ports import EmbeddingModel, ModelState
@@ -39,7 +39,6 @@ class ProviderEmbeddingModel(EmbeddingModel):
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
         self._retries = retries or RetryPolicy()
         self._dimensions: int | None = None
-        self._trouble = ""
 
     @property
     def name(self) -> str:
@@ -68,9 +67,7 @@ class ProviderEmbeddingModel(EmbeddingModel):
 
     def state(self) -> ModelState:
         """Ready, or failed when the last request found no server or the key was refused."""
-        if self._trouble:
-            return ModelState(name=self._model, phase="failed", detail=self._trouble)
-        return ModelState(name=self._model, phase="ready", progress=1.0)
+        return self._http.state()
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -82,10 +79,9 @@ class ProviderEmbeddingModel(EmbeddingModel):
         try:
             answer = blocking.run(self._requested(body), timeout=_BATCH_SECONDS)
         except ModelError as error:
-            if isinstance(error, ModelUnavailableError | BadCredentialsError):
-                self._trouble = error.message
+            self._http.note_failure(error)
             raise
-        self._trouble = ""
+        self._http.note_success()
         vectors = self._vectors(answer, count=len(texts))
         self._dimensions = vectors.shape[1]
         return vectors

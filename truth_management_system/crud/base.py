@@ -15,7 +15,7 @@ from database.engine.text import storable
 from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..database import PKBDatabase, Prepared
-from ..errors import InvalidKnowledgeError
+from ..errors import InvalidKnowledgeError, KnowledgeNotFoundError
 from ..schema.operators import among, caseless
 
 Model = TypeVar("Model")
@@ -31,6 +31,7 @@ class OwnedRows(Generic[Model]):
     """One user's rows of one table. The columns of `columns` are the model's fields, in order; noun: names one row."""
 
     noun: ClassVar[str]
+    not_found: ClassVar[type[KnowledgeNotFoundError]]
     table: ClassVar[Table]
     key: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
@@ -43,6 +44,13 @@ class OwnedRows(Generic[Model]):
     def get(self, identity: str) -> Model | None:
         """The one with this id; None where there is none of this user's."""
         return self._first(self._by_key(), identity=identity)
+
+    def existing(self, identity: str) -> Model:
+        """The one with this id. Raises the KnowledgeNotFoundError of its kind where there is none of this user's."""
+        found = self.get(identity)
+        if found is None:
+            raise self.not_found(identity)
+        return found
 
     def get_many(self, identities: Sequence[str]) -> list[Model]:
         """Those with these ids, in their order; ids that name none are left out."""

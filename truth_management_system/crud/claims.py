@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from ..audit_log import ChangeSet
 from ..constants import ClaimStatus, EntityRole, EntityType
 from ..database import PKBDatabase, Prepared
-from ..errors import ContextNotFoundError, InvalidKnowledgeError, StaleStatementError
+from ..errors import ClaimNotFoundError, ContextNotFoundError, InvalidKnowledgeError, StaleStatementError
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.operators import among, caseless
 from ..schema.tables import claim_numbers, claims, contexts
@@ -72,6 +72,7 @@ class ClaimCRUD(OwnedRows[Claim]):
     """The claims of one user."""
 
     noun, table, key, columns, model = "claim", claims, "claim_id", CLAIM_COLUMNS, Claim
+    not_found = ClaimNotFoundError
 
     def __init__(self, db: PKBDatabase, user_email: str | None = None) -> None:
         super().__init__(db, user_email)

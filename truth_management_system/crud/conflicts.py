@@ -66,6 +66,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
     """The conflict sets of one user. Members that were retracted or superseded stay in it and keep their status."""
 
     noun, table, key, columns, model = "conflict", conflict_sets, "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
+    not_found = ConflictNotFoundError
 
     def create(self, claim_ids: Sequence[str], notes: str | None = None) -> ConflictSet:
         """Say that claims contradict each other: they become contested; returns the set.
@@ -84,7 +85,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
             with self._recording("add", conflict.conflict_set_id, title) as changes:
                 changes.insert("conflict_sets", conflict.to_dict())
                 self._join(changes, conflict.conflict_set_id, members)
-            return self._existing(conflict.conflict_set_id)
+            return self.existing(conflict.conflict_set_id)
 
     def add_member(self, conflict_set_id: str, claim_id: str) -> ConflictSet:
         """Let one more claim take part in an open conflict; one that does already stays.
@@ -97,7 +98,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
                 title = self._contestable([claim_id])[claim_id]
                 with self._recording("link", conflict_set_id, title) as changes:
                     self._join(changes, conflict_set_id, [claim_id])
-            return self._existing(conflict_set_id)
+            return self.existing(conflict_set_id)
 
     def resolve(
         self, conflict_set_id: str, resolution_notes: str | None = None, winning_claim_id: str | None = None
@@ -119,7 +120,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
                     fields["resolution_notes"] = _notes(resolution_notes)
                 changes.update("conflict_sets", {"conflict_set_id": conflict_set_id}, fields)
                 self._settle(changes, list(contested), winning_claim_id)
-            return self._existing(conflict_set_id)
+            return self.existing(conflict_set_id)
 
     def get_open(self, limit: int = 100, offset: int = 0) -> builtins.list[ConflictSet]:
         """Open conflicts, newest first."""
@@ -176,15 +177,9 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         return {claim_id for (claim_id,) in rows}
 
     def _open(self, conflict_set_id: str) -> ConflictSet:
-        conflict = self._existing(conflict_set_id)
+        conflict = self.existing(conflict_set_id)
         if conflict.status != ConflictStatus.OPEN:
             raise InvalidKnowledgeError("This conflict is resolved already.")
-        return conflict
-
-    def _existing(self, conflict_set_id: str) -> ConflictSet:
-        conflict = self.get(conflict_set_id)
-        if conflict is None:
-            raise ConflictNotFoundError(conflict_set_id)
         return conflict
 
 

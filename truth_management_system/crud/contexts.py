@@ -61,6 +61,7 @@ class ContextCRUD(Trees[Context]):
 
     table, key, columns, model = contexts, "context_id", CONTEXT_COLUMNS, Context
     noun, links, parent = "context", context_claims, "parent_context_id"
+    not_found = ContextNotFoundError
     checks = {  # noqa: RUF012
         "name": one_line,
         "description": description,
@@ -103,8 +104,7 @@ class ContextCRUD(Trees[Context]):
         """
         with self.db.transaction():
             title = self._statement(claim_id)
-            if self.get(context_id) is None:
-                raise ContextNotFoundError(context_id)
+            self.existing(context_id)
             if title is None:
                 raise ClaimNotFoundError(claim_id)
             if self._holds(context_id, claim_id):

@@ -49,7 +49,7 @@ class EntityCRUD(Groups[Entity]):
     """The entities of one user. Two of one type never have the same name."""
 
     table, key, columns, model = entities, "entity_id", ENTITY_COLUMNS, Entity
-    noun, links = "entity", claim_entities
+    noun, not_found, links = "entity", EntityNotFoundError, claim_entities
     checks = {  # noqa: RUF012
         "name": one_line,
         "entity_type": lambda value: category_name(required_text(value, "type", longest=LONGEST_NAME), "type"),
@@ -87,12 +87,12 @@ class EntityCRUD(Groups[Entity]):
         if source_id == target_id:
             raise InvalidKnowledgeError("An entity can't be merged with itself: choose another one.")
         with self.db.transaction():
-            source, target = self._existing(source_id), self._existing(target_id)
+            source, target = self.existing(source_id), self.existing(target_id)
             with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
                 changes.insert_many("claim_entities", self._parts_to_take(source_id, target_id))
                 self._update(changes, target_id, {"meta_json": _with_aliases(target, source)})
                 self._delete(changes, source)
-            return self._existing(target_id)
+            return self.existing(target_id)
 
     @staticmethod
     def aliases(entity: Entity) -> builtins.list[str]:
@@ -110,12 +110,6 @@ class EntityCRUD(Groups[Entity]):
         given = {"name": name_key(row["name"]), "kind": row["entity_type"], "identity": row["entity_id"]}
         if self._number(_NAMESAKES, **given):
             raise DuplicateNameError(f"There is an entity {row['name']!r} of this type already. Use that one.")
-
-    def _existing(self, entity_id: str) -> Entity:
-        entity = self.get(entity_id)
-        if entity is None:
-            raise EntityNotFoundError(entity_id)
-        return entity
 
     def _find_by_alias(self, name: str) -> builtins.list[Entity]:
         wanted = name_key(name)

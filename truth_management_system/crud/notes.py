@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from ..errors import NoteNotFoundError
 from ..models import NOTE_COLUMNS, Note
 from ..schema.tables import notes
 from ..utils import now_iso
@@ -22,6 +23,7 @@ class NoteCRUD(OwnedRows[Note]):
     """The notes of one user."""
 
     noun, table, key, columns, model = "note", notes, "note_id", NOTE_COLUMNS, Note
+    not_found = NoteNotFoundError
     checks: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "title": lambda value: optional_text(value, "title", longest=_LONGEST_TITLE),
         "body": lambda value: required_text(value, "note", longest=_LONGEST_BODY),

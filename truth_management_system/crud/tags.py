@@ -44,6 +44,7 @@ class TagCRUD(Trees[Tag]):
 
     table, key, columns, model = tags, "tag_id", TAG_COLUMNS, Tag
     noun, links, parent = "tag", claim_tags, "parent_tag_id"
+    not_found = TagNotFoundError
     checks = {  # noqa: RUF012
         "name": one_line,
         "parent_tag_id": parent_id,
@@ -85,12 +86,12 @@ class TagCRUD(Trees[Tag]):
         if source_id == target_id:
             raise InvalidKnowledgeError("A tag can't be merged with itself: choose another one.")
         with self.db.transaction():
-            source, target = self._existing(source_id), self._existing(target_id)
+            source, target = self.existing(source_id), self.existing(target_id)
             if source in self.get_hierarchy(target_id):
                 raise CycleError(self.noun)
             with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
                 self._take_over(changes, source, target)
-            return self._existing(target_id)
+            return self.existing(target_id)
 
     def _check_place(self, row: Mapping[str, Any]) -> None:
         super()._check_place(row)
@@ -119,12 +120,6 @@ class TagCRUD(Trees[Tag]):
 
     def _namesake(self, name: str, parent: str | None) -> Tag | None:
         return self._first(_NAMESAKE, name=name_key(name), parent=parent or "")
-
-    def _existing(self, tag_id: str) -> Tag:
-        tag = self.get(tag_id)
-        if tag is None:
-            raise TagNotFoundError(tag_id)
-        return tag
 
 
 def _given(query: str) -> dict[str, str]:

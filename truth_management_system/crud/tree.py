@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select
 
 from ..audit_log import ChangeSet
 from ..database import Prepared
-from ..errors import CycleError, group_not_found
+from ..errors import CycleError
 from ..models import Context, Tag
 from ..schema.operators import in_order
 from .groups import Groups
@@ -62,7 +62,7 @@ class Trees(Groups[Node]):
             return
         above = self.get_hierarchy(parent)
         if not above:
-            raise group_not_found(self.noun, parent)
+            raise self.not_found(parent)
         if any(getattr(node, self.key) == row[self.key] for node in above):
             raise CycleError(self.noun)
 

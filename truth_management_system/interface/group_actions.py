@@ -43,7 +43,7 @@ class NoteActions(ApiParts):
     @outcome("get", "note")
     def get_note(self, note_id: str) -> Outcome:
         """`.data` is the Note."""
-        return Outcome(present_or(NoteNotFoundError, note_id, self.notes.get(note_id)), note_id)
+        return Outcome(self.notes.existing(note_id), note_id)
 
 
 class LabelActions(ApiParts):
@@ -96,7 +96,7 @@ class LabelActions(ApiParts):
     def link_tag_to_claim(self, claim_id: str, tag_id: str) -> Outcome:
         """Tag a claim; a tag that it has stays."""
         claim = self._claim(claim_id)
-        present_or(TagNotFoundError, tag_id, self.tags.get(tag_id))
+        self.tags.existing(tag_id)
         link_claim_tag(self.db, claim_id, tag_id, user_email=self.owner)
         return Outcome(claim, claim_id)
 
@@ -113,7 +113,7 @@ class LabelActions(ApiParts):
     def link_entity_to_claim(self, claim_id: str, entity_id: str, role: str = EntityRole.MENTIONED.value) -> Outcome:
         """Link a claim to an entity; a link that is there stays."""
         claim = self._claim(claim_id)
-        present_or(EntityNotFoundError, entity_id, self.entities.get(entity_id))
+        self.entities.existing(entity_id)
         link_claim_entity(self.db, claim_id, entity_id, role, user_email=self.owner)
         return Outcome(claim, claim_id)
 
@@ -183,30 +183,27 @@ class ContextActions(ApiParts):
     @outcome("get", "context")
     def get_context(self, context_id: str) -> Outcome:
         """`.data` is the Context."""
-        return Outcome(self._context(context_id), context_id)
+        return Outcome(self.contexts.existing(context_id), context_id)
 
     @outcome("resolve", "context")
     def resolve_context(self, context_id: str) -> Outcome:
         """`.data`: the active and contested claims of a context and of all below it, newest change first."""
-        self._context(context_id)
+        self.contexts.existing(context_id)
         return Outcome(self.contexts.resolve_claims(context_id), context_id)
 
     @outcome("link", "context_claim")
     def add_claim_to_context(self, context_id: str, claim_id: str) -> Outcome:
         """File a claim in a context; one that is there stays."""
-        context = self._context(context_id)
+        context = self.contexts.existing(context_id)
         self.contexts.add_claim(context_id, self._claim(claim_id).claim_id)
         return Outcome(context, context_id)
 
     @outcome("unlink", "context_claim")
     def remove_claim_from_context(self, context_id: str, claim_id: str) -> Outcome:
         """Take a claim out of a context."""
-        context = self._context(context_id)
+        context = self.contexts.existing(context_id)
         self.contexts.remove_claim(context_id, self._claim(claim_id).claim_id)
         return Outcome(context, context_id)
-
-    def _context(self, context_id: str) -> Context:
-        return present_or(ContextNotFoundError, context_id, self.contexts.get(context_id))
 
 
 class ConflictActions(ApiParts):

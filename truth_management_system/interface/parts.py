@@ -169,7 +169,7 @@ class ApiParts:
 
     def _claim(self, claim_id: str) -> Claim:
         """A claim that has to be there. Raises ClaimNotFoundError."""
-        return present_or(ClaimNotFoundError, claim_id, self.claims.get(claim_id))
+        return self.claims.existing(claim_id)
 
     def _claims(self, claim_ids: Sequence[str]) -> list[Claim]:
         found = {claim.claim_id: claim for claim in self.claims.get_many(claim_ids)}

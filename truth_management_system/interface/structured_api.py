@@ -26,7 +26,6 @@ from ..errors import (
     KnowledgeNotFoundError,
     KnowledgeUnavailableError,
     ReferenceNotFoundError,
-    group_not_found,
 )
 from ..model_questions import KnowledgeModels
 from ..portability import copy_memories, export_data, export_markdown, import_data, people_with_memories
@@ -61,7 +60,6 @@ __all__ = [
     "erase_claims",
     "erase_user",
     "forget_former_texts",
-    "group_not_found",
     "is_near",
     "is_relevant",
     "last_change",

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Integer, Text, bindparam
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import FromClause, Join
 from sqlalchemy.types import UserDefinedType
@@ -56,6 +57,19 @@ def _as_text(value: Any) -> str:
     if not isinstance(value, str | int | float):
         raise InvalidKnowledgeError(_VALUES)
     return str(value)
+
+
+def parts_in_sql(element: Any, compiler: SQLCompiler, options: Any) -> list[str]:
+    """The `clauses` of an operator as SQL."""
+    return [compiler.process(part, **options) for part in element.clauses]
+
+
+def joined_in_sql(element: in_order, compiler: SQLCompiler, options: Any, *, join: str) -> str:
+    """The two sides of `in_order` as SQL, with the word of the database between them."""
+    options |= {"asfrom": True}
+    left, right = compiler.process(element.left, **options), compiler.process(element.right, **options)
+    assert element.onclause is not None
+    return f"{left} {join} {right} ON {compiler.process(element.onclause, **options | {'asfrom': False})}"
 
 
 class _Operator(FunctionElement[Any]):

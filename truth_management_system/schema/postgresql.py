@@ -25,8 +25,10 @@ from .operators import (
     has_not_ended,
     holds_any,
     in_order,
+    joined_in_sql,
     json_flag,
     newest_first,
+    parts_in_sql,
     unindexed,
 )
 
@@ -38,13 +40,9 @@ _LABELLED = ("statement", "possible_questions", "friendly_id")
 _TERM = re.compile(r"('[^']*')(:\*)?")
 
 
-def _parts(element: Any, compiler: SQLCompiler, options: Any) -> list[str]:
-    return [compiler.process(part, **options) for part in element.clauses]
-
-
 def _array(element: Any, compiler: SQLCompiler, options: Any) -> tuple[list[str], str]:
     """The columns of an operator over a list, and its list as an array."""
-    *columns, values = _parts(element, compiler, options)
+    *columns, values = parts_in_sql(element, compiler, options)
     kind = list(element.clauses)[-1].type
     numbers = isinstance(kind, ValueList) and kind.numbers
     return columns, f"CAST({values} AS {'BIGINT' if numbers else 'TEXT'}[])"
@@ -74,60 +72,57 @@ def _contains_any(element: contains_any, compiler: SQLCompiler, **options: Any) 
 
 @compiles(contains, "postgresql")
 def _contains(element: contains, compiler: SQLCompiler, **options: Any) -> str:
-    return f"strpos({', '.join(_parts(element, compiler, options))}) > 0"
+    return f"strpos({', '.join(parts_in_sql(element, compiler, options))}) > 0"
 
 
 @compiles(unindexed, "postgresql")
 def _unindexed(element: unindexed, compiler: SQLCompiler, **options: Any) -> str:
-    return _parts(element, compiler, options)[0]
+    return parts_in_sql(element, compiler, options)[0]
 
 
 @compiles(newest_first, "postgresql")
 def _newest_first(element: newest_first, compiler: SQLCompiler, **options: Any) -> str:
     # A sum is in no index: asked for the newest, the planner might walk through everybody's rows from the newest on.
-    return f"{_parts(element, compiler, options)[0]} + 0 DESC"
+    return f"{parts_in_sql(element, compiler, options)[0]} + 0 DESC"
 
 
 @compiles(caseless, "postgresql")
 def _caseless(element: caseless, compiler: SQLCompiler, **options: Any) -> str:
-    return f'lower({_parts(element, compiler, options)[0]} COLLATE "C")'
+    return f'lower({parts_in_sql(element, compiler, options)[0]} COLLATE "C")'
 
 
 @compiles(has_begun, "postgresql")
 def _has_begun(element: has_begun, compiler: SQLCompiler, **options: Any) -> str:
-    time, moment = _parts(element, compiler, options)
+    time, moment = parts_in_sql(element, compiler, options)
     return f"COALESCE(moment({time}) <= moment({moment}), TRUE)"
 
 
 @compiles(has_not_ended, "postgresql")
 def _has_not_ended(element: has_not_ended, compiler: SQLCompiler, **options: Any) -> str:
-    time, moment = _parts(element, compiler, options)
+    time, moment = parts_in_sql(element, compiler, options)
     ends = f"moment({time}) + CASE WHEN length({time}) = 10 THEN interval '1 day' ELSE interval '0' END"
     return f"COALESCE({ends} >= moment({moment}), TRUE)"
 
 
 @compiles(json_flag, "postgresql")
 def _json_flag(element: json_flag, compiler: SQLCompiler, **options: Any) -> str:
-    return f"is_set({_parts(element, compiler, options)[0]}, '{element.member}')"
+    return f"is_set({parts_in_sql(element, compiler, options)[0]}, '{element.member}')"
 
 
 @compiles(in_order, "postgresql")
 def _in_order(element: in_order, compiler: SQLCompiler, **options: Any) -> str:
-    options |= {"asfrom": True}
-    left, right = compiler.process(element.left, **options), compiler.process(element.right, **options)
-    assert element.onclause is not None
-    return f"{left} JOIN {right} ON {compiler.process(element.onclause, **options | {'asfrom': False})}"
+    return joined_in_sql(element, compiler, options, join="JOIN")
 
 
 @compiles(matches, "postgresql")
 def _matches(element: matches, compiler: SQLCompiler, **options: Any) -> str:
-    _, search = _parts(element, compiler, options)
+    _, search = parts_in_sql(element, compiler, options)
     return f"{element.index.name}.words @@ asked({search})"
 
 
 @compiles(said_in, "postgresql")
 def _said_in(element: said_in, compiler: SQLCompiler, **options: Any) -> str:
-    column, search = _parts(element, compiler, options)
+    column, search = parts_in_sql(element, compiler, options)
     return f"to_tsvector('words', folded(COALESCE({column}, ''))) @@ asked({search})"
 
 

@@ -20,8 +20,10 @@ from .operators import (
     has_not_ended,
     holds_any,
     in_order,
+    joined_in_sql,
     json_flag,
     newest_first,
+    parts_in_sql,
     unindexed,
 )
 
@@ -29,13 +31,9 @@ _DIALECT = dialect()
 _LIST = "SELECT value FROM json_each({})"
 
 
-def _parts(element: Any, compiler: SQLCompiler, options: Any) -> list[str]:
-    return [compiler.process(part, **options) for part in element.clauses]
-
-
 @compiles(among, "sqlite")
 def _among(element: among, compiler: SQLCompiler, **options: Any) -> str:
-    *columns, values = _parts(element, compiler, options)
+    *columns, values = parts_in_sql(element, compiler, options)
     if len(columns) == 1:
         return f"{columns[0]} IN ({_LIST.format(values)})"
     places = ", ".join(f"json_extract(value, '$[{place}]')" for place in range(len(columns)))
@@ -44,61 +42,58 @@ def _among(element: among, compiler: SQLCompiler, **options: Any) -> str:
 
 @compiles(holds_any, "sqlite")
 def _holds_any(element: holds_any, compiler: SQLCompiler, **options: Any) -> str:
-    held, wanted = _parts(element, compiler, options)
+    held, wanted = parts_in_sql(element, compiler, options)
     return f"EXISTS (SELECT 1 FROM json_each({held}) AS held WHERE held.value IN ({_LIST.format(wanted)}))"
 
 
 @compiles(unindexed, "sqlite")
 def _unindexed(element: unindexed, compiler: SQLCompiler, **options: Any) -> str:
-    return f"+{_parts(element, compiler, options)[0]}"
+    return f"+{parts_in_sql(element, compiler, options)[0]}"
 
 
 @compiles(newest_first, "sqlite")
 def _newest_first(element: newest_first, compiler: SQLCompiler, **options: Any) -> str:
-    return f"{_parts(element, compiler, options)[0]} DESC"
+    return f"{parts_in_sql(element, compiler, options)[0]} DESC"
 
 
 @compiles(caseless, "sqlite")
 def _caseless(element: caseless, compiler: SQLCompiler, **options: Any) -> str:
-    return f"{_parts(element, compiler, options)[0]} COLLATE NOCASE"
+    return f"{parts_in_sql(element, compiler, options)[0]} COLLATE NOCASE"
 
 
 @compiles(contains, "sqlite")
 def _contains(element: contains, compiler: SQLCompiler, **options: Any) -> str:
-    return f"instr({', '.join(_parts(element, compiler, options))}) > 0"
+    return f"instr({', '.join(parts_in_sql(element, compiler, options))}) > 0"
 
 
 @compiles(contains_any, "sqlite")
 def _contains_any(element: contains_any, compiler: SQLCompiler, **options: Any) -> str:
-    text, wanted = _parts(element, compiler, options)
+    text, wanted = parts_in_sql(element, compiler, options)
     return f"EXISTS (SELECT 1 FROM json_each({wanted}) AS wanted WHERE instr({text}, wanted.value) > 0)"
 
 
 @compiles(has_begun, "sqlite")
 def _has_begun(element: has_begun, compiler: SQLCompiler, **options: Any) -> str:
-    time, moment = _parts(element, compiler, options)
+    time, moment = parts_in_sql(element, compiler, options)
     return f"COALESCE(julianday({time}) <= julianday({moment}), TRUE)"
 
 
 @compiles(has_not_ended, "sqlite")
 def _has_not_ended(element: has_not_ended, compiler: SQLCompiler, **options: Any) -> str:
-    time, moment = _parts(element, compiler, options)
+    time, moment = parts_in_sql(element, compiler, options)
     return f"COALESCE(julianday({time}) + (length({time}) = 10) >= julianday({moment}), TRUE)"
 
 
 @compiles(json_flag, "sqlite")
 def _json_flag(element: json_flag, compiler: SQLCompiler, **options: Any) -> str:
-    (held,) = _parts(element, compiler, options)
+    (held,) = parts_in_sql(element, compiler, options)
     found = f"COALESCE(json_extract({held}, '$.{element.member}'), 0)"
     return f"CASE WHEN json_valid({held}) THEN {found} ELSE 0 END"
 
 
 @compiles(in_order, "sqlite")
 def _in_order(element: in_order, compiler: SQLCompiler, **options: Any) -> str:
-    options |= {"asfrom": True}
-    left, right = compiler.process(element.left, **options), compiler.process(element.right, **options)
-    assert element.onclause is not None
-    return f"{left} CROSS JOIN {right} ON {compiler.process(element.onclause, **options | {'asfrom': False})}"
+    return joined_in_sql(element, compiler, options, join="CROSS JOIN")
 
 
 def as_text(condition: ColumnElement[Any], values: Mapping[str, Any]) -> tuple[str, list[Any]]:
@@ -119,13 +114,13 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 @compiles(matches, "sqlite")
 def _matches(element: matches, compiler: SQLCompiler, **options: Any) -> str:
-    _, search = _parts(element, compiler, options)
+    _, search = parts_in_sql(element, compiler, options)
     return f"{element.index.name} MATCH {search}"
 
 
 @compiles(said_in, "sqlite")
 def _said_in(element: said_in, compiler: SQLCompiler, **options: Any) -> str:
-    return f"{_parts(element, compiler, options)[1]} IS NOT NULL"  # FTS5 has looked at this column alone
+    return f"{parts_in_sql(element, compiler, options)[1]} IS NOT NULL"  # FTS5 has looked at this column alone
 
 
 def _search_text(search: Search) -> str:
