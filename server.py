@@ -27,6 +27,7 @@ from chat.runtime.upkeep import keep_up
 from chat.tools.catalogue import all_tools
 from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.loop import ToolLoop
+from chat.tools.registry import ToolRegistry
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
@@ -85,20 +86,8 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
     tools = all_tools(code_of=code_of)
-    agents = AgentDesk(database=database)
     register_foreign_tools(tools, settings.data_dir)
-    services = services_from(
-        settings,
-        models=models,
-        metrics=metrics,
-        knowledge=knowledge,
-        vectors=vectors,
-        vaults=vaults,
-        tools=ToolLoop(tools),
-        agents=agents,
-    )
-    turns = _turn_runner(settings, database, services)
-    agents.run_turns_by(turns)
+    services, turns = _turns(settings, database, models, metrics, knowledge, vectors, vaults, tools)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -129,13 +118,36 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     )
 
 
-def _turn_runner(settings: Settings, database: Database, services: TurnServices) -> TurnRunner:
-    return TurnRunner(
+def _turns(
+    settings: Settings,
+    database: Database,
+    models: ModelRoles,
+    metrics: Metrics,
+    knowledge: KnowledgeAccess,
+    vectors: MessageVectors,
+    vaults: Vaults,
+    tools: ToolRegistry,
+) -> tuple[TurnServices, TurnRunner]:
+    """What turns use, and what runs them; agents have their turns run by it too."""
+    agents = AgentDesk(database=database)
+    services = services_from(
+        settings,
+        models=models,
+        metrics=metrics,
+        knowledge=knowledge,
+        vectors=vectors,
+        vaults=vaults,
+        tools=ToolLoop(tools),
+        agents=agents,
+    )
+    turns = TurnRunner(
         database=database,
-        metrics=services.metrics,
+        metrics=metrics,
         report_of=partial(lost_report, database=database, loader_for=_loaders(database), services=services),
         most_per_person=settings.turns_per_person,
     )
+    agents.run_turns_by(turns)
+    return services, turns
 
 
 def _server_process(

@@ -67,18 +67,8 @@ def import_conversation(
         messages: rows,
         threads: _threads(imported, rows, user_email=user_email),
         message_references: _references(rows, user_email=user_email),
-        message_parts: [
-            part
-            for row, message in zip(rows, imported, strict=True)
-            for part in part_rows(row["message_id"], message.get("parts") or (), version=1)
-        ],
-        document_references: [
-            document
-            for row, message in zip(rows, imported, strict=True)
-            for document in document_rows(
-                row["message_id"], message.get("document_references") or (), user_email=user_email, version=1
-            )
-        ],
+        message_parts: _parts(imported, rows),
+        document_references: _documents(imported, rows, user_email=user_email),
     }
     for table, new in everything.items():
         if new:
@@ -114,6 +104,24 @@ def _references(rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict
         reference
         for row in rows
         for reference in reference_rows(row["report"], message_id=row["message_id"], user_email=user_email)
+    ]
+
+
+def _parts(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        part
+        for row, message in zip(rows, imported, strict=True)
+        for part in part_rows(row["message_id"], message.get("parts") or (), version=1)
+    ]
+
+
+def _documents(imported: Sequence[Message], rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict[str, Any]]:
+    return [
+        document
+        for row, message in zip(rows, imported, strict=True)
+        for document in document_rows(
+            row["message_id"], message.get("document_references") or (), user_email=user_email, version=1
+        )
     ]
 
 
