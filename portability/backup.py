@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 import zipfile
 import zlib
@@ -12,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated
 
 import orjson
+from pydantic import Field, NonNegativeInt, TypeAdapter, ValidationError
 
 from database.engine.clock import now_iso
 from database.engine.sqlite import copy_store, version_of
@@ -44,16 +44,21 @@ _LONGEST_MANIFEST = 100_000
 _LONGEST_ENTRY = 5_000
 """Of one file in the manifest, in bytes: its path, size, hash and time."""
 _LATEST_NS = 2**63
-_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, KeyError, ValueError)
+"""What `zipfile` raises for no archive and wrong checksums; damaged data; data that is cut off; an encrypted file and
+an unknown compression; a file that is not there; a name that is no text and a place outside of the file.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
     """One file of a backup. size: in bytes, uncompressed. modified_ns: its time in nanoseconds, of a vault's file."""
 
-    size: int
-    sha256: str
-    modified_ns: int | None = None
+    size: NonNegativeInt
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    modified_ns: Annotated[int, Field(gt=-_LATEST_NS, lt=_LATEST_NS)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,59 +79,36 @@ class Manifest:
         return orjson.dumps({**stated, "schema": dict(self.schema), "files": files}, option=orjson.OPT_INDENT_2)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """What tells by the manifest whether this program can read the rest."""
+
+    format: str
+    version: int
+
+
+_ORIGIN, _MANIFEST = TypeAdapter(_Origin), TypeAdapter(Manifest)
+
+
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     """The manifest of `archive`. Raises BrokenBackupError for one of another program, or with unknown files."""
     try:
         with archive.open(MANIFEST) as file:
-            stated = orjson.loads(file.read(_LONGEST_MANIFEST + _LONGEST_ENTRY * len(archive.namelist())))
-        if stated["format"] != FORMAT:
+            stated = file.read(_LONGEST_MANIFEST + _LONGEST_ENTRY * len(archive.namelist()))
+        origin = _ORIGIN.validate_json(stated)
+        if origin.format != FORMAT:
             raise BrokenBackupError("This is no backup of Anaphora.")
-        if stated["version"] not in _READABLE:
-            raise BrokenBackupError(f"The backup has version {stated['version']!r}; this program reads {VERSION}.")
-        return _manifest(stated)
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        RuntimeError,
-    ) as error:
-        if isinstance(error, BrokenBackupError):
-            raise
+        if origin.version not in _READABLE:
+            raise BrokenBackupError(f"The backup has version {origin.version!r}; this program reads {VERSION}.")
+        manifest = _MANIFEST.validate_json(stated)
+    except (*UNREADABLE, ValidationError) as error:
         raise BrokenBackupError("This is no backup of Anaphora, or its manifest is damaged.") from error
-
-
-def _manifest(stated: Mapping[str, Any]) -> Manifest:
-    files = {name: _packed(file) for name, file in stated["files"].items()}
-    strange = sorted(name for name in set(files) - set(NAMES) if not is_vault_file(name))
+    strange = sorted(name for name in set(manifest.files) - set(NAMES) if not is_vault_file(name))
     if strange:
         raise BrokenBackupError(f"The backup names a file that is none of ours: {strange[0]!r}.")
-    if ACCOUNTS not in files:
+    if ACCOUNTS not in manifest.files:
         raise BrokenBackupError("The backup has no accounts and conversations in it.")
-    if not all(_is_possible(file) for file in files.values()):
-        raise BrokenBackupError("The manifest of the backup is damaged.")
-    schema = {str(name): int(version) for name, version in stated["schema"].items()}
-    return Manifest(created_at=str(stated["created_at"]), schema=schema, files=files)
-
-
-def _packed(file: Mapping[str, Any]) -> Packed:
-    modified_ns = file.get("modified_ns")
-    return Packed(
-        size=int(file["size"]),
-        sha256=str(file["sha256"]),
-        modified_ns=None if modified_ns is None else int(modified_ns),
-    )
-
-
-def _is_possible(file: Packed) -> bool:
-    return (
-        file.size >= 0
-        and _SHA256.fullmatch(file.sha256) is not None
-        and (file.modified_ns is None or abs(file.modified_ns) < _LATEST_NS)
-    )
+    return manifest
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], *, most: int, progress: Callable[[int], None]) -> Packed:

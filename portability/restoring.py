@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from portability.backup import (
     BACKUP_SCRATCH,
     KNOWLEDGE,
     SECRET,
+    UNREADABLE,
     Manifest,
     Progress,
     copy_bounded,
@@ -122,7 +122,7 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(archive) as opened:
             yield opened
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError) as error:
+    except UNREADABLE as error:
         raise BrokenBackupError(f"The backup is damaged: {error}") from error
 
 

@@ -113,7 +113,8 @@ def _of_archive(file: IO[bytes]) -> Iterator[PackedFile]:
                     # The size that an archive states is not believed.
                     content = packed.read(paths.LARGEST_BYTES + 1)
                 yield PackedFile(entry.filename, content if len(content) <= paths.LARGEST_BYTES else None)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError):
+    # RuntimeError: encrypted, or an unknown compression. ValueError: no text as a name, a place outside of the file.
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError):
         raise InvalidChangeError("The archive is damaged, encrypted, or no ZIP archive.") from None
 
 
