@@ -127,6 +127,8 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
     } });
     conflict.replaceChildren(element('p', { text: now.version === null ? words.deletedMeanwhile : words.changedMeanwhile }),
       element('pre', { class: 'document-theirs', dir: 'auto', tabindex: '0', text: now.text }), element('div', { class: 'document-head' }, mine, theirs));
+    // Both texts are seen.
+    if (!preview.hidden) togglePreview();
     setHidden(conflict, false);
     mine.focus();
   }
