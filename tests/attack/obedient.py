@@ -145,12 +145,12 @@ class World:
             "agent": agent["agent_id"],
             "proposal": proposal.proposal_id,
         }
-        self.state.tools.register(self._foreign("notes__read", lambda: self.came_in))
-        self.state.tools.register(self._foreign("notes__erase", lambda: "Erased."))
+        self.state.tools.register(self._foreign("notes__read", lambda: self.came_in, is_allowed=True))
+        self.state.tools.register(self._foreign("notes__erase", lambda: "Erased.", is_allowed=False))
 
     @staticmethod
-    def _foreign(name: str, answer: Callable[[], str]) -> Tool:
-        """A tool as those of foreign servers are: without consent, no model is offered it."""
+    def _foreign(name: str, answer: Callable[[], str], *, is_allowed: bool) -> Tool:
+        """A tool as those of foreign servers are. is_allowed: the person need not be asked any more."""
 
         def run(context: ToolContext) -> dict[str, Any]:
             del context
@@ -163,8 +163,7 @@ class World:
             parameters=parameters,
             run=run,
             reads_only=False,
-            on_by_default=False,
-            needs_consent=True,
+            needs_consent=not is_allowed,
         )
 
     @property
