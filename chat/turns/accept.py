@@ -8,7 +8,7 @@ from typing import Any
 
 from chat.context.documents import AnswerDocuments
 from chat.ports import TurnServices
-from chat.prompting.options import AnswerOptions, answer_options
+from chat.prompting.options import answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
 from chat.runtime.services import default_services
@@ -110,10 +110,10 @@ ASKED_INSTEAD_OF = "_asked_instead_of"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Means:
-    """What a turn is answered with, whatever it asks."""
+    """What a turn is answered with, whatever it asks. settings: the conversation's."""
 
     services: TurnServices
-    options: AnswerOptions
+    settings: Any
     chosen: ChosenModel
     preferences: Preferences
     user_email: str
@@ -209,10 +209,12 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
     settings, database = metadata["conversation_settings"], history.database or database_of(query.get("_users_dir"))
     options = answer_options(settings, query.get("options") or {})
     chosen = chosen_model(query, settings, services=services)
-    agents = services.agents if services.tools is not None and options.wants_tools(chosen.model) else None
+    # The options of a question that is answered again are read only when that is accepted.
+    wants_tools = options.wants_tools(chosen.model) or bool(query.get(ANSWER_AGAIN))
+    agents = services.agents if services.tools is not None and wants_tools else None
     return _Means(
         services=services,
-        options=options,
+        settings=settings,
         chosen=chosen,
         preferences=preferences_of(user_email, database=database),
         user_email=user_email,
@@ -235,7 +237,7 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         loader=query.get("_conversation_loader"),
         preferences=means.preferences,
         has_own_model=means.chosen.is_own,
-        options=means.options,
+        options=answer_options(means.settings, query.get("options") or {}),
         notice=means.chosen.notice,
         answerers=query.get(ANSWERERS) or (),
         user_email=means.user_email,

@@ -172,8 +172,8 @@ def test_a_model_that_chooses_tools_by_constrained_requests_waits_likewise(
     ring, nothing = (Reply(orjson.dumps(each).decode()) for each in ({"tool": "ring", "arguments": {"hour": 3}}, {}))
     replies += [ring, nothing, Reply("It rang at three.")]
     conversation_id = ada.new_conversation()
-    ada.request("PATCH", f"/conversations/{conversation_id}/settings", json={"use_tools": True})
-    ada.say(conversation_id, "Ring the bell at three")
+    # The answer goes on with the options that the question was asked with.
+    ada.say(conversation_id, "Ring the bell at three", options={"use_tools": True})
     assert (len(main_model.prompts), rung) == (1, [])
     decide(ada, "accept")
     assert (answer_in(ada, conversation_id)["text"], rung) == ("It rang at three.", [3])
