@@ -3,35 +3,61 @@
 from __future__ import annotations
 
 import os
+import re
+from typing import Any
 
 import click
 from flask.cli import AppGroup
 from pydantic import ValidationError
 
+from chat.tools.foreign.calls import ForeignServerError, tools_of
 from chat.tools.foreign.configuration import ForeignServer, is_name, keep_servers, servers_in
-from chat.tools.foreign.process import ForeignServerError, tools_of
 from endpoints.http.scope import current_settings
 
 group = AppGroup("mcp-servers", help="MCP servers whose tools models may call.")
+_HEADER = "A header of each request, whose value a variable of this shell holds."
 _COUNTS = "It counts from the next start of the server."
+
+
+def _named_headers(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """The variables that hold the values of headers, by the names of the headers."""
+    found = {}
+    for each in given:
+        header, _, variable = each.partition("=")
+        if not re.fullmatch(r"[A-Za-z0-9-]{1,100}", header) or not variable:
+            raise click.BadParameter("A header is NAME=VARIABLE.")
+        found[header] = variable
+    return found
 
 
 @group.command("add", context_settings={"ignore_unknown_options": True})
 @click.argument("name")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--url", default="", help="The address of a server that answers over HTTP, in the place of a command.")
+@click.option("--header", "headers", multiple=True, callback=_named_headers, metavar="NAME=VARIABLE", help=_HEADER)
 @click.option("--env", "names", multiple=True, metavar="VARIABLE", help="A variable of this shell that it is given.")
 @click.option("--megabytes", type=click.IntRange(64, 65_536), default=1024, help="Memory of its process.")
 @click.option("--seconds", type=click.IntRange(1, 600), default=20, help="How long a call may take.")
-def add(name: str, command: tuple[str, ...], names: tuple[str, ...], megabytes: int, seconds: int) -> None:
-    """Add the server NAME, run by COMMAND (give -- before it), or replace it. It is started once, to list its tools."""
+def add(name: str, names: tuple[str, ...], headers: dict[str, str], **more: Any) -> None:
+    """Add the server NAME, run by COMMAND (give -- before it) or asked at --url, or replace it.
+
+    It is asked once, to list its tools.
+    """
     if not is_name(name):
         raise click.ClickException("A name has lowercase letters, digits and hyphens, 31 at most.")
-    missing = [each for each in names if each not in os.environ]
+    missing = [each for each in (*names, *headers.values()) if each not in os.environ]
     if missing:
         raise click.ClickException(f"The variable {missing[0]} is not set.")
     data_dir = current_settings().data_dir
-    environ = {each: os.environ[each] for each in names}
-    server = ForeignServer(name=name, command=command, environ=environ, megabytes=megabytes, seconds=seconds)
+    secrets = {
+        "environ": {each: os.environ[each] for each in names},
+        "headers": {header: os.environ[variable] for header, variable in headers.items()},
+    }
+    try:
+        server = ForeignServer.model_validate({"name": name, **secrets, **more})
+    except ValidationError:
+        message = "Give either --url, which is http(s)://host/path, or a command behind --."
+        raise click.ClickException(message) from None
     try:
         server = server.model_copy(update={"tools": tuple(tools_of(server, data_dir))})
     except ForeignServerError as error:
@@ -47,10 +73,10 @@ def add(name: str, command: tuple[str, ...], names: tuple[str, ...], megabytes: 
 
 @group.command("list")
 def list_servers() -> None:
-    """List the servers with their commands and tools; of variables, only which are set."""
+    """List the servers with their commands or addresses, and how many tools; of secrets, only which are set."""
     for server in servers_in(current_settings().data_dir):
-        click.echo(f"{server.name}: {len(server.tools)} tools, {' '.join(server.command)}")
-        for variable in server.environ:
+        click.echo(f"{server.name}: {len(server.tools)} tools, {server.address}")
+        for variable in (*server.environ, *server.headers):
             click.echo(f"  {variable}: set")
 
 

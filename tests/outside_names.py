@@ -36,6 +36,7 @@ _.persistent_load
 pid
 _.teardown
 _.do_GET
+_.do_POST
 _.log_message
 _.validateLink
 _.handle_starttag

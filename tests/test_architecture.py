@@ -48,6 +48,7 @@ OWNERS = {
     "xllamacpp": ("language_models",),
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
+    "httpx2": ("chat.tools.foreign",),
     "mcp": ("endpoints.mcp", "commands.mcp", "chat.tools.foreign"),
     "snowballstemmer": ("search.language",),
     "re2": ("search.patterns",),

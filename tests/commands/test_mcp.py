@@ -79,3 +79,38 @@ def test_an_account_that_is_not_there_ends_the_command_with_a_sentence(
     )
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "There is no account nobody@example.org that may sign in." in ended.stderr
+
+
+def test_a_program_that_may_write_proposes_memories_and_documents_and_decides_on_none(
+    shared_server: LiveServer, shared_model: RecordingModel, tmp_path: Path
+) -> None:
+    email = "writer@example.org"
+    account, other = new_account(shared_server, email), new_account(shared_server)
+    written = ("add_memory", "write_document")
+
+    async def use_reader(client: Client) -> Any:
+        offered = {tool.name for tool in (await client.list_tools()).tools}
+        call = await client.call_tool("add_memory", {"statement": "I like figs"})
+        return offered & {*written}, call.structured_content["error"]["code"]
+
+    assert with_client(shared_server, email, use_reader, folder=tmp_path) == (set(), "forbidden")
+    assert account.get("/api/proposals").json() == []
+
+    async def use_writer(client: Client) -> Any:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {tools[name].annotations.read_only_hint for name in written} == {False}
+        assert not [name for name in tools if "proposal" in name]
+        memory = await client.call_tool("add_memory", {"statement": "I like figs"})
+        document = await client.call_tool("write_document", {"path": "figs.md", "text": "Figs."})
+        return [each.structured_content["proposal"]["state"] for each in (memory, document)]
+
+    assert with_client(shared_server, email, use_writer, "--write", folder=tmp_path) == ["open", "open"]
+    proposals = {each["kind"]: each["proposal_id"] for each in account.get("/api/proposals").json()}
+    assert (set(proposals), other.get("/api/proposals").json()) == ({"memory", "document"}, [])
+    assert account.get("/pkb/claims").json()["claims"] == []
+    assert account.get("/api/vault/document?path=figs.md").status == 404
+    for proposal_id in proposals.values():
+        assert account.post(f"/api/proposals/{proposal_id}/accept").status == 200
+    assert [claim["statement"] for claim in account.get("/pkb/claims").json()["claims"]] == ["I like figs"]
+    assert account.get("/api/vault/document?path=figs.md").json()["text"] == "Figs."
+    assert shared_model.requests == []

@@ -13,6 +13,7 @@ from database.connection import close_store
 from endpoints.http.scope import EXTENSION
 from server import create_app
 from settings import load_settings
+from tests.chat.tools.foreign.rude_http import serving
 from tests.chat.tools.foreign.test_foreign import RUDE, SECRET
 
 
@@ -61,3 +62,24 @@ def test_what_can_not_be_added_is_said(arguments: list[str], told: str, make: Ca
     answer = make().test_cli_runner().invoke(args=["mcp-servers", "add", *arguments])
     assert answer.exit_code == 1
     assert told in answer.output
+
+
+def test_a_server_over_http_is_added_with_a_header_whose_value_is_never_shown(
+    make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUDE_KEY", SECRET)
+    app = make()
+
+    def run(*arguments: str) -> Any:
+        return app.test_cli_runner().invoke(args=["mcp-servers", *arguments])
+
+    with serving() as rude:
+        address = ("add", "rude", "--seconds", "300", "--url", rude.url)
+        added = run(*address, "--header", "X-Key=RUDE_KEY")
+        assert (added.exit_code, added.output.splitlines()[0]) == (0, "rude__die: ")
+        listed = run("list")
+        assert listed.output == f"rude: 10 tools, {rude.url.partition('?')[0]}\n  X-Key: set\n"
+        assert SECRET not in added.output + listed.output
+        for wrong in ((*address, "--", "true"), ("add", "rude"), (*address, "--header", "X-Key")):
+            assert run(*wrong).exit_code != 0
+        assert run("list").output == listed.output

@@ -1,1 +1,1 @@
-"""Tools of other MCP servers, which the operator adds: commands on this machine, run apart from the server."""
+"""Tools of other MCP servers, which the operator adds: commands on this machine, or servers that answer over HTTP."""

@@ -10,9 +10,10 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
+from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 log = logging.getLogger(__name__)
 FILE = "mcp_servers.json"
@@ -33,26 +34,49 @@ class ForeignTool(BaseModel):
 
 
 class ForeignServer(BaseModel):
-    """A server: the command that is run, and the tools that it had when it was added.
+    """A server: the command that is run or the address that is asked, and the tools that it had when it was added.
 
-    environ: all that its process finds in its environment beside PATH and HOME; the values are secrets. megabytes: of
-    memory. seconds: how long one call may take.
+    url: "" for a command. headers: of each request to it; the values are secrets. environ: all that the process of a
+    command finds in its environment beside PATH and HOME; the values are secrets. megabytes: of memory. seconds: how
+    long one call may take.
     """
 
     model_config = ConfigDict(frozen=True)
 
     name: Annotated[str, Field(pattern=f"^{_NAME}$")]
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    url: Annotated[str, Field(max_length=2_000, repr=False)] = ""
+    headers: dict[str, str] = Field(default={}, repr=False)
     environ: dict[str, str] = Field(default={}, repr=False)
     megabytes: int = 1024
     seconds: float = 20.0
     tools: tuple[ForeignTool, ...] = ()
 
+    @model_validator(mode="after")
+    def _has_one_address(self) -> Self:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("A server has either a command or an address.")
+        if self.url:
+            _refuse_unless_address(self.url)
+        return self
+
+    @property
+    def address(self) -> str:
+        """Its command, or its address without the query, which may hold a key."""
+        return " ".join(self.command) or urlsplit(self.url)._replace(query="").geturl()
+
+    @property
+    def _secrets(self) -> list[str]:
+        """The longest first. A header may name its scheme before the secret: `Bearer …`."""
+        words = [word for value in self.headers.values() for word in value.split()[1:]]
+        queries = [value for _, value in parse_qsl(urlsplit(self.url).query)]
+        found = {*self.environ.values(), *self.headers.values(), *words, *queries}
+        return sorted((each for each in found if len(each) >= _SHORTEST_SECRET), key=len, reverse=True)
+
     def without_secrets(self, value: Any) -> Any:
         """`value`, a JSON value, without the secrets of the configuration in its texts."""
         if isinstance(value, str):
-            hidden = [each for each in self.environ.values() if len(each) >= _SHORTEST_SECRET]
-            for secret in sorted(hidden, key=len, reverse=True):
+            for secret in self._secrets:
                 value = value.replace(secret, _HIDDEN)
             return value
         if isinstance(value, list):
@@ -60,6 +84,14 @@ class ForeignServer(BaseModel):
         if isinstance(value, dict):
             return {self.without_secrets(name): self.without_secrets(each) for name, each in value.items()}
         return value
+
+
+def _refuse_unless_address(url: str) -> None:
+    """Raise ValueError for what is no address of a server."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.fragment:
+        raise ValueError("An address is http(s)://host/path, without a name, a password or a fragment.")
+    _ = parts.port  # ValueError where it is no number
 
 
 class _Servers(BaseModel):

@@ -12,8 +12,8 @@ from typing import Any
 
 from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry
 
+from .calls import call_tool
 from .configuration import ForeignServer, ForeignTool, servers_in
-from .process import call_tool
 
 log = logging.getLogger(__name__)
 _LONGEST_NAME = 64

@@ -39,7 +39,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": -32601, "message": "Method not found"}}
 
 
-for line in sys.stdin:
-    received = json.loads(line)
-    if "id" in received:
-        print(json.dumps({"jsonrpc": "2.0", "id": received["id"], **answer(received)}), flush=True)
+if __name__ == "__main__":
+    for line in sys.stdin:
+        received = json.loads(line)
+        if "id" in received:
+            print(json.dumps({"jsonrpc": "2.0", "id": received["id"], **answer(received)}), flush=True)

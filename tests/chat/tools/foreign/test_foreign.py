@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from chat.tools.foreign.calls import tools_of
 from chat.tools.foreign.configuration import FILE, ForeignServer, keep_servers, servers_in
-from chat.tools.foreign.process import tools_of
 from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolContext, ToolRegistry
 from endpoints.http.errors import code_of

@@ -1,7 +1,7 @@
-"""One conversation with a foreign MCP server: its process is started, asked once, and ended.
+"""One call of a foreign MCP server: its process is started or its address is asked, and then it is left.
 
-Each call has a process of its own. So nothing of one person's call is left for another's, and a server that dies or
-hangs takes nothing along.
+Each call has a process or a connection of its own. So nothing of one person's call is left for another's, and a server
+that dies or hangs takes nothing along.
 """
 
 from __future__ import annotations
@@ -76,13 +76,17 @@ def call_tool(server: ForeignServer, data_dir: Path, tool: str, arguments: dict[
 
 
 def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaitable[T]]) -> T:
-    """What `ask` returns for a client of a new process. Raises ForeignServerError and what `ask` raises."""
-    folder = data_dir / FOLDER / server.name
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """What `ask` returns for a client of the server. Raises ForeignServerError and what `ask` raises."""
+    # What the library logs may quote the server's configuration.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     try:
+        if server.url:
+            return asyncio.run(_by_http(server, ask))
+        folder = data_dir / FOLDER / server.name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # What the server writes beside its answers may hold its secrets.
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-            return asyncio.run(_within_time(server, folder, ask, nowhere))
+            return asyncio.run(_by_process(server, folder, ask, nowhere))
     except TimeoutError:
         message = f"The server {server.name} did not answer within {server.seconds:g} s."
         raise ForeignServerError(message) from None
@@ -94,11 +98,25 @@ def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaita
         raise ForeignServerError(f"The server {server.name} has failed.") from None
 
 
-async def _within_time(server: ForeignServer, folder: Path, ask: Callable[[Client], Awaitable[T]], errors: TextIO) -> T:
+async def _by_http(server: ForeignServer, ask: Callable[[Client], Awaitable[T]]) -> T:
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    from . import http
+
+    async with (
+        asyncio.timeout(server.seconds),
+        http.client_for(server) as connection,
+        # It follows a redirect only to the same host, so that the headers go nowhere else.
+        Client(streamable_http_client(server.url, http_client=connection)) as client,
+    ):
+        return await ask(client)
+
+
+async def _by_process(server: ForeignServer, folder: Path, ask: Callable[[Client], Awaitable[T]], errors: TextIO) -> T:
     from mcp import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     # The limit of processor time is a second net below that of time.
     limits = [str(server.megabytes), str(int(server.seconds) + 1), str(folder), ",".join(server.environ)]
     parameters = StdioServerParameters(
