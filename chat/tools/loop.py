@@ -25,12 +25,14 @@ from chat.turns.accept import AGENT_CHAIN
 from chat.turns.events import Event
 from chat.turns.threads import WorkerThreads
 from chat.turns.turn import Turn
+from database.agents.repository import GLOBAL_SLUG, MOST_AGENTS, suggest_agents
 from database.errors import InvalidChangeError
 from database.messages.variants import AWAITS_CONSENT
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage
 
-from . import choice, proposals
+from . import proposals
+from .choosing import choice
 from .registry import Result, Tool, ToolContext, ToolRegistry, failure
 from .results import account, fitted_result
 
@@ -127,23 +129,39 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
     """The model chooses a tool by a constrained request of its own, again and again until it wants no more."""
     turn = calls.turn
     found: list[tuple[Mapping[str, Any], Result]] = _earlier_calls(turn)
-    if not found and not choice.asks_for_more(turn.text):
-        async for event in ask(turn, prompt, calls=[]):
-            yield event
-        return
-    for number in range(MOST_ROUNDS):
-        call = await choice.choose(turn.model, prompt, list(calls.tools.values()), found)
-        if call is None or calls.is_known(call):
+    chooser = choice.Chooser(
+        model=turn.model,
+        text=turn.text,
+        tools=list(calls.tools.values()),
+        history=turn.history,
+        agents=await _agents_to_ask(calls),
+    )
+    for number in range(MOST_ROUNDS if found or choice.asks_for_more(turn.text) else 0):
+        chosen = list[dict[str, Any]]()
+        async with aclosing(chooser.choose(found, chosen)) as statuses:
+            async for status in statuses:
+                yield events.status(status)
+        if not chosen or calls.is_known(chosen[0]):
             break
-        call = _with_id(call, number, 0)
+        call = _with_id(chosen[0], number, 0)
         async with aclosing(calls.run([call])) as ran:
             async for event in ran:
                 yield event
         if calls.is_waiting:
             return
         found.append((call["function"], calls.result_of(call)))
-    async for event in ask(turn, choice.with_results(prompt, found), calls=[]):
+    room = context_chars(turn.model) // 2
+    async for event in ask(turn, choice.with_results(prompt, turn.text, found, chars=room), calls=[]):
         yield event
+
+
+async def _agents_to_ask(calls: _Calls) -> list[str]:
+    """The slugs of the agents that the person has made, where one may be asked."""
+    turn = calls.turn
+    if choice.ASK_AGENT not in calls.tools or turn.database is None or not choice.asks_for_more(turn.text):
+        return []
+    known = partial(suggest_agents, database=turn.database, user_email=turn.user_email, typed="", limit=MOST_AGENTS)
+    return [agent.slug for agent in await _threads().on_loop(known) if agent.slug != GLOBAL_SLUG]
 
 
 async def _fitting(ask: Any, messages: list[ChatMessage]) -> AsyncGenerator[Event, None]:
@@ -305,6 +323,7 @@ class _Calls:
             load=turn.loader,
             conversation_id=turn.conversation_id,
             message_id=turn.answer_id,
+            question_index=turn.accepted.user_message_index,
             agent_id=turn.agent["id"] if turn.agent else None,
             call_depth=depth,
             agent_chain=chain,

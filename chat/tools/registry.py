@@ -76,11 +76,11 @@ class ToolContext:
     """Whom a call acts for, and what it is answered with. Tools see the things of `user_email` alone.
 
     load: opens conversations of this person. conversation_id, message_id: the conversation and the answer in which a
-    model makes the call; None for a program. agent_id: the agent that makes the call. call_depth, agent_chain: through
-    how many agents, and through which, the call has come. max_chars: how long the text in a result may be; None: any
-    length. may_write: the person allowed that documents are changed at once; otherwise changes are proposed. on_stop:
-    takes what is to be done once nobody waits for the result any more; None where the caller always waits.
-    has_consent: the person has agreed to the call.
+    model makes the call; None for a program. question_index: of the message that is answered. agent_id: the agent that
+    makes the call. call_depth, agent_chain: through how many agents, and through which, the call has come. max_chars:
+    how long the text in a result may be; None: any length. may_write: the person allowed that documents are changed at
+    once; otherwise changes are proposed. on_stop: takes what is to be done once nobody waits for the result any more;
+    None where the caller always waits. has_consent: the person has agreed to the call.
     """
 
     user_email: str
@@ -89,6 +89,7 @@ class ToolContext:
     load: ConversationLoader
     conversation_id: str | None = None
     message_id: str | None = None
+    question_index: int | None = None
     agent_id: str | None = None
     call_depth: int = 0
     agent_chain: tuple[str, ...] = ()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from .registry import Result
 
-_LISTS = ("results", "matches", "conversations")
+RANKED = "results"
+"""The field with the rows of a search, best first."""
+_LISTS = (RANKED, "matches", "conversations")
 _TEXTS = ("content", "answer", "text")
 _LONGEST_VALUE = 60
+_NUMBER = re.compile(r"^\d+→", re.MULTILINE)
+_SAID = ("text", "statement", "matchPreview", "firstMessagePreview")
+_ABOUT = ("title", "date", "lastActivity", "sender")
+_TIMES = frozenset({"date", "lastActivity"})
+_DAY = len("2026-02-08")
 
 
 def fitted_result(result: Result, chars: int) -> Result:
@@ -33,6 +41,51 @@ def fitted_result(result: Result, chars: int) -> Result:
             return {**result, name: shown, "truncated": True}
     encoded = orjson.dumps(result).decode()
     return {"success": result.get("success", True), "truncated": True, "json": encoded[: chars // 2]}
+
+
+def rows_of(result: Result) -> list[Mapping[str, Any]]:
+    """The rows of a result that lists something; of any other one, none."""
+    lists = (result[name] for name in _LISTS if isinstance(result.get(name), list))
+    return [row for row in next(lists, ()) if isinstance(row, Mapping)]
+
+
+def as_text(result: Result, chars: int) -> str:
+    """`result` as plain text of at most about `chars` characters: what a small model reads better than JSON.
+
+    Lines come without their numbers, which small models would quote.
+    """
+    if not result.get("success", True):
+        return str(result.get("error", {}).get("message", "It failed."))[:chars]
+    if any(isinstance(result.get(name), list) for name in _LISTS):
+        return _first_lines(map(_row_as_text, rows_of(result)), chars) or "Nothing was found."
+    for name in _TEXTS:
+        if isinstance(result.get(name), str):
+            text = _NUMBER.sub("", result[name])
+            shown = text if len(text) <= chars else f"{text[:chars]} […]"
+            return shown or str(result.get("rangeMessage") or "It is empty.")
+    return orjson.dumps(fitted_result(result, chars)).decode()[: 2 * chars]
+
+
+def _first_lines(lines: Iterable[str], chars: int) -> str:
+    """As many lines as fit; the first one always, cut if need be."""
+    shown = list[str]()
+    for line in lines:
+        chars -= len(line) + 1
+        if chars < 0:
+            if not shown:
+                shown.append(f"{line[:chars]} […]")
+            break
+        shown.append(line)
+    return "\n".join(shown)
+
+
+def _row_as_text(row: Mapping[str, Any]) -> str:
+    said = next((str(row[name]) for name in _SAID if row.get(name)), None)
+    if said is None and not row.get("title"):
+        return f"- {orjson.dumps(row).decode()}"
+    name = row.get("reference") or row.get("friendlyId") or row.get("conversationId") or row.get("path")
+    about = [f"({str(row[key])[:_DAY] if key in _TIMES else row[key]})" for key in _ABOUT if row.get(key)]
+    return f"- {' '.join([str(name or ''), *about]).strip()}: {' '.join((said or '').split())}"
 
 
 def account(name: str, arguments: Mapping[str, Any], result: Result) -> str:

@@ -56,11 +56,13 @@ def search_messages(
         query=parse_query(query).narrowed(
             conversation=conversation_name(conversation) if conversation else None, before=before, after=after
         ),
-        limit=limit,
+        limit=limit + 1,  # the message that is being answered says the words that it has searched for
         mode="auto" if vectors is not None else "words",
         asking=Asking(text=query, today=now().date(), vectors=vectors) if vectors is not None else None,
     )
-    told = {"success": True, "results": [_message(hit) for hit in found.messages], "truncated": found.next is not None}
+    hits = [hit for hit in found.messages if not _is_being_answered(hit, context)]
+    is_cut = found.next is not None or len(hits) > limit
+    told = {"success": True, "results": [_message(hit) for hit in hits[:limit]], "truncated": is_cut}
     return {**told, "warnings": found.warnings} if found.warnings else told
 
 
@@ -131,6 +133,12 @@ def memories_of(context: ToolContext) -> StructuredAPI:
 def _shared_out(documents: list[dict[str, Any]], others: list[dict[str, Any]], *, most: int) -> list[dict[str, Any]]:
     kept = max(most - len(others), min(len(documents), most // 2))
     return [*documents[:kept], *others[: most - min(kept, len(documents))]]
+
+
+def _is_being_answered(hit: FoundMessage, context: ToolContext) -> bool:
+    if context.question_index is None or hit.message.conversation_id != context.conversation_id:
+        return False
+    return hit.message.index >= context.question_index
 
 
 def _message(hit: FoundMessage) -> dict[str, Any]:

@@ -91,7 +91,9 @@ class EmbeddedChatModel(ChatModel):
             options["temperature"] = _TEMPERATURE
         body = request_body(self.name, messages, options)
         # The runtime notices a closed connection when it writes; with progress events it writes while reading, too.
-        body |= {"repeat_penalty": _REPEAT_PENALTY, "cache_prompt": True, "return_progress": True}
+        # What has a form repeats it: the penalty also counts the end of the prompt, and forbids what stands there.
+        penalty = _REPEAT_PENALTY if response_format is None else 1.0
+        body |= {"repeat_penalty": penalty, "cache_prompt": True, "return_progress": True}
         # From here on the model is not unloaded for another one.
         with self._runtime.in_use():
             async for status in self._until_ready():

@@ -287,10 +287,10 @@ def test_a_model_without_native_tools_chooses_by_a_constrained_request(talk: Tal
     schema = (choice.response_format or {})["json_schema"]["schema"]
     assert [each["properties"]["tool"]["const"] for each in schema["anyOf"]] == ["none", "echo", "meet", "wait"]
     assert (answer.response_format, answer.tools) == (None, None)
-    assert choice.prompt[-1]["content"].startswith("What does it say?\n\n")
+    assert choice.prompt[-1]["content"] == "What does it say?"
     assert answer.prompt[-1]["content"].startswith("What does it say?\n\n")
-    assert '"content":"hello"' in answer.prompt[-1]["content"]
-    assert "echo: Say a word." in choice.prompt[-1]["content"]
+    assert 'echo({"word":"hello"}):\nhello\n' in answer.prompt[-1]["content"]
+    assert "echo: Say a word." in choice.prompt[0]["content"]
 
 
 def test_where_nothing_is_chosen_the_prompt_is_as_without_tools(talk: Talk, models: Models) -> None:

@@ -1,0 +1,1 @@
+"""Choosing calls for models that can't be offered tools natively."""
