@@ -22,11 +22,11 @@ from chat.context.documents import wikilinks_of
 from chat.context.items import cut, neutralised
 from chat.ports import Message
 from chat.tools.registry import Result, Tool
-from chat.tools.results import as_text
+from chat.tools.results import RANKED, as_text
 from language_models.errors import ModelError
 from language_models.ports import ChatMessage, ChatModel
 
-from .readable import PARAMETERS, READ_DOCUMENT, Readable, found_in, named_in, unread
+from .readable import PARAMETERS, Readable, found_in, named_in, unread
 
 Found = Sequence[tuple[Mapping[str, Any], Result]]
 """What the calls of a turn found: each call as `{name, arguments}`, its arguments as JSON, and its result."""
@@ -80,14 +80,15 @@ class Chooser:
     async def choose(self, found: Found, calls: list[dict[str, Any]]) -> AsyncGenerator[str, None]:
         """Put the next call into `calls`, in the shape of the chat-completions API; none where no more is needed.
 
-        The first documents that the message links are read without asking the model: without tools they would go in.
+        The first documents that the message links, and what a search found best, are read without asking the model:
+        the former would go in without tools, and of the latter a search shows one sentence.
         Yields what a waiting person is told, e.g. that the model is being loaded. A model that fails chooses nothing:
         the answer is worth more than what could be looked up for it.
         """
         readable = self._readable(found)
-        linked = next((each for each in readable if each.name in self._linked), None)
-        if linked is not None:
-            calls.append(_call(linked.tool, linked.arguments))
+        certain = self._read_anyway(readable, found)
+        if certain is not None:
+            calls.append(_call(certain.tool, certain.arguments))
             return
         said = list[str]()
         stream = self.model.stream(
@@ -108,11 +109,13 @@ class Chooser:
         if isinstance(call, dict) and call.get("tool") not in (None, _NONE):
             calls.append(_whole_call(call, readable))
 
-    @property
-    def _linked(self) -> list[str]:
-        """The wikilinks that are read in any case."""
-        is_offered = any(tool.name == READ_DOCUMENT for tool in self.tools)
-        return wikilinks_of(self.text)[:_MOST_LINKED] if is_offered else []
+    def _read_anyway(self, readable: Sequence[Readable], found: Found) -> Readable | None:
+        """What is read without asking the model: first the documents that the message links, then the best hit."""
+        is_search = bool(found) and RANKED in found[-1][1]
+        best = found_in(found[-1][1]) if is_search else []
+        names = {*wikilinks_of(self.text)[:_MOST_LINKED], *(each.name for each in best)}
+        offered = {tool.name for tool in self.tools}
+        return next((each for each in readable if each.tool in offered and each.name in names), None)
 
     def _prompt(self, found: Found) -> list[ChatMessage]:
         """The examples, the message, and what was found for it so far."""

@@ -101,16 +101,15 @@ def test_a_linked_document_is_read_before_the_model_is_asked(tools: ToolRegistry
 
 def test_what_was_found_is_read_from_a_little_before_the_best_hit_on_and_once(tools: ToolRegistry) -> None:
     search = found("search_messages", {"query": "boat"}, HITS)
-    chosen = '{"tool":"read_conversation","arguments":{"conversationId":"boat_name_k2p9"}}'
-    asked = Asked(tools, "What is my boat called?", search, says=chosen)
-    assert names(asked.options["read_conversation"], "conversationId") == ["boat_name_k2p9"]
+    chosen = '{"tool":"read_conversation","arguments":{"conversationId":"id"}}'
+    asked = Asked(tools, "What is my boat called?", search)
+    assert asked.model.calls == []
     assert asked.call == ("read_conversation", {"conversationId": "boat_name_k2p9", "lineStart": 6})
     read = found(*asked.call, {"success": True, "content": "6→[user] Halcyon"})
     assert "read_conversation" not in Asked(tools, "What is my boat called?", search, read).options
     cut = {"success": True, "conversationId": "id", "content": "6→[user] Halcyon", "rangeEnd": 6, "truncated": True}
-    rest = Asked(
-        tools, "What is my boat called?", search, found(*asked.call, cut), says=chosen.replace("boat_name_k2p9", "id")
-    )
+    rest = Asked(tools, "What is my boat called?", search, found(*asked.call, cut), says=chosen)
+    assert names(rest.options["read_conversation"], "conversationId") == ["id"]
     assert rest.call == ("read_conversation", {"conversationId": "id", "lineStart": 7})
 
 
