@@ -151,7 +151,7 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
             return
         found.append((call["function"], calls.result_of(call)))
     room = context_chars(turn.model) // 2
-    async for event in ask(turn, choice.with_results(prompt, turn.text, found, chars=room), calls=[]):
+    async for event in ask(turn, choice.with_results(prompt, found, chars=room), calls=[]):
         yield event
 
 

@@ -25,9 +25,10 @@ PLAN = """# Garden plan
 
 The beds lie behind the shed.
 
+Our motto: Slow rain feeds deep roots.
+
 - Tomatoes: planted out on 17 May, beside the south wall.
 - Beans: sown on 2 June.
-- Water the pumpkins with nine litres every Tuesday.
 """
 BOAT = (
     "Please note: my new sailing boat is called Halcyon. She lies at berth 47 in Laboe harbour.",
@@ -63,11 +64,11 @@ def expect_answer(page: Page, number: int) -> None:
 def test_a_linked_document_is_opened_and_quoted(person: Client, open_page: Callable[..., Page]) -> None:
     assert person.put(f"/api/vault/document?path={quote('Garden plan.md')}", {"text": PLAN}).status in (200, 201)
     page = open_page(person, f"/interface/{conversation_with_tools(person)}")
-    send(page, "How much water do the pumpkins get by [[Garden plan]]? Quote the line word for word.")
+    send(page, "Which motto does [[Garden plan]] have? Quote it.")
     expect_answer(page, 2)
     assert tools_called(page, 2)[:1] == ["read_document"]
     expect(card(page, 2).locator(".message-tool").first).to_have_attribute("data-status", "complete")
-    expect(body(page, 2).last).to_contain_text("Water the pumpkins with nine litres every Tuesday")
+    expect(body(page, 2).last).to_contain_text("Slow rain feeds deep roots")
     expect(body(page, 2).last).not_to_contain_text("Beans")
     keep_picture(page, "embedded-document")
 

@@ -128,15 +128,28 @@ def test_every_request_begins_with_the_same_text(tools: ToolRegistry) -> None:
     assert "regex_search" in second.options
 
 
-def test_what_was_found_last_has_the_first_claim_on_the_room(tools: ToolRegistry) -> None:
-    del tools
+def test_what_was_found_last_has_the_first_claim_on_the_room() -> None:
     prompt: Any = [{"role": "user", "content": "What is my boat called?"}]
     long = {"success": True, "content": "x" * 900}
-    told = [found("find_documents", {}, long), found("read_document", {}, {"success": True, "content": "1→Halcyon"})]
-    content = choice.with_results(prompt, "What is my boat called?", told, chars=300)[-1]["content"]
+    told = [
+        found("list_conversations", {}, long),
+        found("read_document", {}, {"success": True, "content": "1→Halcyon"}),
+    ]
+    content = choice.with_results(prompt, told, chars=300)[-1]["content"]
     assert "Halcyon" in content
     assert content.count("x") < 300
-    assert content.endswith("\nWhat is my boat called?")
+    assert content.endswith("\n\nWhat is my boat called?")
+    assert choice.with_results(prompt, [], chars=300) == prompt
+
+
+def test_a_search_of_which_something_was_read_is_not_told_of_again() -> None:
+    prompt: Any = [{"role": "user", "content": "What is my boat called?"}]
+    search, read = (
+        found("search_messages", {}, HITS),
+        found("read_conversation", {}, {"success": True, "content": "Halcyon"}),
+    )
+    assert "sailing_trip" in choice.with_results(prompt, [search], chars=900)[-1]["content"]
+    assert "sailing_trip" not in choice.with_results(prompt, [search, read], chars=900)[-1]["content"]
 
 
 def test_results_are_told_as_plain_text() -> None:
