@@ -12,6 +12,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.served_application import served
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -134,20 +136,9 @@ class RecordingModel:
         app = web.Application(client_max_size=64 * 1024**2)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/v1/models", self._list_models)
-        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self.port = runner.addresses[0][1]
-        ready.set()
-        await stop.wait()
-        server = runner.server
-        transports = [connection.transport for connection in server.connections] if server else []
-        await runner.cleanup()
-        for transport in transports:
-            if transport is not None:
-                transport.abort()  # a client that does not read would keep it open
-        await asyncio.sleep(0)  # which is when they are closed
+        async with served(app) as self.port:
+            ready.set()
+            await stop.wait()
 
     async def _list_models(self, _request: web.Request) -> web.Response:
         return web.json_response(

@@ -15,6 +15,7 @@ from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
 from language_models.openai.failures import RetryPolicy
 from language_models.ports import ChatMessage
+from tests.served_application import served
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 QUESTION: list[ChatMessage] = [{"role": "user", "content": "Which colour is the sky?"}]
@@ -57,14 +58,9 @@ async def answering(*handlers: Handler, model_list: Any = None) -> AsyncIterator
     app.router.add_get("/v1/models", server.list_models)
     app.router.add_post("/v1/chat/completions", server.handle)
     app.router.add_post("/v1/embeddings", server.handle)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    try:
+    async with served(app) as port:
+        server.url = f"http://127.0.0.1:{port}/v1"
         yield server
-    finally:
-        await runner.cleanup()
 
 
 @contextlib.asynccontextmanager
