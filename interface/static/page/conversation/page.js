@@ -376,7 +376,9 @@ export class ConversationPage {
     const conversationId = entry.conversationId ?? (await this.#beginnings.conversationOf(entry));
     const request = await requestOf(entry);
     const { insteadOf = null } = entry;
-    if (conversationId === this.#conversation?.conversationId && !insteadOf && !this.#transcript.atEnd) await this.#transcript.load();
+    const isHere = () => conversationId === this.#conversation?.conversationId && !insteadOf;
+    if (isHere()) await this.#loaded.catch(() => {}); // what is still on its way would take the place of what is written
+    if (isHere() && !this.#transcript.atEnd) await this.#transcript.load();
     try {
       if (await this.#turns.send(conversationId, request, { insteadOf })) this.#transcript.showState();
     } catch (error) {
