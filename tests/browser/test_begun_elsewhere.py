@@ -12,11 +12,24 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk, messages
-from tests.browser.transcript import AGAIN, answer_again, body, card, choose, edit, opened_id, refuse, send, texts_of
+from tests.browser.transcript import (
+    AGAIN,
+    answer_again,
+    body,
+    card,
+    choose,
+    edit,
+    open_talk,
+    opened_id,
+    refuse,
+    send,
+    texts_of,
+)
+from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import APIResponse, Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -163,6 +176,28 @@ def test_what_is_typed_into_a_message_outlives_leaving_it_and_what_others_do_to_
     page.get_by_role("button", name="Restore and save").click()
     expect(field(page)).to_have_count(0)
     assert texts_of(person, talk) == ["How much cold water?", "Understood."]
+
+
+def test_what_is_sent_while_its_conversation_is_still_loading_stays_in_sight(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    _, page = open_talk(person, open_page, "How much water?")
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/list_messages_by_conversation/**", lambda route: held.append((route, route.fetch())), times=1)
+    shared_model.scripts["main"] = saying("Under", "stood.", pause_after=1)
+    page.reload()
+    expect(page.locator("#composer:not([aria-busy])")).to_be_attached()
+    send(page, "How much light?")
+    expect(page.locator("#composer-input")).to_have_value("")
+    for _ in range(3):  # the server has time to answer what was sent
+        page.evaluate("fetch('/healthz').then((response) => response.text())")
+    expect(page.locator(".message-card").filter(has_text="How much water?")).to_have_count(0)
+    route, before = held.pop()
+    route.fulfill(response=before)
+    bodies = page.locator(".message-card .message-body")
+    expect(bodies).to_have_text(["How much water?", "Understood.", "How much light?", re.compile("^Under")])
+    shared_model.release()
+    expect(bodies.last).to_have_text("Understood.")
 
 
 def test_the_title_is_there_at_once_and_follows_what_another_tab_calls_it(person: Client, open_page: OpenPage) -> None:
