@@ -21,6 +21,7 @@ from chat.turns.turn import Turn
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta, Usage
 
+from .citing import MarkRemover
 from .prompt import ContextBlock
 
 PromptMaker = Callable[[ContextBlock, float], Sequence[ChatMessage]]
@@ -144,20 +145,36 @@ async def _ask(
     options = turn.options
     deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=options.temperature, **more)
     began: float | None = None
+    remover = turn.mark_remover()
     try:
         async for delta in deltas:
             if began is None and (delta.text or delta.thinking):
                 began = time.monotonic()
-            for event in _events(turn, delta):
+            for event in _events(turn, delta if remover is None else _unmarked(delta, remover)):
                 yield event
             if delta.tool_calls:
                 calls.extend(delta.tool_calls)
             if delta.usage:
                 yield _used(turn, delta.usage, seconds=None if began is None else time.monotonic() - began)
+        if remover is not None and (rest := remover.rest()):
+            yield _said(turn, rest)
         if not turn.answer and not calls:
             raise ModelFailedError(_why_nothing_was_said(turn))
     finally:
         await _close(deltas)
+
+
+def _unmarked(delta: Delta, remover: MarkRemover) -> Delta:
+    """The step without what is removed of it, and with what was held back where no text follows."""
+    text = remover.take(delta.text)
+    if delta.finish_reason or delta.tool_calls:
+        text += remover.rest()
+    return delta if text == delta.text else replace(delta, text=text)
+
+
+def _said(turn: Turn, text: str) -> Event:
+    turn.answer.append(text)
+    return events.text(text)
 
 
 def _events(turn: Turn, delta: Delta) -> list[Event]:
@@ -169,8 +186,7 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
     if delta.thinking:
         found.append(turn.parts.think(delta.thinking, at=len(turn.answer_text)))
     if delta.text:
-        turn.answer.append(delta.text)
-        found.append(events.text(delta.text))
+        found.append(_said(turn, delta.text))
     if delta.finish_reason == "length":
         found.append(turn.note(_why_cut(turn, delta)))
     return found

@@ -14,10 +14,14 @@ from .prompt import instruction_chars, template
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
-    """What somebody wrote about themselves (`about`), and how they want to be answered (`manner`); "" for nothing."""
+    """What somebody wrote about themselves (`about`), and how they want to be answered (`manner`); "" for nothing.
+
+    name: how they are called; no part of `text`.
+    """
 
     about: str = ""
     manner: str = ""
+    name: str = ""
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given all of it."""
@@ -46,5 +50,5 @@ def preferences_of(user_email: str, *, database: Database | None) -> Preferences
     """What `user_email` wrote; nothing where there is no store."""
     if database is None:
         return Preferences()
-    about, manner = told_to_models(database=database, user_email=user_email)
-    return Preferences(about=about.strip(), manner=manner.strip())
+    name, about, manner = told_to_models(database=database, user_email=user_email)
+    return Preferences(about=about.strip(), manner=manner.strip(), name=name.strip())

@@ -15,6 +15,8 @@ from chat.context.items import neutralised
 from chat.ports import Message
 from language_models.ports import ChatMessage, ChatModel
 
+from .citing import Marks, indented
+
 _FOLDER = Path(__file__).parent / "prompts"
 CHARS_A_TOKEN = 3
 """How many characters we count as a token where no tokenizer is at hand: on the safe side for European text."""
@@ -30,10 +32,11 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer:
-    """What somebody has said in the turn already."""
+    """What somebody has said in the turn already. short_id: by which it can be cited; "" where that is not known."""
 
     title: str
     text: str
+    short_id: str = ""
 
 
 @cache
@@ -83,6 +86,7 @@ def build_prompt(
     share: float = 1.0,
     given: Sequence[GivenAnswer] = (),
     continued: str = "",
+    marks: Marks | None = None,
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
@@ -92,23 +96,25 @@ def build_prompt(
     conversation, the context begins with `summary`: a model wrote it, so it is data for the user's message and never
     part of the system message. given: what others have answered in this turn already. The question and its context are
     never cut here; given answers are, to half of what may go into a prompt. continued: what the answer says already; of
-    a long one, the model gets the end.
+    a long one, the model gets the end. marks: what the messages of the history begin with, so that they can be cited;
+    None for nothing.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
-    system = _system(instructions, preferences)
+    system = _system(instructions, preferences, is_citing=marks is not None)
     room -= model.count_tokens(system)
-    said = _fitted_answers(given, model)
+    said = _fitted_answers(given, model, marks=marks)
+    asked = question if marks is None else indented(question)
     going_on = _going_on(continued, room // 2, model)
     room -= sum(model.count_tokens(message["content"]) for message in going_on)
 
     def fitted(shown: str) -> tuple[str, list[Message]]:
-        last = _question(question, context, summary=shown, given=said, documents=documents)
-        return last, _newest_that_fit(history, room - model.count_tokens(last), model)
+        last = _question(asked, context, summary=shown, given=said, documents=documents)
+        return last, _newest_that_fit(history, room - model.count_tokens(last), model, marks=marks)
 
     last, kept = fitted("")
     if summary and not _is_whole(history, kept):
         last, kept = fitted(neutralised(summary))
-    return [_message("system", system), *_with_joined_answers(kept), _message("user", last), *going_on]
+    return [_message("system", system), *_with_joined_answers(kept, marks), _message("user", last), *going_on]
 
 
 def _going_on(continued: str, tokens: int, model: ChatModel) -> list[ChatMessage]:
@@ -122,8 +128,8 @@ def _going_on(continued: str, tokens: int, model: ChatModel) -> list[ChatMessage
 
 
 @lru_cache(maxsize=256)
-def _system(instructions: str, preferences: str) -> str:
-    return template("system").render(instructions=instructions, preferences=preferences)
+def _system(instructions: str, preferences: str, *, is_citing: bool) -> str:
+    return template("system").render(instructions=instructions, preferences=preferences, is_citing=is_citing)
 
 
 def _question(
@@ -141,30 +147,33 @@ def _question(
     )
 
 
-def _fitted_answers(given: Sequence[GivenAnswer], model: ChatModel) -> list[GivenAnswer]:
+def _fitted_answers(given: Sequence[GivenAnswer], model: ChatModel, *, marks: Marks | None) -> list[GivenAnswer]:
     """What others have answered, as data, each with its share of the half of a prompt."""
     if not given:
         return []
     share = context_chars(model) // (2 * len(given))
     return [
-        GivenAnswer(title=neutralised(" ".join(one.title.split())), text=neutralised(items.cut(one.text, share)[0]))
+        GivenAnswer(
+            title=neutralised(" ".join(one.title.split())),
+            text=neutralised(items.cut(one.text, share)[0]),
+            short_id=one.short_id if marks is not None else "",
+        )
         for one in given
     ]
 
 
-def _with_joined_answers(history: Sequence[Message]) -> list[ChatMessage]:
+def _with_joined_answers(history: Sequence[Message], marks: Marks | None) -> list[ChatMessage]:
     """Several answers in a row as one message, since many models refuse prompts whose roles don't alternate."""
     joined: list[ChatMessage] = []
     for role, group in groupby(history, key=_role):
         said = [*group]
+        texts = [_content(message, marks) for message in said]
         if role == "assistant" and len(said) > 1:
-            texts = (
-                f"{message.get('agent_title') or f'Answer {number}'}:\n{_content(message)}"
-                for number, message in enumerate(said, 1)
-            )
-            joined.append(_message("assistant", "\n\n".join(texts)))
-        else:
-            joined += [_message(role, _content(message)) for message in said]
+            if marks is None:  # a mark says who speaks
+                titles = [message.get("agent_title") or f"Answer {number}" for number, message in enumerate(said, 1)]
+                texts = [f"{title}:\n{text}" for title, text in zip(titles, texts, strict=True)]
+            texts = ["\n\n".join(texts)]
+        joined += [_message(role, text) for text in texts]
     return joined
 
 
@@ -172,10 +181,12 @@ def _is_whole(history: Sequence[Message], kept: Sequence[Message]) -> bool:
     return len(kept) == len(history) and (not history or history[0]["message_index"] == 1)
 
 
-def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) -> list[Message]:
+def _newest_that_fit(
+    history: Sequence[Message], tokens: int, model: ChatModel, *, marks: Marks | None
+) -> list[Message]:
     kept: list[Message] = []
     for message in reversed(history):
-        tokens -= model.count_tokens(_content(message)) + 4
+        tokens -= model.count_tokens(_content(message, marks)) + 4
         if tokens < 0:
             break
         kept.append(message)
@@ -185,11 +196,11 @@ def _newest_that_fit(history: Sequence[Message], tokens: int, model: ChatModel) 
     return kept[::-1]
 
 
-def _content(message: Message) -> str:
+def _content(message: Message, marks: Marks | None) -> str:
     text: str = message["text"] or "(no answer)"
     if message.get("tools"):
         text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
-    return text
+    return text if marks is None else marks.marked(message, text)
 
 
 def _role(message: Message) -> str:

@@ -179,7 +179,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
     }
     turn = _turn(query, accepted, means, text=accepted.text)
-    turn.given = [_given(answer["config"], answer["text"]) for answer in accepted.answers_before]
+    turn.given = [_given(answer) for answer in accepted.answers_before]
     turn.decided_calls = decided
     if is_continued:
         turn.continued = accepted.answer_text
@@ -188,10 +188,12 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     return turn
 
 
-def _given(config: Mapping[str, Any], text: str) -> GivenAnswer:
+def _given(answer: Mapping[str, Any]) -> GivenAnswer:
     """An answer of somebody else, as it is stored."""
+    config = answer["config"]
     agent = config.get("agent") or {}
-    return GivenAnswer(title=agent.get("title") or config.get("model") or "Another answer", text=text)
+    title = agent.get("title") or config.get("model") or "Another answer"
+    return GivenAnswer(title=title, text=answer["text"], short_id=answer["short_id"])
 
 
 def _asked_with(asked: Mapping[str, Any]) -> dict[str, Any]:

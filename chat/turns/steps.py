@@ -139,6 +139,7 @@ async def answer(
             model=turn.model,
             share=share,
             given=turn.given,
+            marks=turn.marks,
             # After a decision on its calls, the model is told of them instead.
             continued=turn.continued if turn.decided_calls is None else "",
         )
@@ -165,7 +166,7 @@ async def answers(
     go_on: ends an answer and begins the next one. keep: see `answer`.
     """
     if turn.answerers:
-        yield _told_answer(turn, short_id=turn.accepted.response_short_id)
+        yield _told_answer(turn, short_id=turn.answer_short_id)
     while True:
         found = await distilled(turn, context)
         async for event in answer(turn, found, context=context, history=turn.history, keep=keep):
@@ -195,11 +196,11 @@ async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
         begun = await undisturbed(beginning)
     if begun is None:
         return None
-    turn.begin_next(begun.response_message_id)
+    turn.begin_next(begun.response_message_id, short_id=begun.response_short_id)
     task = asyncio.current_task()
     if stops and task is not None:
         task.cancel(*stops[0].args)  # it stops the answer that has just begun
-    return _told_answer(turn, short_id=begun.response_short_id)
+    return _told_answer(turn, short_id=turn.answer_short_id)
 
 
 async def _begun(turn: Turn, go_on: GoOn, stops: Sequence[object]) -> FinishedTurn | None:

@@ -25,6 +25,7 @@ from typing import Any, Self
 
 from chat.context.documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
 from chat.ports import ConversationLoader, Message, TurnServices
+from chat.prompting.citing import MarkRemover, Marks, shows_marks
 from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
 from chat.prompting.prompt import GivenAnswer
@@ -87,10 +88,10 @@ class Turn:
     store does not say it; None for any other turn. parts: what the answer has beside its words. documents: those of the
     vault that the answer rests on. status: the answer's, as it will be stored. under_way: set when there is time for
     what is not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False
-    where they could not be. finished: the answer is stored with its status. answer_id: the message id of the answer
-    that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside
-    which there is none. has_agents: the person has made agents, which is looked up only for a model that calls tools.
-    answerers: those who answer instead of the conversation's own model, in order. answering: which of them does so now.
+    where they could not be. finished: the answer is stored with its status. answer_id, answer_short_id: the ids of the
+    answer that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle
+    beside which there is none. has_agents: the person has made agents, which is looked up only for a model that calls
+    tools. answerers: those who answer instead of the conversation's own model, in order. answering: which of them does.
     given: what others have answered to the question before. title: the task that makes the title of a new conversation.
     """
 
@@ -125,6 +126,7 @@ class Turn:
     answering: int = 0
     given: list[GivenAnswer] = field(default_factory=list)
     answer_id: str = ""
+    answer_short_id: str = ""
     user_email: str = ""
     conversation_id: str = ""
     database: Database | None = None
@@ -133,17 +135,20 @@ class Turn:
 
     def __post_init__(self) -> None:
         self.answer_id = self.accepted.response_message_id
+        self.answer_short_id = self.accepted.response_short_id
         self._shared_options = self.options
         if self.answerers:
             self._answer_as(self.answerers[0])
 
-    def begin_next(self, answer_id: str) -> None:
+    def begin_next(self, answer_id: str, *, short_id: str) -> None:
         """Go on to the next answerer: what it says is an answer of its own."""
-        self.given.append(GivenAnswer(title=self.answerers[self.answering].title, text=self.answer_text))
+        said_by = self.answerers[self.answering].title
+        self.given.append(GivenAnswer(title=said_by, text=self.answer_text, short_id=self.answer_short_id))
         self.answering += 1
         self._answer_as(self.answerers[self.answering])
         self.config = {name: value for name, value in self.config.items() if name == "memories"}
-        self.answer_id, self.answer, self.parts = answer_id, [], AnswerParts()
+        self.answer_id, self.answer_short_id = answer_id, short_id
+        self.answer, self.parts = [], AnswerParts()
         self.documents = AnswerDocuments()
 
     def _answer_as(self, answerer: Answerer) -> None:
@@ -168,6 +173,18 @@ class Turn:
     def of_answer(self, event: Event) -> Event:
         """`event`, which belongs to the answer that is being written; in a turn with several it names that answer."""
         return events.of_answer(event, self.answer_id) if self.answerers else event
+
+    @property
+    def marks(self) -> Marks | None:
+        """How the history is marked for the model that answers; None where it is not."""
+        return Marks(user=self.preferences.name) if shows_marks(self.model) else None
+
+    def mark_remover(self) -> MarkRemover | None:
+        """What takes a mark away that the model begins with; None where it was shown none, or goes on in the middle."""
+        if self.continued or (marks := self.marks) is None:
+            return None
+        agent = self.agent["title"] if self.agent else ""
+        return MarkRemover(marks.names_in(self.history, self.model.name, agent))
 
     @property
     def question(self) -> str:

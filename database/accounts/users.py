@@ -29,7 +29,7 @@ _LONGEST_EMAIL = 254
 _SETTINGS = frozenset({"name", "detail", "preference", "language"})
 
 _c = users.c
-_TOLD = Prepared(select(_c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
+_TOLD = Prepared(select(_c.name, _c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,15 +248,15 @@ def modify_user_preference(*, database: Database, user_email: str, preference: M
     _update(database, account_key(user_email), {"preference": dict(preference)})
 
 
-def told_to_models(*, database: Database, user_email: str) -> tuple[str, str]:
-    """What the user told us about themselves, and how they want to be answered: the `text` of each, "" without one.
+def told_to_models(*, database: Database, user_email: str) -> tuple[str, str, str]:
+    """The user's name, what they told us about themselves, and how they want to be answered; "" for what is not known.
 
     Also "" where there is no such account, as in a store that a script made.
     """
     with database.reading() as connection:
         row = _TOLD.row(connection, owner=account_key(user_email))
-    detail, preference = row or ({}, {})
-    return str(detail.get("text") or ""), str(preference.get("text") or "")
+    name, detail, preference = row or ("", {}, {})
+    return str(name), str(detail.get("text") or ""), str(preference.get("text") or "")
 
 
 def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class MessageText(NamedTuple):
     """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
 
     model: the name of the one that gave this answer, where it is known. tools: a line about the tools that it called.
-    agent_title: of the agent that gave it.
+    agent_title: of the agent that gave it; source_agent_title: of the one that asked it.
     """
 
     message_id: str
@@ -186,10 +186,13 @@ class MessageText(NamedTuple):
     status: str
     message_short_hash: str | None
     show_hide: str
+    created_at: str
     edited_at: str | None
+    source_agent_title: str | None
     model: str | None
     tools: str | None
     agent_title: str | None
+    short_id: str
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
 
@@ -320,7 +323,9 @@ _FROM_END = Prepared(
         # Only answers with parts can have called tools: of others nothing is looked up.
         case((messages.c.has_parts == 1, messages.c.config["tools"].as_string())).label("tools"),
         answering_agent().label("agent_title"),
+        activities.c.short_id,
     )
+    .join(activities, activities.c.seq == messages.c.seq)
     .where(_LIVE)
     .order_by(messages.c.ordinal.desc())
     .limit(bindparam("limit", type_=Integer))

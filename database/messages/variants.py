@@ -18,7 +18,7 @@ from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
-from database.schema import message_variants, messages, stream_events
+from database.schema import activities, message_variants, messages, stream_events
 from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before
 from database.turns.identity import AgentIdentity, EndedAnswer, RepeatedTurn, config_of_answer
@@ -168,17 +168,18 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
 
 
 def _answers_before(connection: Connection, question: MessageRow, answer: MessageRow) -> tuple[dict[str, Any], ...]:
-    """What others answered to the question before this answer: `{text, config}` each, in order."""
+    """What others answered to the question before this answer: `{text, config, short_id}` each, in order."""
     if answer.ordinal <= question.ordinal + 1:
         return ()
-    query = select(messages.c.text, messages.c.config).where(
+    said = select(messages.c.text, messages.c.config, activities.c.short_id)
+    query = said.join(activities, activities.c.seq == messages.c.seq).where(
         live_in(answer.conversation_id),
         messages.c.ordinal > question.ordinal,
         messages.c.ordinal < answer.ordinal,
         messages.c.in_answer_to == question.message_id,
     )
     rows = connection.execute(query.order_by(messages.c.ordinal))
-    return tuple({"text": row.text, "config": row.config} for row in rows)
+    return tuple({"text": row.text, "config": row.config, "short_id": row.short_id} for row in rows)
 
 
 def _begin(

@@ -95,7 +95,7 @@ class RepeatedTurn(AcceptedTurn):
 
     text, question_config, report: of the question as it is stored. answer_config, answer_text, answer_parts,
     answer_documents: of the answer until now. answers_before: what others have answered to the question before,
-    `{text, config}` each.
+    `{text, config, short_id}` each.
     """
 
     text: str
