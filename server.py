@@ -13,6 +13,9 @@ from flask import Flask
 
 import commands
 import endpoints
+from activity.errors import RecipePluginError
+from activity.plugins import installed_recipes
+from activity.recipes import RecipeRegistry
 from chat.agents.asking import AgentDesk
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
@@ -52,7 +55,7 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
     The first request, under any WSGI server, makes this process the server of the data folder, of which there can be
     only one; under `flask run` this function does. `models` replaces the models of the settings. serves: False for an
     application that is only inspected or tested.
-    Raises SettingsError, StorageFailedError, DatabaseTooNewError.
+    Raises SettingsError, StorageFailedError, DatabaseTooNewError, RecipePluginError.
     """
     settings = settings or load_settings()
     root = Path(__file__).parent
@@ -64,6 +67,8 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
         state = build_state(settings, models=models)
     except StoreError as error:
         return commands.register_what_mends(app, error)
+    except RecipePluginError as error:
+        commands.refuse(error)
     _newest.append(state)
     app.extensions[EXTENSION] = state
     if serves:
@@ -75,7 +80,8 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
 
 
 def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
-    """Build the parts of one server. Opens and migrates the store."""
+    """Build the parts of one server. Opens and migrates the store. Raises RecipePluginError before that."""
+    recipes = installed_recipes()
     _complete_restore(settings.data_dir)
     database = open_store(settings.users_dir, synchronous=settings.synchronous, database_url=settings.database_url)
     metrics = Metrics()
@@ -87,7 +93,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
     tools = all_tools(code_of=code_of)
     register_foreign_tools(tools, settings.data_dir)
-    services, turns = _turns(settings, database, models, metrics, knowledge, vectors, vaults, tools)
+    services, turns = _turns(settings, database, models, metrics, knowledge, vectors, vaults, tools, recipes)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -109,6 +115,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         metrics=metrics,
         services=services,
         tools=tools,
+        recipes=recipes,
         knowledge=knowledge,
         vectors=vectors,
         vaults=vaults,
@@ -127,6 +134,7 @@ def _turns(
     vectors: MessageVectors,
     vaults: Vaults,
     tools: ToolRegistry,
+    recipes: RecipeRegistry,
 ) -> tuple[TurnServices, TurnRunner]:
     """What turns use, and what runs them; agents have their turns run by it too."""
     agents = AgentDesk(database=database)
@@ -139,6 +147,7 @@ def _turns(
         vaults=vaults,
         tools=ToolLoop(tools),
         agents=agents,
+        recipes=recipes,
     )
     turns = TurnRunner(
         database=database,
@@ -266,7 +275,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    except (ServerRunningError, StoreError, OSError) as error:
+    except (ServerRunningError, StoreError, RecipePluginError, OSError) as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 1
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from activity.builtin import BUILT_IN
+from activity.recipes import RecipeRegistry
 from chat.runtime.metrics import Metrics
 from language_models.ports import ChatMessage, ChatModel
 from search.meaning import MessageVectors
@@ -190,7 +193,7 @@ class TurnServices:
     then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
     found by meaning. vaults: people's documents; None: links between double brackets name nothing. tools: None: no
-    model calls tools. agents: None: no agent can be asked by others.
+    model calls tools. agents: None: no agent can be asked by others. recipes: of activities.
     messages_found: so many related messages are given to the model at most.
     tracks_documents: links to documents are followed, and the documents of answers kept with them.
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
@@ -208,6 +211,7 @@ class TurnServices:
     vaults: Vaults | None = None
     tools: ToolUse | None = None
     agents: AskableAgents | None = None
+    recipes: RecipeRegistry = field(default_factory=partial(RecipeRegistry, BUILT_IN))
     messages_found: int = 3
     tracks_documents: bool = True
     embedding_patience: float = 2.0

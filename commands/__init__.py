@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import click
 from flask import Flask
 from flask.cli import FlaskGroup, run_command
 from flask.helpers import get_debug_flag
 
+from activity.errors import RecipePluginError
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
@@ -50,3 +53,10 @@ def register_what_mends(app: Flask, error: StoreError) -> Flask:
     click.echo(f"{error.message} Only the commands of `data` are there.", err=True)
     app.cli.add_command(data.group)
     return app
+
+
+def refuse(error: RecipePluginError) -> NoReturn:
+    """Exit a command with one line where the installed recipes can't be used; a server gets `error` raised."""
+    if click.get_current_context(silent=True) is None:
+        raise error
+    raise click.ClickException(error.message) from None

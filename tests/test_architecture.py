@@ -40,7 +40,7 @@ OWNERS = {
     "click": ("commands",),
     "rich": ("commands",),
     "uvicorn": ("endpoints",),
-    "sqlalchemy": ("database", "search", "truth_management_system", "vault.search", "activity"),
+    "sqlalchemy": ("database", "search", "truth_management_system", "vault.search"),
     "sqlite3": ("database",),
     "psycopg": ("database.engine.postgresql",),
     "dill": ("portability.bundles",),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from database.accounts.erasure import closed_accounts, erase_account, has_running_turn
-from database.activities import blank_changes
+from database.activities.knowledge import blank_changes
 from database.engine.database import Database
 from database.maintenance.compaction import compact_file, merge_word_indexes
 from truth_management_system.interface.structured_api import (

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from database.activities import store_changes
+from database.activities.knowledge import store_changes
 from database.connection import database_url_of
 from database.engine.database import Database
 from database.errors import MessageNotFoundError

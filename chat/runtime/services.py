@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from activity.builtin import BUILT_IN
+from activity.recipes import RecipeRegistry
 from chat.ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
@@ -26,6 +28,7 @@ def services_from(
     vaults: Vaults | None = None,
     tools: ToolUse | None = None,
     agents: AskableAgents | None = None,
+    recipes: RecipeRegistry | None = None,
 ) -> TurnServices:
     """The services of turns under `settings`."""
     return TurnServices(
@@ -45,6 +48,7 @@ def services_from(
         vaults=vaults,
         tools=tools,
         agents=agents,
+        recipes=recipes or RecipeRegistry(BUILT_IN),
         messages_found=settings.messages_found,
         tracks_documents=settings.document_references == "on",
         distill_patience=settings.distill_patience,

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, or_, select, update
 
 from conversation_reference_utils import unique_message_short_hash
-from database.activities import NewActivity, Place, insert_activities
+from database.activities.storing import NewActivity, Place, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.errors import MessageNotFoundError

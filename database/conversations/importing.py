@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
-from database.activities import NewActivity, Place, StoredActivity, insert_activities
+from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from database.activities import insert_activities
+from database.activities.storing import insert_activities
 from database.changes import TURN, record
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.engine.clock import now_iso

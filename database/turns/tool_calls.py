@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from database.activities import NewActivity, Place, insert_activities
+from database.activities.storing import NewActivity, Place, insert_activities
 from database.conversations.conversation import ConversationHead
 from database.engine.clock import now_iso
 from database.messages.parts import Parts

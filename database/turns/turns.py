@@ -12,7 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from database.activities import NewActivity, Place, StoredActivity, find_place, insert_activities, open_thread
+from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
+from database.activities.threads import find_place, open_thread
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id

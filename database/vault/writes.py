@@ -7,7 +7,7 @@ from typing import Literal
 
 from sqlalchemy import Connection, select
 
-from database.activities import NewActivity, insert_activities
+from database.activities.storing import NewActivity, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.schema import conversations, messages

@@ -19,6 +19,7 @@ from language_models.menu import AllowedModels, AllowedNames
 from .errors import InvalidRequestError, UnauthorizedError
 
 if TYPE_CHECKING:
+    from activity.recipes import RecipeRegistry
     from chat.ports import TurnServices
     from chat.runtime.account_erasure import AccountErasure
     from chat.runtime.cache import DefaultDictQueue
@@ -87,6 +88,7 @@ class AppState:
     metrics: Metrics
     services: TurnServices
     tools: ToolRegistry
+    recipes: RecipeRegistry
     knowledge: KnowledgeAccess
     vectors: MessageVectors
     vaults: Vaults

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from database.activities import NewActivity, allocate_short_ids, insert_activities
+from database.activities.storing import NewActivity, allocate_short_ids, insert_activities
 from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database

@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, update
 from database import changes
 from database.accounts.erasure import close_account, erase_account
 from database.accounts.users import create_user, modify_user_preference
-from database.activities import store_changes
+from database.activities.knowledge import store_changes
 from database.changes import KINDS, StoredChange, change_kind, changes_after, kept_range, purge_changes, record
 from database.conversations import bulk, copying, deletion, repository
 from database.conversations.conversation import conversation_metadata

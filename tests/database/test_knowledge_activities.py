@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from database.activities import store_changes
+from database.activities.knowledge import store_changes
 from database.engine.database import Database
 from database.schema import activities
 

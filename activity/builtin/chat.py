@@ -1,0 +1,18 @@
+"""General discussion: messages."""
+
+from __future__ import annotations
+
+from ..recipes import ActivityType, Recipe
+from .schemas import payload
+
+
+class GeneralDiscussion(Recipe):
+    """What people, models and agents say in conversations. Its activities are messages."""
+
+    domain = "general-discussion"
+    title = "General Discussion"
+    activity_types = {
+        "chat_message": ActivityType(
+            icon="", section="Chat Discussion", schema=payload(text={"type": "string", "pattern": r"\S"})
+        ),
+    }

@@ -1,0 +1,234 @@
+"""Recipes: which types of activities a domain has, and how each is checked, threaded, shown and explained to models.
+
+Packages add recipes of their own: see `activity.plugins`.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
+
+from database.activities.reading import Activity
+
+from .errors import (
+    AmbiguousTypeError,
+    InvalidPayloadError,
+    RecipeClashError,
+    RecipeNotFoundError,
+    UnknownTypeError,
+)
+from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, reply_mark, words_in
+
+log = logging.getLogger(__name__)
+_MOST_COMPLAINTS = 10
+
+ThreadRule = Literal["conversation", "session", "reply_to"]
+"""The thread of an activity that names none: none, that of its session, or that of its parent."""
+THREAD_RULES: tuple[ThreadRule, ...] = get_args(ThreadRule)
+
+
+class ThreadLine(NamedTuple):
+    """An activity in a thread, with the domain of its recipe and its line."""
+
+    recipe: str
+    activity: Activity
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityContext:
+    """What the context of an activity is built of.
+
+    thread: the lines of the activities before it in its thread, of all domains, or of its own where `cross_domain` is
+    off. title: of the thread.
+    """
+
+    activity: Activity
+    thread_id: str | None
+    reply_to_id: str | None
+    include_short_ids: bool
+    cross_domain: bool
+    title: str
+    thread: Sequence[ThreadLine]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityType:
+    """A type of activities.
+
+    schema: JSON Schema of its payloads. icon: "" for what somebody says. section: the heading of such activities in
+    exports. context_builder, formatter: in place of `build_context` and `format_line` of the recipe.
+    """
+
+    schema: Mapping[str, Any]
+    icon: str
+    section: str
+    context_builder: Callable[[Activity, ActivityContext], list[str]] | None = None
+    formatter: Callable[[Activity], str] | None = None
+
+
+class Recipe(ABC):
+    """A domain of activities. The methods are those of all its types, unless a type has its own."""
+
+    domain: str
+    title: str
+    activity_types: Mapping[str, ActivityType]
+    threading_rules: Mapping[str, ThreadRule] = MappingProxyType({})
+    cross_domain_replies: bool = True
+    answer_type: str | None = None
+
+    def rule_of(self, type_name: str) -> ThreadRule:
+        """How activities of this type are threaded."""
+        return self.threading_rules.get(type_name, "conversation")
+
+    def icon_of(self, activity: Activity) -> str:
+        """The icon of the activity, "" for what somebody says."""
+        known = self.activity_types.get(activity.type)
+        return known.icon if known else UNKNOWN_ICON
+
+    def words_of(self, activity: Activity) -> str | None:
+        """What the activity says in words; None where its payload is shown as data."""
+        return words_in(activity)
+
+    def format_line(self, activity: Activity) -> str:
+        """The activity in one line, which begins with its short id in brackets."""
+        return line_of(activity, icon=self.icon_of(activity), words=self.words_of(activity))
+
+    def format_export(self, activity: Activity) -> ExportBlock:
+        """The activity as a block of an export."""
+        return block_of(activity, icon=self.icon_of(activity), words=self.words_of(activity))
+
+    def build_context(self, activity: Activity, context: ActivityContext) -> list[str]:
+        """What a model is told, in lines: the thread so far, then the activity itself."""
+        lines = [f"Thread context ({context.title}):", *(_entry(line, context) for line in context.thread), ""]
+        current = ThreadLine(self.domain, activity, indented(self.format_line(activity)) + reply_mark(activity))
+        return [*(lines if context.thread else []), "Current activity:", _entry(current, context)]
+
+
+def _entry(line: ThreadLine, context: ActivityContext) -> str:
+    text = line.line if context.include_short_ids else line.line.removeprefix(f"[#{line.activity.short_id}] ")
+    return "\n".join(f"  {part}" for part in text.splitlines())
+
+
+class UnknownRecipe(Recipe):
+    """What is left of a recipe that is not installed any more."""
+
+    activity_types: Mapping[str, ActivityType] = MappingProxyType({})
+
+    def __init__(self, domain: str) -> None:
+        self.domain = domain
+        self.title = domain
+
+    def format_line(self, activity: Activity) -> str:
+        """The type alone: nobody knows what the payload means."""
+        return f"[#{activity.short_id}] {UNKNOWN_ICON} {activity.type}"
+
+    def words_of(self, activity: Activity) -> str | None:
+        """None: the payload is shown as data."""
+        return activity.text
+
+
+class RecipeRegistry:
+    """The recipes of one server by their domains."""
+
+    def __init__(self, recipes: Iterable[Recipe] = ()) -> None:
+        self._recipes: dict[str, Recipe] = {}
+        self._sources: dict[str, str] = {}
+        self._built_in: set[str] = set()
+        for each in recipes:
+            self.register(each)
+            self._built_in.add(each.domain)
+
+    def register(self, recipe: Recipe, *, source: str = "Anaphora") -> None:
+        """Add a recipe. source: the distribution that it comes from. Raises RecipeClashError."""
+        if recipe.domain in self._recipes:
+            raise RecipeClashError(
+                f"{self._sources[recipe.domain]} and {source} both have a recipe for the domain “{recipe.domain}”. "
+                "Uninstall one of them."
+            )
+        self._recipes[recipe.domain] = recipe
+        self._sources[recipe.domain] = source
+
+    def recipes(self) -> list[Recipe]:
+        """All recipes, by domain."""
+        return [self._recipes[domain] for domain in sorted(self._recipes)]
+
+    def is_built_in(self, domain: str) -> bool:
+        """Whether the recipe comes with the product."""
+        return domain in self._built_in
+
+    def source_of(self, domain: str) -> str:
+        """The distribution that the recipe comes from."""
+        return self._sources[domain]
+
+    def get(self, domain: str) -> Recipe:
+        """The recipe of this domain. Raises RecipeNotFoundError."""
+        found = self._recipes.get(domain)
+        if found is None:
+            raise RecipeNotFoundError(domain)
+        return found
+
+    def get_recipe_for_activity(self, activity: Activity) -> Recipe:
+        """The recipe of a stored activity; a makeshift one where it is not installed any more."""
+        return self._recipes.get(activity.recipe) or UnknownRecipe(activity.recipe)
+
+    def type_of(self, activity: Activity) -> ActivityType | None:
+        """The type of a stored activity; None where it is not known any more."""
+        return self.get_recipe_for_activity(activity).activity_types.get(activity.type)
+
+    def recipe_with(self, type_name: str, *, recipe: str | None = None) -> Recipe:
+        """The recipe that has this type: the named one, else the built-in one, else the only one.
+
+        Raises RecipeNotFoundError, UnknownTypeError, AmbiguousTypeError.
+        """
+        if recipe is not None:
+            named = self.get(recipe)
+            if type_name not in named.activity_types:
+                raise UnknownTypeError(f"The recipe “{recipe}” has no type “{type_name[:100]}”.")
+            return named
+        having = [each for each in self.recipes() if type_name in each.activity_types]
+        candidates = [each for each in having if each.domain in self._built_in] or having
+        if not candidates:
+            raise UnknownTypeError(f"No recipe has a type “{type_name[:100]}”.")
+        if len(candidates) > 1:
+            raise AmbiguousTypeError(type_name, candidates=[each.domain for each in candidates])
+        return candidates[0]
+
+    def check_payload(self, recipe: Recipe, type_name: str, payload: Mapping[str, Any]) -> None:
+        """Raises InvalidPayloadError where the payload does not fit the schema of its type."""
+        from jsonschema import Draft202012Validator  # heavy, and most processes never check a payload
+
+        errors = sorted(
+            Draft202012Validator(recipe.activity_types[type_name].schema).iter_errors(payload),
+            key=lambda error: [str(part) for part in error.absolute_path],
+        )
+        if errors:
+            raise InvalidPayloadError(
+                [{"loc": ["payload", *each.absolute_path], "msg": each.message} for each in errors[:_MOST_COMPLAINTS]]
+            )
+
+    def format_line(self, activity: Activity) -> str:
+        """The line of an activity, its continuation lines indented. Recipes that fail are logged and done without."""
+        recipe, kind = self.get_recipe_for_activity(activity), self.type_of(activity)
+        try:
+            line = kind.formatter(activity) if kind and kind.formatter else recipe.format_line(activity)
+        except Exception:
+            log.exception("the recipe %s can't format an activity of the type %s", activity.recipe, activity.type)
+            line = UnknownRecipe(activity.recipe).format_line(activity)
+        return indented(line)
+
+    def format_export(self, activity: Activity) -> ExportBlock:
+        """The block of an activity in an export. Recipes that fail are logged and done without."""
+        try:
+            return self.get_recipe_for_activity(activity).format_export(activity)
+        except Exception:
+            log.exception("the recipe %s can't export an activity of the type %s", activity.recipe, activity.type)
+            return UnknownRecipe(activity.recipe).format_export(activity)
+
+    def thread_line(self, activity: Activity) -> ThreadLine:
+        """An activity as a line of its thread, which says what it replies to."""
+        return ThreadLine(activity.recipe, activity, self.format_line(activity) + reply_mark(activity))

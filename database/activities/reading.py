@@ -1,0 +1,176 @@
+"""Reading activities, with what the messages among them say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
+
+from database.conversations.conversation import access_head
+from database.engine.database import Database
+from database.schema import activities, conversations, messages, threads, users
+
+MESSAGE = ("general-discussion", "chat_message")
+"""Recipe and type of the activities that are messages."""
+_a, _m = activities.c, messages.c
+_parent = activities.alias("parent")
+_UNNAMED = ("", "You")
+"""Names that older versions stored for the person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One activity.
+
+    text: what a message says; None for any other activity. actor_name: the person's display name, the title of the
+    agent, or the name of the model. reply_to_short_id: None where the activity replies to nothing, or to what was
+    deleted. is_hidden: a message that models don't see. deleted_at: of a deleted activity; most functions leave these
+    out.
+    """
+
+    seq: int
+    activity_id: str
+    user_email: str
+    conversation_id: str
+    session_id: str | None
+    recipe: str
+    type: str
+    short_id: str
+    reply_to_id: str | None
+    reply_to_short_id: str | None
+    thread_id: str | None
+    actor_type: str
+    actor_id: str
+    actor_name: str
+    payload: Mapping[str, Any]
+    created_at: str
+    deleted_at: str | None
+    text: str | None
+    is_hidden: bool
+
+    @property
+    def is_message(self) -> bool:
+        """Whether the activity is a message of its conversation."""
+        return (self.recipe, self.type) == MESSAGE
+
+
+_OWN = (
+    _a.seq,
+    _a.activity_id,
+    _a.user_email,
+    _a.conversation_id,
+    _a.session_id,
+    _a.recipe,
+    _a.type,
+    _a.short_id,
+    _a.reply_to_id,
+    _parent.c.short_id.label("reply_to_short_id"),
+    _a.thread_id,
+    _a.actor_type,
+    _a.actor_id,
+    _a.actor_name,
+    _a.payload,
+    _a.created_at,
+    _a.deleted_at,
+    _m.text,
+    _m.show_hide,
+    users.c.name,
+)
+_ACTIVITIES = (
+    select(*_OWN)
+    .select_from(activities)
+    .outerjoin(messages, _m.seq == _a.seq)
+    .outerjoin(_parent, and_(_parent.c.activity_id == _a.reply_to_id, _parent.c.deleted_at.is_(None)))
+    .outerjoin(users, users.c.user_email == _a.user_email)
+    .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
+)
+_SEEN = and_(
+    _a.deleted_at.is_(None),
+    conversations.c.deleted_at.is_(None),  # also of the rooms beside the conversations, which have no row there
+    _m.other_branch.is_(None),
+)
+
+
+def live_activities(user_email: str) -> Select[Any]:
+    """The person's activities that can be seen: not deleted, in no deleted conversation, on the active path."""
+    return _ACTIVITIES.where(_a.user_email == user_email, _SEEN)
+
+
+def read_activities(connection: Connection, query: Select[Any]) -> list[Activity]:
+    """The rows of `live_activities`, with further conditions, as activities."""
+    return [_activity(row._mapping) for row in connection.execute(query)]
+
+
+def activities_of_thread(
+    *, database: Database, user_email: str, thread_id: str, after: int = 0, before: int | None = None, limit: int
+) -> list[Activity]:
+    """The live activities of a thread in order, over all conversations: the first `limit` whose seq is above `after`.
+
+    before: the last `limit` whose seq is smaller. Empty for a thread that is not there, or another person's.
+    """
+    here = live_activities(user_email).where(_a.thread_id == thread_id, _a.seq > after)
+    with database.reading() as connection:
+        return _window(connection, here, before=before, limit=limit)
+
+
+def other_activities(
+    *,
+    database: Database,
+    user_email: str,
+    conversation_id: str,
+    after: int = 0,
+    before: int | None = None,
+    limit: int,
+) -> list[Activity]:
+    """The live activities of a conversation that are no messages, in order; windows as in `activities_of_thread`.
+
+    Raises ConversationNotFoundError.
+    """
+    is_other = or_(_a.recipe != MESSAGE[0], _a.type != MESSAGE[1])
+    here = live_activities(user_email).where(_a.conversation_id == conversation_id, is_other, _a.seq > after)
+    with database.reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return _window(connection, here, before=before, limit=limit)
+
+
+def find_referenced(connection: Connection, *, user_email: str, reference: str) -> list[Activity]:
+    """The person's live activities that `reference` may mean: a uuid or a short id, in lower case, without `#`."""
+    named: list[ColumnElement[bool]] = [_a.short_id == reference]
+    if len(digits := reference.replace("-", "")) == _UUID_DIGITS:
+        dashed = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        named.append(_a.activity_id == dashed)
+    found: dict[str, Activity] = {}
+    for condition in named:
+        for each in read_activities(connection, live_activities(user_email).where(condition).order_by(_a.seq)):
+            found[each.activity_id] = each
+    return list(found.values())
+
+
+_UUID_DIGITS = 32
+
+
+def threads_in(connection: Connection, *, user_email: str, conversation_id: str) -> Sequence[str]:
+    """The ids of the threads that have an activity in this conversation."""
+    here = and_(_a.conversation_id == conversation_id, _a.thread_id.is_not(None))
+    query = select(threads.c.thread_id).where(
+        threads.c.user_email == user_email, threads.c.thread_id.in_(select(_a.thread_id).where(here))
+    )
+    return connection.execute(query).scalars().all()
+
+
+def _window(connection: Connection, query: Select[Any], *, before: int | None, limit: int) -> list[Activity]:
+    if before is None:
+        return read_activities(connection, query.order_by(_a.seq).limit(limit))
+    newest = query.where(_a.seq < before).order_by(_a.seq.desc()).limit(limit)
+    return read_activities(connection, newest)[::-1]
+
+
+def _activity(row: Mapping[Any, Any]) -> Activity:
+    fields = dict(row)
+    display_name = fields.pop("name")
+    fields["is_hidden"] = fields.pop("show_hide") == "hide"
+    if fields["actor_type"] == "user" and fields["actor_name"] in (*_UNNAMED, fields["user_email"]):
+        fields["actor_name"] = display_name or fields["user_email"]
+    return Activity(**fields)

@@ -1,0 +1,143 @@
+"""Storing activities: each gets its place in the order of everything, and its short id."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, filterfalse
+from typing import Any
+
+from sqlalchemy import Connection, Text, bindparam, insert, select
+
+from database.engine.statements import Prepared
+from database.schema import activities
+
+_SHORT_ID_LENGTHS = (6, 8, 12, 32)
+_COMMON = ("user_email", "conversation_id")
+_OWN = (
+    "activity_id",
+    "recipe",
+    "type",
+    "short_id",
+    "reply_to_id",
+    "thread_id",
+    "session_id",
+    "actor_type",
+    "actor_id",
+    "actor_name",
+    "payload",
+    "created_at",
+)
+_AT_ONCE = 50
+"""So many are one statement: more would be more parameters than some databases take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an activity stands: what it replies to, and in which thread; None for neither."""
+
+    reply_to_id: str | None = None
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewActivity:
+    """An activity about to be stored. actor_type: user, assistant, agent or system. session_id: of a game, a run."""
+
+    recipe: str
+    type: str
+    actor_type: str
+    actor_id: str
+    actor_name: str
+    created_at: str
+    place: Place = Place()
+    session_id: str | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+    activity_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredActivity:
+    """What the store gave an activity: its place in the order of everything, and its short id."""
+
+    seq: int
+    activity_id: str
+    short_id: str
+
+
+def insert_activities(
+    connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
+) -> list[StoredActivity]:
+    """Store activities of one conversation, in this order."""
+    stored: list[StoredActivity] = []
+    for start in range(0, len(born), _AT_ONCE):
+        stored += _insert(
+            connection, born[start : start + _AT_ONCE], user_email=user_email, conversation_id=conversation_id
+        )
+    return stored
+
+
+def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
+    """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, 32 where they are taken."""
+    candidates = [_short_ids_of(activity_id) for activity_id in activity_ids]
+    wanted = list(chain(*candidates))
+    named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
+    taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
+    given = []
+    for its_own in candidates:
+        short_id = next(filterfalse(taken.__contains__, its_own))
+        taken.add(short_id)
+        given.append(short_id)
+    return given
+
+
+def _insert(
+    connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
+) -> Iterator[StoredActivity]:
+    short_ids = allocate_short_ids(connection, [new.activity_id for new in born], conversation_id=conversation_id)
+    common = {"user_email": user_email, "conversation_id": conversation_id}
+    values: dict[str, Any] = {}
+    for number, (new, short_id) in enumerate(zip(born, short_ids, strict=True)):
+        row = {
+            f"activity_id_{number}": new.activity_id,
+            f"recipe_{number}": new.recipe,
+            f"type_{number}": new.type,
+            f"short_id_{number}": short_id,
+            f"reply_to_id_{number}": new.place.reply_to_id,
+            f"thread_id_{number}": new.place.thread_id,
+            f"session_id_{number}": new.session_id,
+            f"actor_type_{number}": new.actor_type,
+            f"actor_id_{number}": new.actor_id,
+            f"actor_name_{number}": new.actor_name,
+            f"payload_{number}": new.payload,
+            f"created_at_{number}": new.created_at,
+        }
+        values |= row
+    numbers: dict[str, int] = dict(_inserting(len(born)).rows(connection, **common, **values))
+    for new, short_id in zip(born, short_ids, strict=True):
+        yield StoredActivity(seq=numbers[new.activity_id], activity_id=new.activity_id, short_id=short_id)
+
+
+@cache
+def _inserting(count: int) -> Prepared:
+    common = {name: bindparam(name, type_=activities.c[name].type) for name in _COMMON}
+    rows = [
+        common | {name: bindparam(f"{name}_{number}", type_=activities.c[name].type) for name in _OWN}
+        for number in range(count)
+    ]
+    # Told of each row which one it is: a database need not return them in the order in which they were given.
+    return Prepared(insert(activities).values(rows).returning(activities.c.activity_id, activities.c.seq))
+
+
+@cache
+def _taken(count: int) -> Prepared:
+    wanted = [bindparam(f"wanted_{number}", type_=Text) for number in range(count)]
+    in_conversation = activities.c.conversation_id == bindparam("conversation", type_=Text)
+    return Prepared(select(activities.c.short_id).where(in_conversation, activities.c.short_id.in_(wanted)))
+
+
+def _short_ids_of(activity_id: str) -> list[str]:
+    digits = activity_id.replace("-", "").lower()
+    return [digits[-length:] for length in _SHORT_ID_LENGTHS]
