@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
-from database.activities.reading import Activity
+from database.activities.reading import NEWEST, Activity, activities_of_thread
+from database.engine.database import Database
 
 from .errors import (
     AmbiguousTypeError,
@@ -25,6 +26,7 @@ from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, 
 
 log = logging.getLogger(__name__)
 _MOST_COMPLAINTS = 10
+_THREAD_LINES = 50
 
 ThreadRule = Literal["conversation", "session", "reply_to"]
 """The thread of an activity that names none: none, that of its session, or that of its parent."""
@@ -80,10 +82,6 @@ class Recipe(ABC):
     threading_rules: Mapping[str, ThreadRule] = MappingProxyType({})
     cross_domain_replies: bool = True
     answer_type: str | None = None
-
-    def rule_of(self, type_name: str) -> ThreadRule:
-        """How activities of this type are threaded."""
-        return self.threading_rules.get(type_name, "conversation")
 
     def icon_of(self, activity: Activity) -> str:
         """The icon of the activity, "" for what somebody says."""
@@ -232,3 +230,38 @@ class RecipeRegistry:
     def thread_line(self, activity: Activity) -> ThreadLine:
         """An activity as a line of its thread, which says what it replies to."""
         return ThreadLine(activity.recipe, activity, self.format_line(activity) + reply_mark(activity))
+
+    def build_thread_context(
+        self, user_email: str, thread_id: str, *, database: Database, before: int = NEWEST, limit: int = _THREAD_LINES
+    ) -> list[ThreadLine]:
+        """The newest activities of a thread in order, over all domains and conversations, as models see them.
+
+        before: only those whose `seq` is smaller. Hidden messages are left out.
+        """
+        found = activities_of_thread(
+            database=database, user_email=user_email, thread_id=thread_id, before=before, limit=limit
+        )
+        return [self.thread_line(each) for each in found if not each.is_hidden]
+
+    def build_context(
+        self, activity: Activity, *, database: Database, title: str = "", include_short_ids: bool = True
+    ) -> list[str]:
+        """What a model is told of an activity and its thread, by its recipe. title: of the thread."""
+        recipe, kind = self.get_recipe_for_activity(activity), self.type_of(activity)
+        thread: Sequence[ThreadLine] = ()
+        if activity.thread_id is not None:
+            whole = self.build_thread_context(
+                activity.user_email, activity.thread_id, database=database, before=activity.seq
+            )
+            thread = [line for line in whole if recipe.cross_domain_replies or line.recipe == recipe.domain]
+        context = ActivityContext(
+            activity=activity,
+            thread_id=activity.thread_id,
+            reply_to_id=activity.reply_to_id,
+            include_short_ids=include_short_ids,
+            cross_domain=recipe.cross_domain_replies,
+            title=title,
+            thread=thread,
+        )
+        build = kind.context_builder if kind and kind.context_builder else recipe.build_context
+        return build(activity, context)

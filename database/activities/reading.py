@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
+from sqlalchemy import Connection, Select, and_, select
 
-from database.conversations.conversation import access_head
 from database.engine.database import Database
-from database.schema import activities, conversations, messages, threads, users
+from database.schema import activities, conversations, messages, users
 
 MESSAGE = ("general-discussion", "chat_message")
 """Recipe and type of the activities that are messages."""
+NEWEST = 2**63 - 1
+"""Greater than any `seq`."""
 _a, _m = activities.c, messages.c
 _parent = activities.alias("parent")
 _UNNAMED = ("", "You")
@@ -108,56 +109,12 @@ def activities_of_thread(
 ) -> list[Activity]:
     """The live activities of a thread in order, over all conversations: the first `limit` whose seq is above `after`.
 
-    before: the last `limit` whose seq is smaller. Empty for a thread that is not there, or another person's.
+    before: the last `limit` whose seq is smaller, `NEWEST` for the newest. Empty for a thread that is not there, or
+    another person's.
     """
     here = live_activities(user_email).where(_a.thread_id == thread_id, _a.seq > after)
     with database.reading() as connection:
         return _window(connection, here, before=before, limit=limit)
-
-
-def other_activities(
-    *,
-    database: Database,
-    user_email: str,
-    conversation_id: str,
-    after: int = 0,
-    before: int | None = None,
-    limit: int,
-) -> list[Activity]:
-    """The live activities of a conversation that are no messages, in order; windows as in `activities_of_thread`.
-
-    Raises ConversationNotFoundError.
-    """
-    is_other = or_(_a.recipe != MESSAGE[0], _a.type != MESSAGE[1])
-    here = live_activities(user_email).where(_a.conversation_id == conversation_id, is_other, _a.seq > after)
-    with database.reading() as connection:
-        access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        return _window(connection, here, before=before, limit=limit)
-
-
-def find_referenced(connection: Connection, *, user_email: str, reference: str) -> list[Activity]:
-    """The person's live activities that `reference` may mean: a uuid or a short id, in lower case, without `#`."""
-    named: list[ColumnElement[bool]] = [_a.short_id == reference]
-    if len(digits := reference.replace("-", "")) == _UUID_DIGITS:
-        dashed = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-        named.append(_a.activity_id == dashed)
-    found: dict[str, Activity] = {}
-    for condition in named:
-        for each in read_activities(connection, live_activities(user_email).where(condition).order_by(_a.seq)):
-            found[each.activity_id] = each
-    return list(found.values())
-
-
-_UUID_DIGITS = 32
-
-
-def threads_in(connection: Connection, *, user_email: str, conversation_id: str) -> Sequence[str]:
-    """The ids of the threads that have an activity in this conversation."""
-    here = and_(_a.conversation_id == conversation_id, _a.thread_id.is_not(None))
-    query = select(threads.c.thread_id).where(
-        threads.c.user_email == user_email, threads.c.thread_id.in_(select(_a.thread_id).where(here))
-    )
-    return connection.execute(query).scalars().all()
 
 
 def _window(connection: Connection, query: Select[Any], *, before: int | None, limit: int) -> list[Activity]:

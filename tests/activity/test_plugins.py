@@ -52,9 +52,6 @@ class Crashing(Game):
         raise OSError("no disk")
 
 
-NOT_A_RECIPE = "text"
-
-
 @pytest.fixture
 def offer(monkeypatch: pytest.MonkeyPatch) -> Offer:
     """Has packages installed that offer recipes: offer(a_package="module:Name")."""
@@ -89,13 +86,13 @@ def test_two_packages_with_one_domain_stop_the_start_by_both_names(offer: Offer)
     [
         ("no_such_package:Recipe", "ModuleNotFoundError"),
         (f"{__name__}:Nothing", "AttributeError"),
-        (f"{__name__}:Crashing", "OSError: no disk"),
-        (f"{__name__}:NOT_A_RECIPE", "'text' is no Recipe"),
-        (f"{__name__}:Titleless", "its title"),
-        (f"{__name__}:Typeless", "it has no activity_types"),
-        (f"{__name__}:Schemaless", "the schema of x is no JSON Schema"),
-        (f"{__name__}:Ruleless", "its threading rule 'sometimes' for x"),
-        (f"{__name__}:Answerless", "its answer_type nothing"),
+        (f"{__name__}:{Crashing.__name__}", "OSError: no disk"),
+        ("json:JSONDecoder", "is no Recipe"),
+        (f"{__name__}:{Titleless.__name__}", "its title"),
+        (f"{__name__}:{Typeless.__name__}", "it has no activity_types"),
+        (f"{__name__}:{Schemaless.__name__}", "the schema of x is no JSON Schema"),
+        (f"{__name__}:{Ruleless.__name__}", "its threading rule 'sometimes' for x"),
+        (f"{__name__}:{Answerless.__name__}", "its answer_type nothing"),
     ],
 )
 def test_a_broken_package_stops_the_start_by_its_name(
