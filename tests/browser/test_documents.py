@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
@@ -12,6 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.screens import findings
 from tests.http_client import Client
+from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -92,6 +94,47 @@ def text_of(person: Client, path: str) -> str:
     return str(person.get(f"/api/vault/document?path={path}").json()["text"])
 
 
+def test_what_other_windows_and_programs_do_to_documents_is_seen_in_the_list_the_reader_and_the_editor(
+    person: Client, server: LiveServer, open_page: OpenPage
+) -> None:
+    known = f"0{uuid4().hex}.md"
+    write(person, known, "# Plan")
+    write(person, "beds.md", "Sown in March.")
+    (vault,) = (file.parent for file in Path(server.users_dir).glob(f"vaults/*/{known}"))
+    page = open_page(person, "/interface/?panel=documents")
+    panel = page.locator("#documents")
+    links = panel.locator(".documents-tree .document-link")
+    expect(links).to_have_text(["Plan", "beds"])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/vault/" in request.url else None)
+    vault.joinpath("a.md").write_text("# Another", encoding="utf-8")
+    expect(links).to_have_text(["Plan", "Another", "beds"])
+    assert person.delete("/api/vault/document?path=a.md").status == 200
+    expect(links).to_have_text(["Plan", "beds"])
+    assert asked == []
+
+    panel.get_by_role("link", name="beds").click()
+    text = panel.locator(".document-text")
+    expect(text).to_have_text("Sown in March.")
+    write(person, "beds.md", "Sown in April.")
+    expect(text).to_have_text("Sown in April.")
+    vault.joinpath("beds.md").rename(vault / "new beds.md")
+    expect(panel.get_by_text("new beds.md")).to_be_visible()
+    expect(text).to_have_text("Sown in April.")
+
+    panel.get_by_role("button", name="Edit").click()
+    field = panel.get_by_role("textbox", name="Text of the document")
+    field.fill("My text.")
+    write(person, "new%20beds.md", "Their text.")
+    expect(panel.get_by_role("alert")).to_contain_text("Their text.")
+    expect(field).to_have_value("My text.")
+    expect(field).to_be_focused()
+    panel.get_by_role("button", name="Throw away what I changed").click()
+    expect(text).to_have_text("Their text.")
+    assert person.delete("/api/vault/document?path=new%20beds.md").status == 200
+    expect(panel.get_by_text("This document is not there any more.")).to_be_visible()
+
+
 @pytest.mark.shows("documents")
 def test_documents_are_imported_moved_deleted_and_brought_back(
     person: Client, open_page: OpenPage, tmp_path: Path
@@ -149,8 +192,9 @@ def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_
     text.fill("My text.")
     write(person, "plan.md", "Their text.")
     save, conflict = panel.get_by_role("button", name="Save", exact=True), panel.get_by_role("alert")
-    save.click()
     expect(conflict).to_contain_text("Their text.")
+    save.click()
+    expect(conflict.get_by_role("button", name="Save my text instead")).to_be_focused()
     expect(text).to_have_value("My text.")
 
     page.reload()
@@ -161,7 +205,6 @@ def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_
     page.locator(".toast-message").get_by_role("button", name="Undo").click()
     expect(text).to_have_value("My text.")
     write(person, "plan.md", "Their second text.")
-    save.click()
     expect(conflict).to_contain_text("Their second text.")
     assert text_of(person, "plan.md") == "Their second text."
     conflict.get_by_role("button", name="Save my text instead").click()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { createRenewal } from '../../interface/static/page/core/renewal.js';
+import { fateOf, listAfter, mayChangeLinks } from '../../interface/static/page/documents/changes_model.js';
 import { countIn, formatDocuments, neighbourhood, parseDocuments, placed, treeOf } from '../../interface/static/page/documents/documents_model.js';
 
 test('the address says which document is open, and where in it', () => {
@@ -40,4 +42,56 @@ test('a picture shows the documents with the most links, and says how many it le
   assert.equal(new Set(picture.nodes.map(({ x, y }) => `${x},${y}`)).size, 40);
   assert.equal(picture.edges.length, 39);
   assert.deepEqual(placed({ nodes: [], edges: [] }), { nodes: [], edges: [], left: 0 });
+});
+
+const AT = '2026-05-01T10:00:00+00:00';
+const told = (change, id, fields = {}, at = AT) => ({ kind: 'document', change, id, fields, at });
+const MANY = told('changed', '*', { count: 50 });
+
+test('the list is what the changes tell, and is asked for where they name no document', () => {
+  const list = ['a.md', 'b.md'].map((path) => ({ path, title: path, size: 3 }));
+  assert.equal(listAfter(list, [told('changed', 'a.md', { title: 'a.md', version: '2' }), told('gone', 'x.md')]), list);
+  const after = listAfter(list, [told('gone', 'b.md'), told('created', 'ab.md', { title: 'New' }), told('changed', 'a.md', { title: 'A' })]);
+  assert.deepEqual(after, [{ path: 'a.md', title: 'A', size: 3 }, { path: 'ab.md', title: 'New' }]);
+  assert.equal(list.length, 2);
+  assert.equal(listAfter(list, [told('gone', 'b.md'), MANY]), null);
+});
+
+test('a document that is shown was changed, deleted, renamed, or may be another one', () => {
+  const shown = { path: 'a.md', version: '1' };
+  const fate = (changes, fresh = changes) => fateOf(shown, changes, fresh);
+  assert.equal(fate([told('changed', 'b.md', { version: '1' })]), null);
+  assert.deepEqual(fate([told('gone', 'a.md'), told('created', 'a.md', { version: '2' })]), { path: 'a.md', version: '2' });
+  assert.deepEqual(fate([told('gone', 'a.md'), told('created', 'b.md', { version: '2' })]), { path: null, version: null });
+  assert.deepEqual(fate([MANY]), { path: 'a.md', version: undefined });
+  const rename = [told('gone', 'a.md'), told('created', 'dir/b.md', { version: '1' })];
+  for (const changes of [rename, rename.toReversed()]) {
+    assert.deepEqual(fate(changes), { path: 'dir/b.md', version: '1' });
+    assert.deepEqual(fate(changes, changes.slice(1)), { path: 'dir/b.md', version: '1' }, 'the second change comes later');
+  }
+  assert.deepEqual(fate([told('created', 'copy.md', { version: '1' }, '2026-05-01T09:00:00+00:00'), rename[0]]), { path: null, version: null });
+  assert.equal(fate([...rename, told('changed', 'c.md')], [told('changed', 'c.md')]), null, 'what was looked at before does not count again');
+});
+
+test('other documents change the links of one that is shown where they may have any', () => {
+  const found = { version: '1', links: [{ target: 'b.md' }, { target: null }], backlinks: [{ source: 'c.md' }] };
+  for (const change of [told('gone', 'x.md'), told('created', 'x.md', { version: '1' })]) assert.equal(mayChangeLinks(found, [change]), false);
+  for (const changes of [[told('gone', 'b.md')], [told('gone', 'c.md')], [told('created', 'x.md')], [MANY]]) assert.equal(mayChangeLinks(found, changes), true);
+});
+
+test('what is asked for again and again is done once at a time, and once more', async () => {
+  const runs = [];
+  const renew = createRenewal(() => new Promise((done) => { runs.push(done); }));
+  renew();
+  renew();
+  renew();
+  assert.equal(runs.length, 1);
+  runs[0]();
+  await new Promise(setImmediate);
+  assert.equal(runs.length, 2);
+  runs[1]();
+  await new Promise(setImmediate);
+  assert.equal(runs.length, 2);
+  renew();
+  assert.equal(runs.length, 3);
 });

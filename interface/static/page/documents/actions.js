@@ -13,32 +13,46 @@ const isPathRefused = ({ status }) => status === 400 || status === 409;
 
 /**
  * @param {object} api of documents
- * @param {{onMoved: (from: string, to: string|null) => void}} on a document lies elsewhere now; null: in the bin
+ * @param {{onMoved: (from: string, to: string|null) => void}} on a document lies elsewhere now; null: in the bin; the same path: it is not
+ *   known what became of it
  */
 export function createActions(api, { onMoved }) {
+  /** The paths of the documents that are being moved here: the answer tells what became of them, not the stream of changes. */
+  const moving = new Set();
+
+  async function whileMoving(path, job) {
+    moving.add(path);
+    try {
+      return await job();
+    } finally {
+      moving.delete(path);
+    }
+  }
+
   /** Asks for the new path until it can be taken, or the person gives up. */
   async function rename({ path }, value = path) {
     const typed = await askText({ title: words.rename, label: words.path, value, confirmLabel: words.renameConfirm, maxLength: LONGEST_PATH });
     const wanted = typed && pathFrom(typed, path);
     if (!wanted || wanted === path) return;
     try {
-      const renamed = await api.rename(path, wanted);
+      const renamed = await whileMoving(path, () => api.rename(path, wanted));
       showToast(words.renamed(renamed.path, renamed.followed.length), { kind: 'success' });
       onMoved(path, renamed.path);
     } catch (error) {
       tellFailure(error, { failed: words.renameFailed });
       if (isPathRefused(error)) await rename({ path }, typed);
+      else onMoved(path, path);
     }
   }
 
   async function remove({ path, version }) {
     try {
-      const { kept_at: keptAt } = await api.remove(path, version);
+      const { kept_at: keptAt } = await whileMoving(path, () => api.remove(path, version));
       showToast(words.deleted(path), { actionLabel: words.undo, onAction: () => restore(path, keptAt) });
       onMoved(path, null);
     } catch (error) {
       tellFailure(error, { failed: words.deleteFailed });
-      if (error.status === 412 || error.status === 404) onMoved(path, path);
+      onMoved(path, path);
     }
   }
 
@@ -51,5 +65,5 @@ export function createActions(api, { onMoved }) {
     }
   }
 
-  return { rename, remove };
+  return { rename, remove, isMoving: (path) => moving.has(path) };
 }

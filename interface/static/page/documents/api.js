@@ -30,7 +30,7 @@ export function createDocumentsApi(api) {
 
   return {
     list,
-    read: (path) => api.get('/api/vault/document', { path }),
+    read: (path, options) => api.get('/api/vault/document', { path }, options),
     graph: () => api.get('/api/vault/graph'),
     /** @param {string|null} version that is replaced; null: a new document */
     save: (path, text, version) => api.put(address(path), { text }, ifVersion(version)),

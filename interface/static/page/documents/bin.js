@@ -10,21 +10,20 @@ const words = documentStrings;
  * The deleted documents, the latest first, each with a button that brings it back.
  *
  * @param {{documents: object[], total: number}} bin
- * @param {{api: object, onRestored: (path: string) => void}} options
+ * @param {{api: object}} options
  * @returns {HTMLElement[]}
  */
-export function deletedDocuments({ documents, total }, { api, onRestored }) {
+export function deletedDocuments({ documents, total }, { api }) {
   if (documents.length === 0) return [element('p', { class: 'documents-note', text: words.binEmpty })];
 
   function row({ kept_at: keptAt, path, deleted_at: deletedAt }) {
-    const restore = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.restore, 'aria-label': words.restoreThis(path), onclick: async () => {
+    const restore = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.restore, 'data-key': keptAt, 'aria-label': words.restoreThis(path), onclick: async () => {
       restore.disabled = true;
       try {
         await api.restore(keptAt);
         const next = node.nextElementSibling ?? node.previousElementSibling;
         node.remove();
         next?.querySelector('button')?.focus();
-        onRestored(path);
       } catch (error) {
         restore.disabled = false;
         tellFailure(error, { failed: words.restoreFailed });

@@ -1,11 +1,13 @@
 import { documentStrings } from '../strings/en/documents.js';
 import { createAutocomplete } from '../composer/suggestions/autocomplete.js';
 import { MarkdownView } from '../markdown/view.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 
 const words = documentStrings;
 const FORM = 'form';
+/** What a document says that was deleted. */
+const GONE = { text: '', version: null };
 const keyOf = (path) => `documents:${path}`;
 
 /** What is typed into a document and not saved yet; null for nothing. */
@@ -13,17 +15,21 @@ export const unsaved = (kept, path) => kept.get(FORM, keyOf(path));
 
 /**
  * A document to be written: plain text with completion and a preview. What is typed is kept until it is saved or thrown away. Where the
- * document was changed meanwhile, the person decides which text stays.
+ * document was changed meanwhile, the person decides which text stays; where nothing was typed yet, the field shows the new text.
  *
  * @param {{path: string, text: string, version: string|null}} found `version` null: a new document
- * @param {{api: object, page: object, kept: object, attempt: Function}} shared
- * @param {{onSaved: (document: object) => void, onClose: () => void}} on
+ * @param {{api: object, page: object, kept: object}} shared
+ * @param {{onSaved: (document: object, told: {version: string|null|undefined}|null) => void, onMoved: (path: string) => void, onClose: () => void}} on
+ *   `told`: the last version that was told while the document was being saved
  */
-export function documentEditor(found, { api, page, kept }, { onSaved, onClose }) {
+export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, onClose }) {
   const draft = unsaved(kept, found.path);
+  let { path } = found;
+  /** What the field held before anything was typed. */
+  let before = found;
   let version = draft ? draft.version : found.version;
   const input = element('textarea', { class: 'form-control document-input', 'aria-label': words.text, spellcheck: 'true', dir: 'auto' });
-  input.value = draft ? draft.text : found.text;
+  input.value = draft ? draft.text : before.text;
   // What completes a link stands beside the field.
   const field = element('div', { class: 'document-field' }, input);
   const status = element('p', { class: 'documents-note', role: 'status' });
@@ -35,6 +41,9 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
   const cancel = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.discard, onclick: discard });
   const autocomplete = createAutocomplete(input, page, { onComplete: keep });
   let isSaving = false;
+  let isClosed = false;
+  /** The version that was told last, since the last time it was saved; null for none. @type {{version: string|null|undefined}|null} */
+  let told = null;
 
   input.addEventListener('input', () => {
     keep();
@@ -51,8 +60,10 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
     }
   });
 
+  const isUntouched = () => input.value === before.text && version === before.version;
+
   function keep() {
-    kept.set(FORM, keyOf(found.path), input.value === found.text && version === found.version ? null : { text: input.value, version });
+    kept.set(FORM, keyOf(path), isUntouched() ? null : { text: input.value, version });
   }
 
   function put(text) {
@@ -69,7 +80,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
   }
 
   function discard() {
-    kept.set(FORM, keyOf(found.path), null);
+    kept.set(FORM, keyOf(path), null);
     onClose();
   }
 
@@ -78,18 +89,19 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
     isSaving = true;
     save.disabled = true;
     status.textContent = words.saving;
+    told = null;
     const text = input.value;
     try {
-      const stored = await api.save(found.path, text, version);
+      const stored = await api.save(path, text, version);
+      ({ version } = stored);
       // What was typed while it was being saved is saved with the next time.
       if (input.value !== text) {
-        version = stored.version;
         keep();
         status.textContent = words.savedMeanwhile;
         return;
       }
-      await kept.set(FORM, keyOf(found.path), null);
-      onSaved(stored);
+      await kept.set(FORM, keyOf(path), null);
+      onSaved(stored, told);
     } catch (error) {
       status.textContent = '';
       if (error.status === 412 || error.status === 428) await askWhich();
@@ -97,21 +109,34 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
     } finally {
       isSaving = false;
       save.disabled = false;
+      if (told && conflict.hidden) hearOf(told.version);
     }
   }
 
-  /** Shows what the document says now beside what was typed. */
-  async function askWhich() {
-    let now;
+  /** What the document says now. Raises what the request does, but not for a document that is not there. */
+  async function readNow() {
     try {
-      now = await api.read(found.path);
+      return await api.read(path);
     } catch (error) {
-      if (error.status !== 404) {
-        status.textContent = words.saveFailed(error.message);
-        return;
-      }
-      now = { text: '', version: null };
+      if (error.status !== 404) throw error;
+      return GONE;
     }
+  }
+
+  async function askWhich() {
+    try {
+      showConflict(await readNow());
+    } catch (error) {
+      status.textContent = words.saveFailed(error.message);
+      return;
+    }
+    // Both texts are seen.
+    if (!preview.hidden) togglePreview();
+    conflict.querySelector('button').focus();
+  }
+
+  /** Shows what the document says now beside what was typed. */
+  function showConflict(now) {
     const mine = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.keepMine, onclick: () => {
       version = now.version;
       setHidden(conflict, true);
@@ -125,16 +150,74 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onClose })
       input.focus();
       showToast(words.tookTheirs, { actionLabel: words.undo, onAction: () => put(mineBefore) });
     } });
-    conflict.replaceChildren(element('p', { text: now.version === null ? words.deletedMeanwhile : words.changedMeanwhile }),
+    replaceWithFocus(conflict, element('p', { text: now.version === null ? words.deletedMeanwhile : words.changedMeanwhile }),
       element('pre', { class: 'document-theirs', dir: 'auto', tabindex: '0', text: now.text }), element('div', { class: 'document-head' }, mine, theirs));
-    // Both texts are seen.
-    if (!preview.hidden) togglePreview();
     setHidden(conflict, false);
-    mine.focus();
   }
 
+  /** The document was changed, moved or deleted. @param {{path: string|null, version: string|null|undefined}} fate */
+  function hear(fate) {
+    if (fate.path !== null && fate.path !== path) moveTo(fate.path);
+    else hearOf(fate.version);
+  }
+
+  /** Another version may be there now. @param {string|null|undefined} newest null: it was deleted; undefined: not told */
+  async function hearOf(newest) {
+    const mine = { version: newest };
+    told = mine;
+    // Whether it is the version that is being saved, the answer says.
+    if (isSaving || isClosed || newest === version) return;
+    const now = newest === null ? GONE : await readNow().catch(() => null);
+    if (now && told === mine && !isSaving && !isClosed) take(now);
+  }
+
+  /** There is nothing to decide any more. */
+  function leaveConflict() {
+    if (conflict.contains(document.activeElement)) input.focus();
+    setHidden(conflict, true);
+  }
+
+  /** The document says this now. */
+  function take(now) {
+    if (now.version === version || now.text === input.value) {
+      if (now.version !== version) before = now;
+      version = now.version;
+      leaveConflict();
+      keep();
+    } else if (isUntouched() && now !== GONE) {
+      const { selectionStart, selectionEnd } = input;
+      before = now;
+      version = now.version;
+      input.value = now.text;
+      input.setSelectionRange(selectionStart, selectionEnd);
+    } else showConflict(now);
+  }
+
+  /** The document lies elsewhere now: what was typed goes there. */
+  function moveTo(newPath) {
+    kept.set(FORM, keyOf(path), null);
+    path = newPath;
+    title.textContent = path;
+    leaveConflict();
+    keep();
+    onMoved(path);
+  }
+
+  const title = element('h2', { class: 'document-title', text: path });
   const node = element('div', { class: 'documents-scroller document-editor' },
-    element('h2', { class: 'document-title', text: found.path }), conflict, field, preview,
+    title, conflict, field, preview,
     element('div', { class: 'document-head' }, save, look, cancel), status);
-  return { node, takeFocus: () => input.focus(), close: () => autocomplete.close() };
+  return {
+    node, hear, takeFocus: () => input.focus(),
+    close() {
+      isClosed = true;
+      autocomplete.close();
+    },
+    get path() {
+      return path;
+    },
+    get version() {
+      return version;
+    },
+  };
 }

@@ -18,10 +18,9 @@ function refusedRow({ path, reason, code }) {
  * Brings files, archives or a whole folder into the vault, in portions; says how far it is, and what became of each file.
  *
  * @param {object} api of documents
- * @param {{onChange: () => void}} on documents came
  * @returns {{node: HTMLElement, offer: (isOffered: boolean) => void}}
  */
-export function createImport(api, { onChange }) {
+export function createImport(api) {
   const files = element('input', { type: 'file', multiple: true, accept: ACCEPTED, hidden: true, 'aria-label': words.files, onchange: () => take(files) });
   const folder = element('input', { type: 'file', webkitdirectory: true, hidden: true, 'aria-label': words.folder, onchange: () => take(folder) });
   const choose = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', 'aria-haspopup': 'menu', 'aria-expanded': 'false', onclick: () => openMenu(choose, [
@@ -60,7 +59,6 @@ export function createImport(api, { onChange }) {
     }
     choose.disabled = false;
     show(report, others, { left: left.flat(), failure });
-    onChange();
   }
 
   function show(report, others, { left, failure }) {

@@ -1,6 +1,7 @@
 /** The Documents panel: beside the conversation where there is room, in its place elsewhere, while the address says so. */
 
 import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
+import { createRenewal } from '../core/renewal.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { createReferenceCache } from '../references/cache_model.js';
 import { attempt } from '../ui/attempts.js';
@@ -12,12 +13,28 @@ import { addPanelStyle } from '../ui/panel_style.js';
 import { isSomethingOver } from '../ui/popup.js';
 import { createActions } from './actions.js';
 import { createDocumentsApi } from './api.js';
+import { fateOf, mayChangeLinks } from './changes_model.js';
 import { PANEL, formatDocuments, parseDocuments } from './documents_model.js';
 import { documentEditor, unsaved } from './editor.js';
 import { createList } from './list.js';
 import { documentView } from './reader.js';
 
 const words = documentStrings;
+/** A rename is told in two changes, which may come one by one. */
+const MOST_TOLD = 100;
+
+/**
+ * What the panel shows: the list, a document that is read or written, or that one is not there.
+ *
+ * @typedef {object} Part
+ * @property {HTMLElement} node
+ * @property {string} [path] of the document
+ * @property {string|null} [version] of the document, as it is shown
+ * @property {(fate: {path: string|null, version: string|null|undefined}) => void} [hear] the document was changed, moved or deleted
+ * @property {(changes: import('./changes_model.js').Change[]) => void} [hearOfOthers] other documents were
+ * @property {() => void} [shown]
+ * @property {() => void} [close]
+ */
 
 class DocumentsPanel {
   #events;
@@ -31,14 +48,19 @@ class DocumentsPanel {
   #shown = false;
   /** What was asked for last: an answer to something else is not shown. */
   #asked = 0;
+  /** Whether the document that is wanted is on its way. */
+  #isLoading = false;
+  /** @type {Part|null} */
   #current = null;
+  /** The latest changes of documents. */
+  #told = [];
   #heading = element('h1', { id: 'documents-title', tabindex: '-1', text: words.title });
   #head = element('div', { class: 'documents-head', hidden: true });
   #place = element('div', { class: 'documents-place' });
   #node = element('section', { id: 'documents', 'aria-labelledby': 'documents-title', hidden: true }, this.#head, this.#place);
   #close = element('button', { type: 'button', class: 'icon-button', id: 'close-documents', 'aria-label': words.close, title: words.close, hidden: true, onclick: () => this.close() }, icon('x-lg'));
 
-  constructor({ api, events, kept, frame }) {
+  constructor({ api, store, events, kept, frame }) {
     this.#events = events;
     this.#kept = kept;
     this.#frame = frame;
@@ -53,13 +75,18 @@ class DocumentsPanel {
     this.#actions = createActions(this.#documents, { onMoved: (from, to) => this.#moved(from, to) });
     this.#list = createList({
       ...this.#page, api: this.#documents, begin: (path) => this.#edit({ path, text: '', version: null }),
-      attempt: (job, again) => attempt(job, { failed: words.failed, again }), forget: () => this.#page.references.clear(),
+      attempt: (job, again) => attempt(job, { failed: words.failed, again }),
     });
     frame.addPanel(this.#node);
     document.addEventListener('keydown', (event) => this.#onKey(event));
     wide.addEventListener('change', () => this.#shown && this.#stand());
     nameBeside(() => (this.#isBeside ? formatDocuments(this.#state).slice(1) : ''));
     events.on('beside:taken', ({ by }) => by !== PANEL && this.#isBeside && this.#leave());
+    store.subscribe(({ told }) => {
+      const changes = told.filter(({ kind }) => kind === 'document');
+      if (changes.length > 0) this.#hear(changes);
+    });
+    events.on('changes:lost', () => this.#hearNothing());
   }
 
   /** Shows what the address says: the list, a document, or the conversation. */
@@ -107,54 +134,125 @@ class DocumentsPanel {
     const { path, anchor } = this.#state;
     this.#asked += 1;
     const mine = this.#asked;
+    this.#isLoading = Boolean(path);
     if (!path) {
       this.#put({ node: this.#list.node, close: this.#list.hide });
       this.#list.show();
       return;
     }
+    const before = this.#told.at(-1);
     const found = await attempt(() => this.#documents.read(path), { failed: words.failed, again: () => this.#show() });
-    if (mine !== this.#asked || !this.#shown) return;
-    if (!found) {
-      this.#put({ node: this.#missing() });
-      return;
-    }
-    if (unsaved(this.#kept, path)) this.#edit(found);
+    if (mine !== this.#asked) return;
+    this.#isLoading = false;
+    if (!this.#shown) return;
+    if (!found) this.#miss(path);
+    else if (unsaved(this.#kept, path)) this.#edit(found);
     else this.#read(found, anchor);
+    this.#follow(this.#told.slice(this.#told.indexOf(before) + 1));
   }
 
-  /** A document lies elsewhere now; null: in the bin. */
+  /** Documents changed: here, in another window, or by another program. */
+  #hear(changes) {
+    this.#page.references.clear();
+    this.#list.hear(changes);
+    this.#told = [...this.#told, ...changes].slice(-MOST_TOLD);
+    if (this.#shown && !this.#isLoading) this.#follow(changes);
+  }
+
+  /** What changed can't be told one by one. */
+  #hearNothing() {
+    this.#page.references.clear();
+    this.#told = [];
+    this.#list.forget();
+    const { path } = this.#current ?? {};
+    if (this.#shown && !this.#isLoading && path) this.#current.hear({ path, version: undefined });
+  }
+
+  /** Does to the document that is shown what the changes tell. */
+  #follow(changes) {
+    const part = this.#current;
+    if (!part?.path || this.#actions.isMoving(part.path)) return;
+    const fate = fateOf(part, this.#told, changes);
+    if (!fate) part.hearOfOthers?.(changes);
+    else if (fate.path !== part.path || fate.version === undefined || fate.version !== part.version) part.hear(fate);
+  }
+
+  /** The document that is shown lies elsewhere now. */
+  #goWith(path) {
+    this.#state = { path, anchor: null };
+    writePanel(formatDocuments(this.#state), { replace: true });
+  }
+
+  /** Reads the shown document again. What can't be read stays: if it is gone, that is told. */
+  #renew = createRenewal(async () => {
+    const [mine, part] = [this.#asked, this.#current];
+    if (!part?.found) return;
+    const found = await this.#documents.read(this.#state.path, { quiet: true }).catch(() => null);
+    if (!found || mine !== this.#asked || part !== this.#current || JSON.stringify(found) === JSON.stringify(part.found)) return;
+    const hadFocus = this.#place.contains(document.activeElement);
+    const { scrollTop } = part.node;
+    this.#read(found);
+    this.#current.node.scrollTop = scrollTop;
+    if (hadFocus) this.#heading.focus({ preventScroll: true });
+  });
+
+  /** A document lies elsewhere now; null: in the bin; the same path: it is not known what became of it. */
   #moved(from, to) {
     this.#page.references.clear();
-    if (!this.#shown) return;
-    if (this.#state.path === from) {
-      this.#state = { path: to ?? '', anchor: null };
-      writePanel(formatDocuments(this.#state), { replace: true });
-      this.#show();
-      this.#heading.focus({ preventScroll: true });
-    } else if (!this.#state.path) this.#list.show();
+    if (to !== from) this.#list.hear([{ kind: 'document', change: 'gone', id: from, fields: {} }]);
+    if (!this.#shown || this.#state.path !== from) return;
+    this.#goWith(to ?? '');
+    this.#show();
+    this.#heading.focus({ preventScroll: true });
   }
 
-  #missing() {
-    return element('div', { class: 'documents-scroller' }, element('p', { class: 'documents-note', role: 'status', text: words.gone }),
-      element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => this.open({ path: '' }) }));
+  /** @param {string} path @param {string|null} [version] the last one that was shown */
+  #miss(path, version) {
+    const hadFocus = this.#place.contains(document.activeElement);
+    this.#put({
+      path, version,
+      node: element('div', { class: 'documents-scroller' }, element('p', { class: 'documents-note', role: 'status', text: words.gone }),
+        element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => this.open({ path: '' }) })),
+      hear: (fate) => {
+        if (fate.path === null || fate.version === undefined) return;
+        this.#goWith(fate.path);
+        this.#show();
+      },
+    });
+    if (hadFocus) this.#heading.focus({ preventScroll: true });
   }
 
   #read(found, anchor = null) {
-    this.#put(documentView(found, this.#page, {
-      anchor, onEdit: () => this.#edit(found), onRename: () => this.#actions.rename(found), onDelete: () => this.#actions.remove(found), onBack: () => this.open({ path: '' }),
-    }));
+    const { path, version } = found;
+    this.#put({
+      path, version,
+      ...documentView(found, this.#page, {
+        anchor, onEdit: () => this.#edit(found), onRename: () => this.#actions.rename(found), onDelete: () => this.#actions.remove(found), onBack: () => this.open({ path: '' }),
+      }),
+      hear: (fate) => {
+        if (fate.path === null) {
+          this.#miss(path, version);
+          return;
+        }
+        if (fate.path !== path) this.#goWith(fate.path);
+        this.#renew();
+      },
+      hearOfOthers: (changes) => mayChangeLinks(found, changes) && this.#renew(),
+    });
   }
 
   #edit(found) {
     this.#asked += 1;
+    this.#isLoading = false;
     const editor = documentEditor(found, { api: this.#documents, page: this.#page, kept: this.#kept }, {
-      onSaved: (stored) => {
+      onSaved: (stored, told) => {
         if (!this.#shown || this.#current !== editor) return;
-        this.#state = { path: stored.path, anchor: null };
-        writePanel(formatDocuments(this.#state), { replace: true });
+        this.#goWith(stored.path);
         this.#read(stored);
         this.#heading.focus({ preventScroll: true });
+        if (told && told.version !== stored.version) this.#renew();
       },
+      onMoved: (path) => this.#goWith(path),
       onClose: () => this.#show(),
     });
     this.#put(editor);
@@ -192,6 +290,7 @@ class DocumentsPanel {
     if (!this.#shown) return;
     this.#shown = false;
     this.#asked += 1;
+    this.#isLoading = false;
     setHidden(this.#node, true);
     setHidden(this.#close, true);
     this.#list.hide();

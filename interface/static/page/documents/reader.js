@@ -70,5 +70,5 @@ export function documentView(found, page, { anchor, onEdit, onRename, onDelete, 
     ...part(words.brokenHere, broken),
     ...part(words.usedBy, shownInPart(found.used_by, (user) => userLink(user, page))),
     ...part(words.graph, picture));
-  return { node, close: () => view.clear(), shown: () => anchor && goToHeading(text, anchor) };
+  return { node, found, close: () => view.clear(), shown: () => anchor && goToHeading(text, anchor) };
 }
