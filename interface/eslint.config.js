@@ -63,7 +63,7 @@ const WORDED_FILES = ['static/page/strings/**', 'static/page/settings/device_nam
 const LOOK_UP = 'CallExpression[callee.object.name="document"][callee.property.name=/^(getElement|querySelector)/]';
 const ownElements = { selector: LOOK_UP, message: 'Work on your own container; tell other parts by events (core/events.js) and the store.' };
 const othersElements = {
-  selector: `${LOOK_UP} > Literal[value=/^[#.]?(chatView|chat-view|composer|conversation-|send-|rail|find-|knowledge|search-|documents|announcer)/]`,
+  selector: `${LOOK_UP} > Literal[value=/^[#.]?(chatView|chat-view|composer|conversation-|send-|rail|find-|memories|search-|documents|announcer)/]`,
   message: ownElements.message,
 };
 // These have elements of their own in the templates.

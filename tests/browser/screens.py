@@ -29,7 +29,7 @@ SETTINGS = (
     "account", "devices", "tokens", "models", "agents", "sending", "appearance", "shortcuts", "shares", "limits",
     "data", "people",
 )  # fmt: skip
-KNOWLEDGE = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
+MEMORIES = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
 # What there is to be looked at. `tests/test_screens.py` holds that a test promises each, and `conftest.py` that a test
 # looks at what it promises.
 SCREENS = (
@@ -39,14 +39,14 @@ SCREENS = (
     "message-menu", "message-editor", "message-deleted", "rail", "branch-tree",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",
     "commands", "command-help", "models", "options", "answer-settings", "prompt-library", "file-preview",
-    "new-memory", "memory-proposals", "knowledge-empty", "proposals", "documents",
+    "new-memory", "memory-proposals", "memories-empty", "proposals", "documents",
     "sidebar", "sidebar-sections", "sidebar-move-menu", "sidebar-colour-menu", "sidebar-flag-menu", "sidebar-many-menu",
     "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",
     "fork-dialog", "temporary", "stateless", "exported",
     "search", "share-dialog", "share-dialog-empty", "shared-links", "shared", "shared-not-found",
     "token-made", "token-revoke-dialog", "agent-form",
     *(f"settings-{section}" for section in SETTINGS),
-    *(f"knowledge-{tab}" for tab in KNOWLEDGE),
+    *(f"memories-{tab}" for tab in MEMORIES),
 )  # fmt: skip
 
 

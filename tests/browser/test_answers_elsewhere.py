@@ -109,7 +109,7 @@ def test_back_from_a_panel_leads_to_the_message_box_of_the_same_conversation(
 ) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person, talk.path)
-    for opener, focused in (("#open-search", "#search-input"), ("#open-knowledge", "#knowledge-title")):
+    for opener, focused in (("#open-search", "#search-input"), ("#open-memories", "#memories-title")):
         page.click(opener)
         expect(page.locator(focused)).to_be_focused()
         page.go_back()

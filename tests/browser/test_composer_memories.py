@@ -87,8 +87,8 @@ def test_a_memory_named_in_a_message_reaches_the_model_and_shows_its_card(
     expect(page.locator(".reference-card")).to_contain_text(TEA)
     expect(page.locator(".from-user .report-line", has_text="reference")).to_have_text("1 reference")
     chip.click()
-    expect(page.locator("#knowledge")).to_be_visible()
-    expect(page.locator("#knowledge")).to_contain_text(TEA)
+    expect(page.locator("#memories")).to_be_visible()
+    expect(page.locator("#memories")).to_contain_text(TEA)
 
 
 def test_a_memory_is_found_by_its_number(open_page: OpenPage, person: Client) -> None:
@@ -309,9 +309,9 @@ def test_rules_propose_at_once_and_the_model_beside_them(
 
 
 def test_memories_are_proposed_after_every_answer_for_who_wants_that(open_page: OpenPage, person: Client) -> None:
-    page = open_page(person, "/interface/?panel=knowledge&tab=add")
+    page = open_page(person, "/interface/?panel=memories&tab=add")
     page.get_by_role("checkbox", name="Propose memories after every answer").check()
-    page.locator("#close-knowledge").click()
+    page.locator("#close-memories").click()
     write(page, "I moved to Leipzig in May. Where is a good lake?")
     sent(page)
     card = page.locator(".message-card.from-assistant .memory-proposals")

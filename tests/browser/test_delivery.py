@@ -110,7 +110,7 @@ def test_the_page_also_runs_from_its_single_modules(
     page = open_page(person, talk.path)
     expect(card(page, 2)).to_be_visible()
     assert page.locator('script[src*="/built/"]').count() == 0
-    page.locator("#open-knowledge").click()
+    page.locator("#open-memories").click()
     expect(page.get_by_role("heading", name="Memories", exact=True)).to_be_visible()
     page.goto("/settings")
     expect(page.locator("#user-detail")).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, make_workspace
-from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.memories_panel import MemoriesPanel, address, remember
 from tests.browser.screens import keep_picture
 from tests.browser.sidebar_page import SidebarPage, by_right_click, titles
 from tests.fakes import RecordingModel, saying
@@ -184,7 +184,7 @@ def test_memories_in_the_dropdown_in_their_panel_and_in_the_report_below_a_messa
     keep(page, "memories-dropdown")
 
     page.goto(address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(5)
     expect(panel.row(KNEE)).to_contain_text("Pinned")
     expect(panel.rows.filter(has_text="Contested")).to_have_count(2)

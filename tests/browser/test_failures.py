@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
-from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.memories_panel import MemoriesPanel, address, remember
 from tests.browser.screens import WIDTHS, problems
 from tests.browser.sidebar_page import SidebarPage
 from tests.browser.transcript import AGAIN, FIRST_PAGE, answer_again, body, card, choose, edit, opened_id, refuse, send
@@ -246,7 +246,7 @@ def test_each_part_of_the_memories_is_asked_for_again(
     page_problems.expect("net::ERR_FAILED")
     remember(person, "I sleep badly at full moon")
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(1)
     parts = {
         "Contexts": "**/pkb/contexts",
@@ -287,7 +287,7 @@ def test_what_fails_in_a_dialog_is_tried_again_from_a_message_above_it(
 ) -> None:
     page_problems.expect("net::ERR_FAILED")
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     page.get_by_role("button", name="Add memory").first.click()
     dialog = page.get_by_role("dialog", name="Add a memory")
     kinds = dialog.locator("select", has_text="New type…")

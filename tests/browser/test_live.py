@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk, make_workspace, messages
-from tests.browser.knowledge_panel import KnowledgePanel
+from tests.browser.memories_panel import MemoriesPanel
 from tests.browser.sidebar_page import SidebarPage, titles
 from tests.browser.transcript import body, card
 from tests.fakes import RecordingModel, saying
@@ -247,8 +247,8 @@ def test_memories_that_change_elsewhere_are_seen_and_only_they_are_asked_for(
     page = open_page(person, talk.path)
     chip = card(page, 1).locator(".reference-chip").first
     expect(chip).to_contain_text("I bake bread")
-    page.click("#open-knowledge")
-    panel = KnowledgePanel(page)
+    page.click("#open-memories")
+    panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(2)
     panel.row("I bake bread").get_by_role("button", name="Use now").click()
     attached = page.locator(".claim-chip")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, messages
-from tests.browser.knowledge_panel import KnowledgePanel, address, remember
+from tests.browser.memories_panel import MemoriesPanel, address, remember
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_a_memory_leads_to_the_message_that_it_came_from(open_page: OpenPage, pe
     remember(person, TEA, source_message_id=source["message_id"])
     remember(person, "It has no source.")
     page = open_page(person, address(), viewport={"width": 1100, "height": 800})
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(2)
     link = panel.node.get_by_role("button", name="From a message")
     expect(link).to_have_count(1)
@@ -52,7 +52,7 @@ def test_a_memory_of_a_deleted_message_has_no_link(open_page: OpenPage, person: 
     remember(person, TEA, source_message_id=source["message_id"])
     person.delete(f"/delete_conversation/{talk.conversation_id}")
     page = open_page(person, address())
-    expect(KnowledgePanel(page).row(TEA)).to_be_visible()
+    expect(MemoriesPanel(page).row(TEA)).to_be_visible()
     expect(page.get_by_role("button", name="From a message")).to_have_count(0)
 
 
@@ -88,7 +88,7 @@ def test_an_answer_tells_which_memories_it_was_given(open_page: OpenPage, person
     chip.hover()
     expect(page.locator(".reference-card")).to_contain_text(MARKET)
     chip.click()
-    expect(KnowledgePanel(page).row(MARKET)).to_be_visible()
+    expect(MemoriesPanel(page).row(MARKET)).to_be_visible()
 
 
 def test_a_memory_that_was_retracted_since_is_still_shown(open_page: OpenPage, person: Client) -> None:

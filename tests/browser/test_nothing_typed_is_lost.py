@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Error, expect
 from endpoints.http.guards import SESSION_COOKIE
 from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS, TIMEOUT, VIEWPORT, PageProblems, wait_until
 from tests.browser.history import former_texts, hold_talk, messages
-from tests.browser.knowledge_panel import address, claims
+from tests.browser.memories_panel import address, claims
 from tests.browser.sidebar_page import SidebarPage
 from tests.browser.transcript import choose, opened_id
 from tests.fakes import RecordingModel

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk
-from tests.browser.knowledge_panel import remember
+from tests.browser.memories_panel import remember
 from tests.browser.screens import findings
 from tests.http_client import Client
 
@@ -84,12 +84,12 @@ def test_results_stand_by_kind_and_each_reference_can_be_copied(
     page.get_by_role("button", name="Copy reference to “Bread is baked on Sundays”").click()
     expect(page.locator(".search-copy")).to_contain_text("Copied!")
     hits(page).click()
-    expect(page.locator("#knowledge")).to_be_visible()
-    expect(page.locator("#knowledge .memory")).to_contain_text("Bread is baked on Sundays")
+    expect(page.locator("#memories")).to_be_visible()
+    expect(page.locator("#memories .memory")).to_contain_text("Bread is baked on Sundays")
     expect(page.locator("#search-panel")).to_be_hidden()
     page.get_by_role("button", name="Search", exact=True).click()
     expect(page.locator("#search-panel")).to_be_visible()
-    expect(page.locator("#knowledge")).to_be_hidden()
+    expect(page.locator("#memories")).to_be_hidden()
     assert bread
 
 

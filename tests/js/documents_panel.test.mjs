@@ -7,7 +7,7 @@ import { countIn, formatDocuments, neighbourhood, parseDocuments, placed, treeOf
 
 test('the address says which document is open, and where in it', () => {
   assert.deepEqual(parseDocuments('?panel=documents'), { path: '', anchor: null });
-  assert.equal(parseDocuments('?panel=knowledge&document=a.md'), null);
+  assert.equal(parseDocuments('?panel=memories&document=a.md'), null);
   const state = { path: 'dir/a b.md', anchor: 'Über & über' };
   assert.deepEqual(parseDocuments(formatDocuments(state)), state);
   assert.equal(formatDocuments({ path: '' }), '?panel=documents');

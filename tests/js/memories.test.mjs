@@ -5,7 +5,7 @@ import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '..
 import { asksToBeRemembered } from '../../interface/static/page/conversation/message_model.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import {
-  bareReference, entriesByReference, iconOf, isBeside, knowledgeTarget, looksLikeKnowledge, summaryLine,
+  bareReference, entriesByReference, iconOf, isBeside, memoriesTarget, looksLikeMemory, summaryLine,
 } from '../../interface/static/page/references/report_model.js';
 
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
@@ -78,18 +78,18 @@ test('one memory has one name, however it is written', () => {
 test('what a report names in the knowledge base can be shown there, each kind by its own id and icon', () => {
   const ids = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
   for (const [kind, field] of Object.entries(ids)) {
-    assert.deepEqual(knowledgeTarget({ kind, target: { [field]: 'x' } }), { kind, id: 'x' });
-    assert.equal(knowledgeTarget({ kind, target: {} }), null);
+    assert.deepEqual(memoriesTarget({ kind, target: { [field]: 'x' } }), { kind, id: 'x' });
+    assert.equal(memoriesTarget({ kind, target: {} }), null);
   }
-  assert.equal(knowledgeTarget({ kind: 'message', target: { conversation_id: 'c', message_id: 'm' } }), null);
-  assert.equal(knowledgeTarget(null), null);
+  assert.equal(memoriesTarget({ kind: 'message', target: { conversation_id: 'c', message_id: 'm' } }), null);
+  assert.equal(memoriesTarget(null), null);
   const icons = Object.keys(ids).map((kind) => iconOf({ kind }));
   assert.equal(new Set(icons).size, icons.length);
 });
 
 test('names that look like ids of ours are worth a question, handles and decorators are not', () => {
-  for (const name of ['claim_42', 'prefer_tea_a3f2', 'health_goals_context', 'fitness_tag', 'a_1bcd']) assert.ok(looksLikeKnowledge(name), name);
-  for (const name of ['pytest', 'some_code', 'fixture_scope', 'claim_x', 'tag', '_context', 'prefer_tea_a3f2x']) assert.ok(!looksLikeKnowledge(name), name);
+  for (const name of ['claim_42', 'prefer_tea_a3f2', 'health_goals_context', 'fitness_tag', 'a_1bcd']) assert.ok(looksLikeMemory(name), name);
+  for (const name of ['pytest', 'some_code', 'fixture_scope', 'claim_x', 'tag', '_context', 'prefer_tea_a3f2x']) assert.ok(!looksLikeMemory(name), name);
 });
 
 test('memories that are missing are said, and are no reference', () => {

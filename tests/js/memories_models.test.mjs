@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { panelIn } from '../../interface/static/page/core/address.js';
 import { differences, excerpt, isCurrent, marksOf, referenceTo, splitNames, spoken } from '../../interface/static/page/memories/memory_model.js';
 import { describeChange } from '../../interface/static/page/memories/tabs/history_model.js';
 import { sentAs } from '../../interface/static/page/memories/editor/save.js';
@@ -11,7 +12,7 @@ import {
 import { ClaimSelection, MOST_SELECTED } from '../../interface/static/page/memories/list/selection_model.js';
 import { accept, openSuggestions, statementsIn, worthAsking } from '../../interface/static/page/memories/editor/suggestions_model.js';
 import { MOST_TEXT_BYTES, bytesOf, exportIn, refusalOf } from '../../interface/static/page/memories/tabs/ingest_model.js';
-import { KnowledgeTree } from '../../interface/static/page/memories/filing/tree_model.js';
+import { FilingTree } from '../../interface/static/page/memories/filing/tree_model.js';
 
 test('a memory that is sent again keeps its id, and one with another statement gets another', () => {
   const first = sentAs('I like tea', null);
@@ -24,14 +25,19 @@ const claims = (...ids) => ids.map((id) => ({ claim_id: id, statement: id }));
 test('what the panel shows is in the address and comes back from it', () => {
   const state = { ...initialState(), q: 'tea & cake', tag: 'food_tag', status: 'all', page: 3 };
   const search = formatPanel(state);
-  assert.equal(search, '?panel=knowledge&q=tea+%26+cake&status=all&tag=food_tag&page=3');
+  assert.equal(search, '?panel=memories&q=tea+%26+cake&status=all&tag=food_tag&page=3');
   assert.deepEqual(parsePanel(search), state);
-  assert.equal(formatPanel(initialState()), '?panel=knowledge');
+  assert.equal(formatPanel(initialState()), '?panel=memories');
+});
+
+test('an address kept from an earlier version, which called the panel otherwise, shows the memories', () => {
+  assert.equal(panelIn('?panel=knowledge&tag=food_tag'), 'memories');
+  assert.deepEqual(parsePanel('?panel=knowledge&tag=food_tag'), { ...initialState(), tag: 'food_tag' });
 });
 
 test('an address without the panel shows none, and one with nonsense in it shows the usual', () => {
   assert.equal(parsePanel('?message=m1'), null);
-  assert.deepEqual(parsePanel('?panel=knowledge&tab=x&page=-1&status=y&strategy=z'), initialState());
+  assert.deepEqual(parsePanel('?panel=memories&tab=x&page=-1&status=y&strategy=z'), initialState());
 });
 
 test('another search begins at the first page, turning the page does not', () => {
@@ -59,9 +65,9 @@ test('filters that are set are told, and taken away one by one or all', () => {
 });
 
 test('what is named in a conversation is shown where it belongs', () => {
-  assert.equal(formatPanel(showing({ kind: 'claim', id: 'c1' })), '?panel=knowledge&claim=c1');
-  assert.equal(formatPanel(showing({ kind: 'context', id: 'x1' })), '?panel=knowledge&tab=contexts&open=x1');
-  assert.equal(formatPanel(showing({ kind: 'tag', id: 't1' })), '?panel=knowledge&tag=t1');
+  assert.equal(formatPanel(showing({ kind: 'claim', id: 'c1' })), '?panel=memories&claim=c1');
+  assert.equal(formatPanel(showing({ kind: 'context', id: 'x1' })), '?panel=memories&tab=contexts&open=x1');
+  assert.equal(formatPanel(showing({ kind: 'tag', id: 't1' })), '?panel=memories&tag=t1');
   assert.equal('claim' in claimParams(showing({ kind: 'claim', id: 'c1' })), false);
 });
 
@@ -149,7 +155,7 @@ const CONTEXTS = [
   { context_id: '3', name: 'diet', parent_context_id: '1', friendly_id: 'diet_context' },
   { context_id: '4', name: 'Lost', parent_context_id: 'gone', friendly_id: 'lost_context' },
 ];
-const treeOf = (things) => new KnowledgeTree(things, { id: 'context_id', parent: 'parent_context_id' });
+const treeOf = (things) => new FilingTree(things, { id: 'context_id', parent: 'parent_context_id' });
 
 test('contexts are a tree by name; what lost its parent is at the top', () => {
   const rows = treeOf(CONTEXTS).outline().map(({ thing, depth }) => [thing.name, depth]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { conversationChosen, isComplete, isOneWord, knowledgeChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { conversationChosen, isComplete, isOneWord, memoryChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
 
@@ -73,7 +73,7 @@ test('a message without a hash is chosen by its number', () => {
 
 test('a chosen memory, context, entity, tag or domain is inserted by its name', () => {
   const text = 'by @heal';
-  const { text: now, caret } = completed(text, at(text), knowledgeChosen({ friendly_id: 'health_goals_context' }));
+  const { text: now, caret } = completed(text, at(text), memoryChosen({ friendly_id: 'health_goals_context' }));
   assert.deepEqual([now, caret], ['by @health_goals_context ', 25]);
   assert.equal(mentionAt(now, caret), null);
 });

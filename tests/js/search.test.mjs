@@ -6,7 +6,7 @@ import { foundChosen } from '../../interface/static/page/composer/suggestions/me
 import { formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/page/search/search_model.js';
 
 test('the address says what is looked for, and only of this panel', () => {
-  assert.equal(parseSearch('?panel=knowledge&q=rye'), null);
+  assert.equal(parseSearch('?panel=memories&q=rye'), null);
   assert.equal(parseSearch(''), null);
   assert.deepEqual(parseSearch('?panel=search'), { q: '', kind: 'all' });
   for (const state of [{ q: '"rye flour" -white&x=1', kind: 'message' }, { q: '', kind: 'all' }, { q: 'é 🙂', kind: 'memory' }]) {

@@ -5,8 +5,8 @@ import { askTogether } from '../../interface/static/page/core/ask_together.js';
 import { COMMANDS, commandsLike, readCommand } from '../../interface/static/page/composer/commands/commands_model.js';
 import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 
-const memories = (n) => `${n} memories`;
-const knowledge = {
+const countMemories = (n) => `${n} memories`;
+const memories = {
   memories: [{ friendly_id: 'prefer_morning_a3f2', statement: 'I prefer mornings', claim_number: 42, claim_type: 'preference' }],
   contexts: [],
   entities: [{ friendly_id: 'morgan_person_entity', name: 'Morgan', entity_type: 'person' }],
@@ -16,24 +16,24 @@ const knowledge = {
 const conversations = [{ friendly_id: 'morning_plan_b4f2', title: 'Morning plan' }];
 
 test('what several sources know stands in groups, in one order, empty ones left out', () => {
-  const kinds = suggestionGroups({ knowledge, conversations }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
+  const kinds = suggestionGroups({ memories, conversations }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
   assert.deepEqual(kinds, [['conversation', 1], ['claim', 1], ['entity', 1], ['domain', 1]]);
 });
 
 test('the group of the very thing that was named comes first', () => {
-  assert.equal(suggestionGroups({ knowledge, conversations }, 'Work_Domain')[0].kind, 'domain');
-  assert.equal(suggestionGroups({ knowledge, conversations }, '')[0].kind, 'conversation');
+  assert.equal(suggestionGroups({ memories, conversations }, 'Work_Domain')[0].kind, 'domain');
+  assert.equal(suggestionGroups({ memories, conversations }, '')[0].kind, 'conversation');
 });
 
 test('a source that did not answer, or answered less, is no harm', () => {
   assert.deepEqual(suggestionGroups({ conversations }, 'x').map(({ kind }) => kind), ['conversation']);
-  assert.deepEqual(suggestionGroups({ knowledge: { tags: [{ friendly_id: 'a_tag', name: 'a' }] } }, 'x').map(({ kind }) => kind), ['tag']);
+  assert.deepEqual(suggestionGroups({ memories: { tags: [{ friendly_id: 'a_tag', name: 'a' }] } }, 'x').map(({ kind }) => kind), ['tag']);
   assert.deepEqual(suggestionGroups({}, 'x'), []);
 });
 
 test('numbers are asked of the knowledge base alone', () => {
-  for (const query of ['#', '#42', 'claim_4', 'CLAIM_']) assert.deepEqual(sourcesFor(query), ['knowledge']);
-  for (const query of ['', 'cl', '42']) assert.deepEqual(sourcesFor(query), ['conversations', 'knowledge']);
+  for (const query of ['#', '#42', 'claim_4', 'CLAIM_']) assert.deepEqual(sourcesFor(query), ['memories']);
+  for (const query of ['', 'cl', '42']) assert.deepEqual(sourcesFor(query), ['conversations', 'memories']);
 });
 
 test('agents are asked for where what is typed begins as their references do, and stand above the others', () => {
@@ -44,7 +44,7 @@ test('agents are asked for where what is typed begins as their references do, an
     { kind: 'agent', reference: 'agent_cook', title: 'The Cook', icon: 'robot' },
   ]);
   assert.deepEqual(agents, [{ friendly_id: 'agent_cook', name: 'The Cook' }]);
-  assert.equal(aboutSuggestion('agent', agents[0], memories), 'agent_cook');
+  assert.equal(aboutSuggestion('agent', agents[0], countMemories), 'agent_cook');
   assert.deepEqual(suggestionGroups({ agents, conversations }, 'agent').map(({ kind }) => kind), ['agent', 'conversation']);
 });
 
@@ -52,16 +52,16 @@ test('messages are found by words of three letters or more, and stand below conv
   for (const query of ['claims', 'go sourdough', '学习了']) assert.ok(sourcesFor(query).includes('messages'), query);
   for (const query of ['a_b', 'if so', '']) assert.ok(!sourcesFor(query).includes('messages'), query);
   const messages = { results: [{ reference: '@conversation_morning_plan_b4f2_message_a3f2b1' }, { reference: null }] };
-  const groups = suggestionGroups({ knowledge, conversations, messages }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
+  const groups = suggestionGroups({ memories, conversations, messages }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
   assert.deepEqual(groups.slice(0, 4), [['conversation', 1], ['claim', 1], ['found', 1], ['entity', 1]]);
 });
 
 test('each kind says what it is beside its name', () => {
-  assert.equal(aboutSuggestion('claim', knowledge.memories[0], memories), 'prefer_morning_a3f2 · #42 · preference');
-  assert.equal(aboutSuggestion('entity', knowledge.entities[0], memories), 'morgan_person_entity · person');
-  assert.equal(aboutSuggestion('domain', knowledge.domains[0], memories), 'work_domain · 3 memories');
-  assert.equal(aboutSuggestion('context', { friendly_id: 'a_context', claim_count: 0 }, memories), 'a_context · 0 memories');
-  assert.equal(aboutSuggestion('tag', { friendly_id: 'a_tag', name: 'a' }, memories), 'a_tag');
+  assert.equal(aboutSuggestion('claim', memories.memories[0], countMemories), 'prefer_morning_a3f2 · #42 · preference');
+  assert.equal(aboutSuggestion('entity', memories.entities[0], countMemories), 'morgan_person_entity · person');
+  assert.equal(aboutSuggestion('domain', memories.domains[0], countMemories), 'work_domain · 3 memories');
+  assert.equal(aboutSuggestion('context', { friendly_id: 'a_context', claim_count: 0 }, countMemories), 'a_context · 0 memories');
+  assert.equal(aboutSuggestion('tag', { friendly_id: 'a_tag', name: 'a' }, countMemories), 'a_tag');
 });
 
 test('sources that fail or take too long are named, the others are heard', async () => {

@@ -27,7 +27,7 @@ import { Sides } from '../conversation/sides.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */
 const PANELS = {
-  knowledge: (page) => bring(() => import('../memories/panel.js')).then(({ mountKnowledge }) => mountKnowledge(page)),
+  memories: (page) => bring(() => import('../memories/panel.js')).then(({ mountMemories }) => mountMemories(page)),
   documents: (page) => bring(() => import('../documents/panel.js')).then(({ mountDocuments }) => mountDocuments(page)),
   search: (page) => bring(() => import('../search/panel.js')).then(({ mountSearch }) => mountSearch(page)),
 };

@@ -59,7 +59,7 @@ export function createMemories({ place, buttons, input, page, onChange }) {
     attached = claims;
     setHidden(list, claims.length === 0);
     list.replaceChildren(...claims.map((claim, position) => chipFor(claim, {
-      onOpen: () => page.events.emit('knowledge:open', { kind: 'claim', id: claim.claim_id }),
+      onOpen: () => page.events.emit('memories:open', { kind: 'claim', id: claim.claim_id }),
       onRemove: () => remove(position),
     })));
   }

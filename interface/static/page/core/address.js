@@ -39,7 +39,7 @@ const panelNow = () => [...besides].map((params) => params()).find(Boolean) ?? '
 /**
  * Names a panel while it stands beside the conversation, so that it stays when another conversation is opened.
  *
- * @param {() => string} params such as `panel=knowledge&tab=tags`
+ * @param {() => string} params such as `panel=memories&tab=tags`
  */
 export function nameBeside(params) {
   besides.add(params);
@@ -50,8 +50,14 @@ const queryOf = (...params) => {
   return given ? `?${given}` : '';
 };
 
+/** Names of panels in addresses that people may have kept from an earlier version. */
+const FORMER_PANELS = { knowledge: 'memories' };
+
 /** @param {string} search of an address @returns {string} the name of the panel; '' for none */
-const panelIn = (search) => new URLSearchParams(search).get('panel') ?? '';
+export function panelIn(search) {
+  const name = new URLSearchParams(search).get('panel') ?? '';
+  return Object.hasOwn(FORMER_PANELS, name) ? FORMER_PANELS[name] : name;
+}
 
 /** @param {string} search of an address @returns {string|null} the id of the second conversation; null: there is one alone */
 export const besideIn = (search) => new URLSearchParams(search).get('beside') || null;

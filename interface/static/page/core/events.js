@@ -6,8 +6,8 @@
  * `conversation:updated {conversationId, …}` with the fields that a view has changed, for the store; `changes:lost` when more
  * was changed elsewhere than is told one by one, `changes:alive` when the server is heard; `message:written {conversationId, text}` when one goes into the outbox, `command:run {text}` carries out
  * a command that nobody wrote; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
- * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `knowledge:open
- * {kind, id}` shows it in the panel, `knowledge:changed` says that memories came, changed or went. `documents:open
+ * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `memories:open
+ * {kind, id}` shows it in the panel, `memories:changed` says that memories came, changed or went. `documents:open
  * {path, anchor?}` a document in its panel. `beside:taken {by}` and
  * `beside:left` tell of the place beside the conversation: one thing stands there at a time.
  * `find:open` shows the bar that finds in the conversation, `composer:focus` leads to where messages are written. `panel:show {name}` opens a panel,

@@ -41,7 +41,7 @@ const noting = (call) => async (path, body, options) => {
 };
 
 /** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
-export function createKnowledgeApi({ get, post, put, delete: remove }) {
+export function createMemoriesApi({ get, post, put, delete: remove }) {
   const api = { get, post: noting(post), put: noting(put), delete: noting(remove) };
   return {
     ...claimCalls(api),

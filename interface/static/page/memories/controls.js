@@ -1,11 +1,11 @@
 /** Small parts that the tabs of the Memories panel are built from. */
 
 import { icon } from '../ui/icons.js';
-import { knowledgeStrings } from '../strings/en/memories.js';
+import { memoriesStrings } from '../strings/en/memories.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';
 import { element, setHidden } from '../ui/dom.js';
 
-const words = knowledgeStrings.panel;
+const words = memoriesStrings.panel;
 const PATIENCE_MS = 300;
 let fields = 0;
 
@@ -22,7 +22,7 @@ export function iconButton(symbol, label, onclick, attributes = {}) {
 /** A control with its label above and a hint below. */
 export function field(label, control, { hint = '', class: className = '' } = {}) {
   fields += 1;
-  control.id ||= `knowledge-field-${fields}`;
+  control.id ||= `memories-field-${fields}`;
   const about = hint ? element('p', { class: 'field-hint', id: `${control.id}-hint`, text: hint }) : null;
   if (about) control.setAttribute('aria-describedby', about.id);
   return element('div', { class: `field ${className}`.trim() },
@@ -31,7 +31,7 @@ export function field(label, control, { hint = '', class: className = '' } = {})
 
 /** @param {Array<[string, string]>} options value and label @param {string} chosen */
 export function select(options, chosen, attributes = {}) {
-  const node = element('select', { class: 'form-control knowledge-select', ...attributes });
+  const node = element('select', { class: 'form-control memories-select', ...attributes });
   fillSelect(node, options, chosen);
   return node;
 }
@@ -46,14 +46,14 @@ export function fillSelect(node, options, chosen) {
 
 /** A check box with its label. */
 export function checkbox(label, checked, onchange, attributes = {}) {
-  const input = element('input', { type: 'checkbox', class: 'knowledge-check', onchange: () => onchange?.(input.checked), ...attributes });
+  const input = element('input', { type: 'checkbox', class: 'memories-check', onchange: () => onchange?.(input.checked), ...attributes });
   input.checked = checked;
-  return element('label', { class: 'knowledge-check-label' }, input, element('span', { text: label }));
+  return element('label', { class: 'memories-check-label' }, input, element('span', { text: label }));
 }
 
 /** The friendly id as a button that copies it as a reference, and says so, as the transcript's badge does. */
 export function referenceBadge(reference) {
-  const node = element('button', { type: 'button', class: 'knowledge-badge', title: words.copyReference(reference) });
+  const node = element('button', { type: 'button', class: 'memories-badge', title: words.copyReference(reference) });
   node.textContent = reference;
   node.addEventListener('click', () => copyAndSay(reference, node, words.copied));
   return node;
@@ -62,7 +62,7 @@ export function referenceBadge(reference) {
 /** What stands in the place of things that are not there: what they are, and how to get some. */
 export function emptyBlock({ title, text = '', steps = [], children = [] }) {
   const rows = steps.map(([what, then]) => element('li', {}, element('strong', { text: what }), ` ${then}`));
-  return element('section', { class: 'empty-state knowledge-empty' },
+  return element('section', { class: 'empty-state memories-empty' },
     element('h2', { text: title }), text ? element('p', { text }) : null, ...children, rows.length ? element('ul', {}, ...rows) : null);
 }
 
@@ -80,9 +80,9 @@ export function failureBlock(text, onAgain) {
  *            say: (block: HTMLElement|null) => void}} `say` puts a block in the content's place
  */
 export function createLoader(content) {
-  const note = element('p', { class: 'knowledge-loading', role: 'status' });
-  const state = element('div', { class: 'knowledge-state', hidden: true });
-  const node = element('div', { class: 'knowledge-loaded' }, note, state, content);
+  const note = element('p', { class: 'memories-loading', role: 'status' });
+  const state = element('div', { class: 'memories-state', hidden: true });
+  const node = element('div', { class: 'memories-loaded' }, note, state, content);
   let current = null;
 
   function say(block) {

@@ -1,6 +1,6 @@
 /** Dialogs of the Memories panel that hold more than one question. */
 
-import { knowledgeStrings } from '../strings/en/memories.js';
+import { memoriesStrings } from '../strings/en/memories.js';
 import { failureText } from '../ui/attempts.js';
 import { openDialog as openFormDialog } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';
@@ -11,7 +11,7 @@ const DEEPEST = 6;
 
 /** A dialog of `ui/dialog.js` in the looks of the panel. @param {{wide?: boolean}} options */
 export function openDialog({ wide = false, ...options }) {
-  return openFormDialog({ ...options, className: `knowledge-dialog${wide ? ' wide' : ''}` });
+  return openFormDialog({ ...options, className: `memories-dialog${wide ? ' wide' : ''}` });
 }
 
 /**
@@ -24,16 +24,16 @@ export function openDialog({ wide = false, ...options }) {
  */
 export function chooseFrom({ title, options, none, filterLabel, create }) {
   const input = element('input', { class: 'form-control', type: 'search', 'aria-label': filterLabel, placeholder: filterLabel, autocomplete: 'off' });
-  const list = element('div', { class: 'knowledge-choices', role: 'group', 'aria-label': title });
+  const list = element('div', { class: 'memories-choices', role: 'group', 'aria-label': title });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
-  const cancel = button(knowledgeStrings.panel.cancel, () => dialog.close());
+  const cancel = button(memoriesStrings.panel.cancel, () => dialog.close());
   const dialog = openDialog({ title, content: [input, problem, list], buttons: [cancel], onSubmit: () => list.querySelector('button')?.click() });
 
   async function makeNew(text) {
     try {
       dialog.close(await create.make(text));
     } catch (error) {
-      problem.textContent = failureText(error, knowledgeStrings.panel.failed, { creates: true });
+      problem.textContent = failureText(error, memoriesStrings.panel.failed, { creates: true });
       problem.hidden = false;
     }
   }
@@ -42,11 +42,11 @@ export function chooseFrom({ title, options, none, filterLabel, create }) {
     const letters = input.value.trim().toLowerCase();
     const matching = options.filter(({ label }) => label.toLowerCase().includes(letters)).slice(0, MOST_CHOICES);
     const rows = matching.map(({ value, label, depth = 0, note = '' }) => element('button', {
-      type: 'button', class: `knowledge-choice knowledge-depth-${letters ? 0 : Math.min(depth, DEEPEST)}`, onclick: () => dialog.close(value),
-    }, element('span', { text: label }), note ? element('span', { class: 'knowledge-note', text: note }) : null));
+      type: 'button', class: `memories-choice memories-depth-${letters ? 0 : Math.min(depth, DEEPEST)}`, onclick: () => dialog.close(value),
+    }, element('span', { text: label }), note ? element('span', { class: 'memories-note', text: note }) : null));
     const isNew = create && letters && !options.some(({ label }) => label.toLowerCase() === letters);
-    if (isNew) rows.push(button(create.label(input.value.trim()), () => makeNew(input.value.trim()), { symbol: 'plus-lg', class: 'knowledge-choice' }));
-    list.replaceChildren(...(rows.length ? rows : [element('p', { class: 'knowledge-note', text: none })]));
+    if (isNew) rows.push(button(create.label(input.value.trim()), () => makeNew(input.value.trim()), { symbol: 'plus-lg', class: 'memories-choice' }));
+    list.replaceChildren(...(rows.length ? rows : [element('p', { class: 'memories-note', text: none })]));
   }
 
   input.addEventListener('input', show);

@@ -1,9 +1,9 @@
-import { knowledgeStrings } from '../strings/en/memories.js';
+import { memoriesStrings } from '../strings/en/memories.js';
 import { element } from '../ui/dom.js';
 import { openDialog } from './dialog.js';
 import { button } from './controls.js';
 
-const words = knowledgeStrings.keys;
+const words = memoriesStrings.keys;
 
 /** What the keys do. */
 export function showShortcuts() {
@@ -12,7 +12,7 @@ export function showShortcuts() {
   ]);
   const dialog = openDialog({
     title: words.title,
-    content: [element('dl', { class: 'knowledge-keys' }, ...rows)],
-    buttons: [button(knowledgeStrings.panel.closeDialog, () => dialog.close(), { class: 'btn btn-primary' })],
+    content: [element('dl', { class: 'memories-keys' }, ...rows)],
+    buttons: [button(memoriesStrings.panel.closeDialog, () => dialog.close(), { class: 'btn btn-primary' })],
   });
 }

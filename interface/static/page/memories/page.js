@@ -1,14 +1,14 @@
 /** What the tabs of the Memories panel share: the server, the catalogues, how to say that something failed or is done. */
 
-import { createKnowledgeApi } from './api.js';
-import { knowledgeStrings } from '../strings/en/memories.js';
+import { createMemoriesApi } from './api.js';
+import { memoriesStrings } from '../strings/en/memories.js';
 import { categoryLabel } from './memory_model.js';
 import { VIEW } from '../core/kept.js';
-import { KnowledgeTree } from './filing/tree_model.js';
+import { FilingTree } from './filing/tree_model.js';
 import { attempt as attemptWith } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
 
-const words = knowledgeStrings.panel;
+const words = memoriesStrings.panel;
 /** The names of what a person types. */
 const TYPED = /^(?:draft|many|text|ingest_text|edit:.*)$/;
 
@@ -39,9 +39,9 @@ function createCatalogue(api) {
     /** @returns {Promise<Array<[string, string]>>} name and label */
     types: () => once('types', async () => options((await api.pkbTypes()).types)),
     domains: () => once('domains', async () => options((await api.pkbDomains()).domains)),
-    /** @returns {Promise<KnowledgeTree>} */
+    /** @returns {Promise<FilingTree>} */
     contexts: () => once('contexts', async () =>
-      new KnowledgeTree((await api.pkbContexts()).contexts, { id: 'context_id', parent: 'parent_context_id' })),
+      new FilingTree((await api.pkbContexts()).contexts, { id: 'context_id', parent: 'parent_context_id' })),
     forget: () => kept.clear(),
   };
 }
@@ -50,9 +50,9 @@ function createCatalogue(api) {
  * @param {{api: object, events: object, kept: object, announce: (text: string) => void, conversationId: () => string|null, state: () => object, go: (changes: object, options?: object) => void,
  *          refresh: () => void, close: () => void, writeMessage: () => void}} panel `writeMessage` leads to where messages are written
  */
-export function createKnowledgePage({ api, events, kept, announce, conversationId, state, go, refresh, close, writeMessage }) {
-  const knowledge = createKnowledgeApi(api);
-  const catalogue = createCatalogue(knowledge);
+export function createMemoriesPage({ api, events, kept, announce, conversationId, state, go, refresh, close, writeMessage }) {
+  const memories = createMemoriesApi(api);
+  const catalogue = createCatalogue(memories);
   let pinnedHere = new Set();
   let telling = false;
 
@@ -60,12 +60,12 @@ export function createKnowledgePage({ api, events, kept, announce, conversationI
   function changed({ show = true } = {}) {
     catalogue.forget();
     telling = true;
-    events.emit('knowledge:changed', {});
+    events.emit('memories:changed', {});
     telling = false;
     if (show) refresh();
   }
 
-  events.on('knowledge:changed', () => {
+  events.on('memories:changed', () => {
     if (telling) return;
     catalogue.forget();
     refresh();
@@ -82,7 +82,7 @@ export function createKnowledgePage({ api, events, kept, announce, conversationI
 
   /** @returns {Promise<boolean>} whether the change was taken back */
   async function undo(auditId) {
-    const done = await attempt(() => knowledge.pkbUndo(auditId));
+    const done = await attempt(() => memories.pkbUndo(auditId));
     if (!done) return false;
     showToast(words.undone, { kind: 'success' });
     changed();
@@ -98,7 +98,7 @@ export function createKnowledgePage({ api, events, kept, announce, conversationI
   async function lookUpPins() {
     const id = conversationId();
     try {
-      const { claims } = id ? await knowledge.pkbConversationPinned(id) : { claims: [] };
+      const { claims } = id ? await memories.pkbConversationPinned(id) : { claims: [] };
       pinnedHere = new Set(claims.map(({ claim_id: claimId }) => claimId));
       if (pinnedHere.size) refresh();
     } catch {
@@ -107,7 +107,7 @@ export function createKnowledgePage({ api, events, kept, announce, conversationI
   }
 
   return {
-    api: knowledge, events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins, announce,
+    api: memories, events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins, announce,
     store: createStore(kept),
     isPinnedHere: (claimId) => pinnedHere.has(claimId),
     setPinnedHere: (claimIds) => {

@@ -3,21 +3,21 @@
 import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
-import { knowledgeStrings } from '../strings/en/memories.js';
+import { memoriesStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
 import { PANEL, TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
 import { wide } from '../ui/columns.js';
 import { closeDialogs } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { madeElsewhere } from './api.js';
-import { createKnowledgePage } from './page.js';
+import { createMemoriesPage } from './page.js';
 import { failureBlock } from './controls.js';
 import { createTabs } from '../ui/tabs.js';
 import { coverPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { isSomethingOver } from '../ui/popup.js';
 
-const words = knowledgeStrings;
+const words = memoriesStrings;
 
 const LOAD = {
   memories: () => bring(() => import('./list/tab.js')),
@@ -32,15 +32,15 @@ const LOAD = {
 
 const isEditable = (target) => target.matches?.('textarea, select, [contenteditable], input:not([type=checkbox]):not([type=radio])');
 
-class KnowledgePanel {
+class MemoriesPanel {
   #page;
   #events;
   #state = initialState();
   #shown = false;
-  #heading = element('h1', { id: 'knowledge-title', tabindex: '-1', text: words.panel.title });
+  #heading = element('h1', { id: 'memories-title', tabindex: '-1', text: words.panel.title });
   #frame;
-  #head = element('div', { class: 'knowledge-panel-head', hidden: true });
-  #node = element('section', { id: 'knowledge', 'aria-labelledby': 'knowledge-title', hidden: true }, this.#head);
+  #head = element('div', { class: 'memories-panel-head', hidden: true });
+  #node = element('section', { id: 'memories', 'aria-labelledby': 'memories-title', hidden: true }, this.#head);
   #close;
   #tabs;
   #opened = new Map();
@@ -48,7 +48,7 @@ class KnowledgePanel {
   constructor({ api, events, kept, store, frame, announce }) {
     this.#events = events;
     this.#frame = frame;
-    this.#page = createKnowledgePage({
+    this.#page = createMemoriesPage({
       api, events, kept, announce,
       conversationId: () => store.openId,
       state: () => this.#state,
@@ -61,7 +61,7 @@ class KnowledgePanel {
       tabs: TABS.map((name) => ({ name, label: words.tab[name] })), label: words.panel.tabs, onChoose: (tab) => this.go({ ...initialState(), tab }),
     });
     this.#close = element('button', {
-      type: 'button', class: 'btn btn-quiet knowledge-close', id: 'close-knowledge', 'aria-label': words.panel.close, onclick: () => this.close(), hidden: true,
+      type: 'button', class: 'btn btn-quiet memories-close', id: 'close-memories', 'aria-label': words.panel.close, onclick: () => this.close(), hidden: true,
     }, icon('x-lg'), element('span', { text: words.panel.close }));
     this.#node.append(this.#tabs.node);
     frame.addPanel(this.#node);
@@ -69,7 +69,7 @@ class KnowledgePanel {
     wide.addEventListener('change', () => this.#shown && this.#place());
     nameBeside(() => (this.#isBeside ? formatPanel(this.#state).slice(1) : ''));
     events.on('beside:taken', ({ by }) => by !== PANEL && this.#isBeside && this.#leave());
-    events.on('knowledge:changed', () => this.#shown && this.#countConflicts());
+    events.on('memories:changed', () => this.#shown && this.#countConflicts());
     store.subscribe(({ told, conversations }) => {
       const changes = told.filter(({ kind }) => kind === 'memory');
       if (changes.length > 0) this.#showChanges(changes);
@@ -189,7 +189,7 @@ class KnowledgePanel {
     this.#shown = false;
     this.#node.hidden = true;
     this.#close.hidden = true;
-    closeDialogs('knowledge-dialog');
+    closeDialogs('memories-dialog');
     for (const tab of this.#opened.values()) tab.hide?.();
     const { dataset } = document.documentElement;
     if (dataset.beside === PANEL) {
@@ -254,8 +254,8 @@ class KnowledgePanel {
  * @returns {Promise<{follow: () => Promise<void>, open: (target: {kind: string, id: string}) => void}>} `follow` shows what the address
  *   says, `open` something that is named elsewhere on the page
  */
-export async function mountKnowledge(page) {
+export async function mountMemories(page) {
   await addPanelStyle('memories/memories');
-  const panel = new KnowledgePanel(page);
+  const panel = new MemoriesPanel(page);
   return { follow: () => panel.follow(), open: (target) => panel.open(target) };
 }

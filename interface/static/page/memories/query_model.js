@@ -1,6 +1,8 @@
 /** What the Memories panel shows, as the address of the page says it: tab, search, filters, page. */
 
-export const PANEL = 'knowledge';
+import { panelIn } from '../core/address.js';
+
+export const PANEL = 'memories';
 export const TABS = ['memories', 'contexts', 'entities', 'tags', 'conflicts', 'add', 'history', 'transfer'];
 export const STRATEGIES = ['hybrid', 'fts', 'embedding', 'rewrite', 'mapreduce'];
 export const STATUSES = ['active', 'contested', 'historical', 'superseded', 'retracted', 'draft', 'expired', 'all'];
@@ -26,12 +28,12 @@ export function initialState() {
 }
 
 /**
- * @param {string} search of the address, `?panel=knowledge&…`
+ * @param {string} search of the address, `?panel=memories&…`
  * @returns {PanelState|null} null: the address shows no such panel
  */
 export function parsePanel(search) {
+  if (panelIn(search) !== PANEL) return null;
   const given = new URLSearchParams(search);
-  if (given.get('panel') !== PANEL) return null;
   const state = initialState();
   for (const name of Object.keys(DEFAULTS)) if (given.has(name)) state[name] = given.get(name);
   const page = Number(state.page);

@@ -1,7 +1,7 @@
 import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
-import { bareReference, documentTarget, iconOf, knowledgeTarget } from './report_model.js';
+import { bareReference, documentTarget, iconOf, memoriesTarget } from './report_model.js';
 import { attempt } from '../ui/attempts.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
@@ -91,7 +91,7 @@ export function describeEntry(entry, page) {
   const candidates = (entry.candidates ?? []).filter(nameOf);
   if (candidates.length > 0) parts.push(element('div', { class: 'reference-card-candidates', role: 'group', 'aria-label': words.candidates },
     element('span', { class: 'reference-card-about', text: words.candidates }), ...candidates.map((candidate) => candidateButton(entry, candidate, page))));
-  const label = knowledgeTarget(entry) ? words.openKnowledge : words.open;
+  const label = memoriesTarget(entry) ? words.openMemories : words.open;
   const open = () => {
     close();
     openTarget(entry, page);
@@ -122,13 +122,13 @@ function nameOf(candidate) {
 
 /** @returns {boolean} whether there is something to open */
 export function leadsSomewhere(entry) {
-  return Boolean(entry?.target?.conversation_id || knowledgeTarget(entry) || documentTarget(entry));
+  return Boolean(entry?.target?.conversation_id || memoriesTarget(entry) || documentTarget(entry));
 }
 
 /** Goes to the message or conversation that an entry leads to, or shows the memories or the document in their panel. */
 export function openTarget(entry, { goTo, events }) {
-  const [known, document] = [knowledgeTarget(entry), documentTarget(entry)];
-  if (known) events.emit('knowledge:open', known);
+  const [known, document] = [memoriesTarget(entry), documentTarget(entry)];
+  if (known) events.emit('memories:open', known);
   else if (document) events.emit('documents:open', document);
   else goTo(entry.target);
 }

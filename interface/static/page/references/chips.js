@@ -3,7 +3,7 @@ import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
 import { findReferences } from './grammar.js';
 import { findWikilinks } from './wikilinks_model.js';
-import { bareReference, documentTarget, entriesByReference, iconOf, isGiven, isMuted, knowledgeTarget, labelOf, looksLikeKnowledge } from './report_model.js';
+import { bareReference, documentTarget, entriesByReference, iconOf, isGiven, isMuted, memoriesTarget, labelOf, looksLikeMemory } from './report_model.js';
 import { element } from '../ui/dom.js';
 import { attachReferenceCard, leadsSomewhere, openTarget, renewCard } from './card.js';
 
@@ -87,7 +87,7 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     chip.dataset.status = found.status;
     const { conversation_id: conversationId, message_id: messageId } = found.target ?? {};
     if (conversationId) chip.href = formatAddress(conversationId, messageId);
-    else if (knowledgeTarget(found) || documentTarget(found)) chip.setAttribute('role', 'button');
+    else if (memoriesTarget(found) || documentTarget(found)) chip.setAttribute('role', 'button');
     chip.classList.toggle('unresolved', isLost(found));
     chip.title = isLost(found) ? reasonOf(found) : '';
     reason.textContent = isLost(found) ? ` (${reasonOf(found)})` : '';
@@ -185,7 +185,7 @@ export function decorateReferences(node, raw, page) {
     if (!meant.has(name) || (entry && isMuted(entry))) return null;
     if (entry) return createChip(typed, entry, page).node;
     // Whoever answers "we are #1" means no memory.
-    const isMeant = typed.startsWith('[[') || CONVERSATION.test(name) || (typed.startsWith('@') && looksLikeKnowledge(name));
+    const isMeant = typed.startsWith('[[') || CONVERSATION.test(name) || (typed.startsWith('@') && looksLikeMemory(name));
     return isMeant ? chipToBe(name, typed, page) : null;
   };
   textNodesOf(node).forEach((textNode) => replaceIn(textNode, chipFor));

@@ -16,9 +16,9 @@ const ICONS = {
   agent: 'robot',
 };
 /** Where a target names what is in the knowledge base. */
-const KNOWLEDGE_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
+const MEMORY_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
 /** An id of ours, by its looks: with an ending that says so, or with four characters at the end of which one is a digit. */
-const KNOWLEDGE_NAME = /^(?:claim_\d+|[a-z].*_(?:context|entity|tag|domain)|[a-z].*_(?=[a-z]*\d)[a-z0-9]{4})$/i;
+const MEMORY_NAME = /^(?:claim_\d+|[a-z].*_(?:context|entity|tag|domain)|[a-z].*_(?=[a-z]*\d)[a-z0-9]{4})$/i;
 
 /** @param {object} entry */
 export function isGiven(entry) {
@@ -98,10 +98,10 @@ export function summaryLine(entries, words) {
 
 /**
  * @param {object|null} entry
- * @returns {{kind: string, id: string}|null} what to show in the knowledge panel; null where it leads elsewhere or nowhere
+ * @returns {{kind: string, id: string}|null} what to show in the Memories panel; null where it leads elsewhere or nowhere
  */
-export function knowledgeTarget(entry) {
-  const id = entry?.target?.[KNOWLEDGE_IDS[entry?.kind]];
+export function memoriesTarget(entry) {
+  const id = entry?.target?.[MEMORY_IDS[entry?.kind]];
   return id ? { kind: entry.kind, id } : null;
 }
 
@@ -111,8 +111,8 @@ export function documentTarget(entry) {
 }
 
 /** @param {string} name @returns {boolean} whether it is worth asking if the knowledge base has it */
-export function looksLikeKnowledge(name) {
-  return KNOWLEDGE_NAME.test(name);
+export function looksLikeMemory(name) {
+  return MEMORY_NAME.test(name);
 }
 
 /**

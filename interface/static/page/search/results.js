@@ -30,8 +30,8 @@ const KINDS = {
   memory: (hit) => ({
     title: null,
     about: [hit.title, `#${hit.claim.claim_number}`, hit.claim.claim_type],
-    href: `?${new URLSearchParams({ panel: 'knowledge', claim: hit.claim.claim_id })}`,
-    target: ['knowledge:open', { kind: 'claim', id: hit.claim.claim_id }],
+    href: `?${new URLSearchParams({ panel: 'memories', claim: hit.claim.claim_id })}`,
+    target: ['memories:open', { kind: 'claim', id: hit.claim.claim_id }],
     icon: 'bookmark',
   }),
 };

@@ -44,7 +44,7 @@ export function openMenu(anchor, items, { label, at }) {
   const isButton = anchor.hasAttribute('aria-haspopup');
   if (open) hidePopup(open);
   const menu = element('div', { class: 'popup-menu', role: 'menu', popover: 'auto', 'aria-label': label });
-  menu.append(...items.map((item) => (item ? itemNode(menu, item) : element('div', { role: 'separator', class: 'knowledge-menu-line' }))));
+  menu.append(...items.map((item) => (item ? itemNode(menu, item) : element('div', { role: 'separator', class: 'menu-line' }))));
   menu.addEventListener('keydown', (event) => moveFocus(menu, event));
   menu.addEventListener('toggle', (event) => {
     if (event.newState !== 'closed') return;

@@ -9,16 +9,16 @@ import { element, setHidden } from './dom.js';
  *   and gives its place, `count` says behind a tab's name how much there is to do
  */
 export function createTabs({ tabs, label, onChoose }) {
-  const bar = element('div', { class: 'knowledge-tabs', role: 'tablist', 'aria-label': label });
-  const node = element('div', { class: 'knowledge-frame' }, bar);
+  const bar = element('div', { class: 'tab-bar', role: 'tablist', 'aria-label': label });
+  const node = element('div', { class: 'tab-frame' }, bar);
   const parts = new Map();
   const bringIntoView = () => bar.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   for (const { name, label: text } of tabs) {
     const place = element('div', {
-      class: 'knowledge-tab-place', role: 'tabpanel', id: `knowledge-place-${name}`, 'aria-labelledby': `knowledge-tab-${name}`, tabindex: '-1', hidden: true,
+      class: 'tab-place', role: 'tabpanel', id: `tab-place-${name}`, 'aria-labelledby': `tab-${name}`, tabindex: '-1', hidden: true,
     });
     const tab = element('button', {
-      type: 'button', class: 'knowledge-tab', role: 'tab', id: `knowledge-tab-${name}`, 'aria-controls': place.id, 'aria-selected': 'false',
+      type: 'button', class: 'tab', role: 'tab', id: `tab-${name}`, 'aria-controls': place.id, 'aria-selected': 'false',
       tabindex: '-1', text, onclick: () => onChoose(name),
     });
     parts.set(name, { tab, place });

@@ -33,7 +33,7 @@ const chooseTheme = (theme) => dispatchEvent(new CustomEvent('theme:choose', { d
 const JOBS = {
   palette: async (page) => (await bring(() => import('../palette/palette.js'))).openPalette(page),
   search: ({ events }) => events.emit('search:open', null),
-  memories: ({ events }) => events.emit('panel:show', { name: 'knowledge' }),
+  memories: ({ events }) => events.emit('panel:show', { name: 'memories' }),
   newWorkspace: ({ events }) => events.emit('workspace:begin'),
   rail: ({ events }) => events.emit('rail:toggle'),
   collapseWorkspaces: ({ events }) => events.emit('workspaces:collapse'),

@@ -101,6 +101,6 @@ export function documentChosen({ reference }) {
 }
 
 /** @param {{friendly_id: string}} named a memory, context, entity, tag or domain @returns {string} what choosing it inserts */
-export function knowledgeChosen({ friendly_id: friendlyId }) {
+export function memoryChosen({ friendly_id: friendlyId }) {
   return `@${friendlyId} `;
 }

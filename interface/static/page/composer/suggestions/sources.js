@@ -1,5 +1,5 @@
 import { composerStrings } from '../../strings/en/composer.js';
-import { createKnowledgeApi } from '../../memories/api.js';
+import { createMemoriesApi } from '../../memories/api.js';
 import { icon } from '../../ui/icons.js';
 import { createSearchApi } from '../../search/api.js';
 import { messageDocumentStrings } from '../../strings/en/message_documents.js';
@@ -9,7 +9,7 @@ import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
-import { conversationChosen, documentChosen, foundChosen, knowledgeChosen, messageChosen } from './mention_model.js';
+import { conversationChosen, documentChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { spokenText } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
@@ -57,7 +57,7 @@ function foundOption(hit) {
   return { value: { kind: 'found', hit }, content: row('chat-square-text', plainExcerpt(hit.snippet), about.join(' · ')) };
 }
 
-function knowledgeOption(kind, hit) {
+function memoryOption(kind, hit) {
   const title = kind === 'claim' ? excerpt(hit.statement ?? '', 140) : hit.name;
   return {
     value: { kind, hit },
@@ -68,7 +68,7 @@ function knowledgeOption(kind, hit) {
 
 function optionOf(kind, hit) {
   if (kind === 'conversation') return conversationOption(hit);
-  return kind === 'found' ? foundOption(hit) : knowledgeOption(kind, hit);
+  return kind === 'found' ? foundOption(hit) : memoryOption(kind, hit);
 }
 
 function commandOption({ name, takes }) {
@@ -96,7 +96,7 @@ const anything = {
     const sources = {
       agents: async () => agentsOf(await api.suggestReferences(query, { limit: MOST_OF_A_KIND }, { signal })),
       conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
-      knowledge: () => createKnowledgeApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
+      memories: () => createMemoriesApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
       messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),
     };
     const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));
@@ -173,5 +173,5 @@ export function replacementFor({ kind, hit }, mention) {
   if (kind === 'found') return foundChosen(hit);
   if (kind === 'command') return commandNamed(hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
   if (kind === 'value') return hit.value;
-  return knowledgeChosen(hit);
+  return memoryChosen(hit);
 }

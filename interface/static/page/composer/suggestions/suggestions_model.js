@@ -21,12 +21,12 @@ function meansAgents(query) {
 
 /**
  * @param {string} query
- * @returns {Array<'agents'|'conversations'|'knowledge'|'messages'>} which sources can know a thing of that name: no conversation
+ * @returns {Array<'agents'|'conversations'|'memories'|'messages'>} which sources can know a thing of that name: no conversation
  *   has a number, and messages have words alone
  */
 export function sourcesFor(query) {
-  if (CLAIM_NUMBER.test(query)) return ['knowledge'];
-  return [...(meansAgents(query) ? ['agents'] : []), 'conversations', 'knowledge', ...(WORDS.test(query) ? ['messages'] : [])];
+  if (CLAIM_NUMBER.test(query)) return ['memories'];
+  return [...(meansAgents(query) ? ['agents'] : []), 'conversations', 'memories', ...(WORDS.test(query) ? ['messages'] : [])];
 }
 
 /**
@@ -38,13 +38,13 @@ export function agentsOf(suggested) {
 }
 
 /**
- * @param {{agents?: object[], conversations?: object[], knowledge?: object, messages?: {results: object[]}}} answers of those sources that answered
+ * @param {{agents?: object[], conversations?: object[], memories?: object, messages?: {results: object[]}}} answers of those sources that answered
  * @param {string} query
  * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them, messages by their words as `found`; one
  *   whose first hit bears the very name that was typed comes first
  */
-export function suggestionGroups({ agents = [], conversations = [], knowledge = {}, messages = { results: [] } }, query) {
-  const known = ({ kind, part }) => ({ kind, hits: knowledge[part] ?? [] });
+export function suggestionGroups({ agents = [], conversations = [], memories = {}, messages = { results: [] } }, query) {
+  const known = ({ kind, part }) => ({ kind, hits: memories[part] ?? [] });
   const found = { kind: 'found', hits: messages.results.filter(({ reference }) => reference) };
   const all = [{ kind: 'agent', hits: agents }, { kind: 'conversation', hits: conversations }, known(MEMORIES), found, ...FILED.map(known)];
   const groups = all.filter(({ hits }) => hits.length > 0);

@@ -1,7 +1,7 @@
 /** Adding a memory, and changing one: the form, with suggestions while the statement is typed. */
 
 import { bring } from '../../core/api.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { differences, excerpt } from '../memory_model.js';
 import { worthAsking } from './suggestions_model.js';
 import { failureText } from '../../ui/attempts.js';
@@ -13,7 +13,7 @@ import { button } from '../controls.js';
 import { saveChanges, sentAs } from './save.js';
 import { createSuggestions } from './suggestions.js';
 
-const words = knowledgeStrings.editor;
+const words = memoriesStrings.editor;
 const DRAFT = 'draft';
 
 const EMPTY = {
@@ -45,7 +45,7 @@ function payloadOf(form) {
  * typed stays.
  */
 function openEditor(page, { title, confirmLabel, initial, save, onChange = () => {}, mayClose, existing = null, note = '' }) {
-  const hint = note ? element('p', { class: 'knowledge-note', role: 'status', text: note }) : null;
+  const hint = note ? element('p', { class: 'memories-note', role: 'status', text: note }) : null;
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const submit = element('button', { type: 'submit', class: 'btn btn-primary', text: confirmLabel });
   const form = createMemoryForm(page, initial, { onChange: changed });
@@ -53,7 +53,7 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
   const dialog = openDialog({
     title, wide: true,
     content: [...(hint ? [hint] : []), form.statementField, suggestions.node, form.node, problem],
-    buttons: [button(knowledgeStrings.panel.cancel, async () => (await mayClose(form.value())) && dialog.close()), submit],
+    buttons: [button(memoriesStrings.panel.cancel, async () => (await mayClose(form.value())) && dialog.close()), submit],
     onSubmit: send,
     mayClose: () => mayClose(form.value()),
   });
@@ -79,7 +79,7 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
     try {
       dialog.close(await save(form.value()));
     } catch (error) {
-      tell(failureText(error, knowledgeStrings.panel.failed));
+      tell(failureText(error, memoriesStrings.panel.failed));
     } finally {
       submit.disabled = false;
     }

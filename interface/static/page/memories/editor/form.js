@@ -1,5 +1,5 @@
 import { icon } from '../../ui/icons.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { splitNames } from '../memory_model.js';
 import { STATUSES } from '../query_model.js';
 import { askText } from '../../ui/dialog.js';
@@ -7,7 +7,7 @@ import { element } from '../../ui/dom.js';
 import { addKind, chooseContext } from '../filing/choices.js';
 import { button, field, fillSelect, select } from '../controls.js';
 
-const words = knowledgeStrings.editor;
+const words = memoriesStrings.editor;
 const NEW = '\u0000new';
 const FRIENDLY_ID = /^[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9]$/;
 
@@ -56,14 +56,14 @@ function kindSelect(page, kind, chosen, onChosen) {
 /** The contexts that a memory is filed under, each to be taken away, and more to be added. */
 function contextField(page, initial, onChanged) {
   let contexts = [...initial];
-  const node = element('div', { class: 'knowledge-chips' });
+  const node = element('div', { class: 'memories-chips' });
 
   function show() {
     node.replaceChildren(
       ...contexts.map((context) => element('button', {
-        type: 'button', class: 'knowledge-chip', 'aria-label': words.removeContext(context.name), onclick: () => change(contexts.filter((each) => each !== context)),
-      }, icon('folder'), element('span', { class: 'knowledge-chip-value', text: context.name }), icon('x-lg'))),
-      button(words.addContext, add, { symbol: 'plus-lg', class: 'knowledge-clear' }));
+        type: 'button', class: 'memories-chip', 'aria-label': words.removeContext(context.name), onclick: () => change(contexts.filter((each) => each !== context)),
+      }, icon('folder'), element('span', { class: 'memories-chip-value', text: context.name }), icon('x-lg'))),
+      button(words.addContext, add, { symbol: 'plus-lg', class: 'memories-clear' }));
   }
 
   function change(next) {
@@ -92,7 +92,7 @@ function inputs(initial) {
     return node;
   };
   const area = (value, attributes) => {
-    const node = element('textarea', { class: 'form-control knowledge-area', ...attributes });
+    const node = element('textarea', { class: 'form-control memories-area', ...attributes });
     node.value = value;
     return node;
   };
@@ -133,19 +133,19 @@ export function createMemoryForm(page, initial, { onChange }) {
   const contexts = contextField(page, initial.contexts, onChange);
   for (const [name, input] of Object.entries(given)) input.addEventListener('input', () => touch(name === 'friendlyId' ? 'friendly_id' : name));
 
-  const statuses = STATUSES.filter((name) => name !== 'all').map((name) => [name, knowledgeStrings.search.statuses[name]]);
+  const statuses = STATUSES.filter((name) => name !== 'all').map((name) => [name, memoriesStrings.search.statuses[name]]);
   const status = hasReference ? select(statuses, initial.status) : null;
   status?.addEventListener('change', onChange);
 
-  const more = element('details', { class: 'knowledge-more' }, element('summary', { text: words.more }),
+  const more = element('details', { class: 'memories-more' }, element('summary', { text: words.more }),
     element('div', { class: 'stack' },
       // A reference that was given once may stand in any message: it stays.
       hasReference ? null : field(words.friendlyId, given.friendlyId, { hint: words.friendlyIdHint }),
       status ? field(words.status, status) : null,
-      element('div', { class: 'knowledge-row' }, field(words.validFrom, given.from), field(words.validTo, given.to), field(words.confidence, given.confidence)),
+      element('div', { class: 'memories-row' }, field(words.validFrom, given.from), field(words.validTo, given.to), field(words.confidence, given.confidence)),
       field(words.questions, given.questions, { hint: words.questionsHint })));
   const node = element('div', { class: 'stack' },
-    element('div', { class: 'knowledge-row' }, field(words.type, type.node), field(words.domain, domain.node)),
+    element('div', { class: 'memories-row' }, field(words.type, type.node), field(words.domain, domain.node)),
     field(words.tags, given.tags, { hint: words.tagsHint }),
     field(words.entities, given.entities, { hint: words.entitiesHint }),
     contexts.node, more);

@@ -1,6 +1,6 @@
 /** Adding several memories, one a line, with what became of each. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { splitNames } from '../memory_model.js';
 import { sentAs } from './save.js';
 import { statementsIn } from './suggestions_model.js';
@@ -10,15 +10,15 @@ import { element, setHidden } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 import { button, field, fillSelect, select } from '../controls.js';
 
-const words = knowledgeStrings.many;
+const words = memoriesStrings.many;
 const DRAFT = 'many';
 /** What was sent last and under which id, until the server has answered. */
 const TRIED = 'many-tried';
 
 function resultRow(statement, { success, error, friendly_id: friendlyId }) {
   return element('li', { class: success ? 'result-ok' : 'result-failed' },
-    element('span', { class: 'knowledge-result-text', text: statement }),
-    element('span', { class: 'knowledge-note', text: success ? `${words.ok} · @${friendlyId}` : error }));
+    element('span', { class: 'memories-result-text', text: statement }),
+    element('span', { class: 'memories-note', text: success ? `${words.ok} · @${friendlyId}` : error }));
 }
 
 function kinds(page) {
@@ -31,13 +31,13 @@ function kinds(page) {
 
 /** @returns {Promise<boolean>} whether anything was added */
 export async function addManyMemories(page) {
-  const area = element('textarea', { class: 'form-control knowledge-area', rows: '8', id: 'many-memories' });
+  const area = element('textarea', { class: 'form-control memories-area', rows: '8', id: 'many-memories' });
   area.value = page.store.get(DRAFT) ?? '';
   const { type, domain } = kinds(page);
   const tags = element('input', { class: 'form-control', type: 'text', autocomplete: 'off' });
-  const counted = element('p', { class: 'knowledge-note', role: 'status' });
+  const counted = element('p', { class: 'memories-note', role: 'status' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
-  const results = element('ul', { class: 'knowledge-results' });
+  const results = element('ul', { class: 'memories-results' });
   const submit = element('button', { type: 'submit', class: 'btn btn-primary', text: words.add });
   let added = 0;
   let tried = page.store.get(TRIED);
@@ -46,11 +46,11 @@ export async function addManyMemories(page) {
     wide: true,
     content: [
       field(words.label, area, { hint: words.hint(MOST_STATEMENTS) }), counted,
-      element('div', { class: 'knowledge-row' }, field(knowledgeStrings.editor.type, type), field(knowledgeStrings.editor.domain, domain),
-        field(knowledgeStrings.editor.tags, tags)),
+      element('div', { class: 'memories-row' }, field(memoriesStrings.editor.type, type), field(memoriesStrings.editor.domain, domain),
+        field(memoriesStrings.editor.tags, tags)),
       problem, results,
     ],
-    buttons: [button(knowledgeStrings.panel.closeDialog, () => dialog.close()), submit],
+    buttons: [button(memoriesStrings.panel.closeDialog, () => dialog.close()), submit],
     onSubmit: send,
   });
 
@@ -75,7 +75,7 @@ export async function addManyMemories(page) {
       take(statements, await page.api.pkbAddClaims(claims, tried.id));
       page.store.set(TRIED, null);
     } catch (error) {
-      problem.textContent = failureText(error, knowledgeStrings.panel.failed);
+      problem.textContent = failureText(error, memoriesStrings.panel.failed);
       problem.hidden = false;
       submit.disabled = false;
     }

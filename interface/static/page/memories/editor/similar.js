@@ -1,18 +1,18 @@
 /** After adding: what to do about a memory that says the same, or otherwise. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { referenceTo } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 
-const words = knowledgeStrings.similar;
+const words = memoriesStrings.similar;
 const MOST_QUESTIONS = 3;
 
 function side(label, claim) {
-  return element('div', { class: 'knowledge-side' },
-    element('h3', { class: 'knowledge-side-title', text: label }),
+  return element('div', { class: 'memories-side' },
+    element('h3', { class: 'memories-side-title', text: label }),
     element('p', { class: 'memory-statement', text: claim.statement }),
-    element('code', { class: 'knowledge-note', text: referenceTo(claim) }));
+    element('code', { class: 'memories-note', text: referenceTo(claim) }));
 }
 
 function ask(claim, { claim: existing, kind }) {
@@ -22,10 +22,10 @@ function ask(claim, { claim: existing, kind }) {
     wide: true,
     content: [
       element('p', { class: 'dialog-text', text: words[kind] }),
-      element('div', { class: 'knowledge-sides' }, side(words.existing, existing), side(words.new, claim)),
-      element('div', { class: 'knowledge-options' }, ...choices.map(([name, label, hint]) => element('button', {
-        type: 'button', class: 'knowledge-option', onclick: () => dialog.close(name),
-      }, element('strong', { text: label }), element('span', { class: 'knowledge-note', text: hint })))),
+      element('div', { class: 'memories-sides' }, side(words.existing, existing), side(words.new, claim)),
+      element('div', { class: 'memories-options' }, ...choices.map(([name, label, hint]) => element('button', {
+        type: 'button', class: 'memories-option', onclick: () => dialog.close(name),
+      }, element('strong', { text: label }), element('span', { class: 'memories-note', text: hint })))),
     ],
   });
   return dialog.closed;

@@ -1,19 +1,19 @@
 import { icon } from '../../ui/icons.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { createLatest } from '../../core/latest.js';
 import { referenceTo } from '../memory_model.js';
 import { accept, openSuggestions } from './suggestions_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { button } from '../controls.js';
 
-const words = knowledgeStrings.editor;
+const words = memoriesStrings.editor;
 const DELAY_MS = 600;
 const SHORTEST = 8;
 const MOST_SIMILAR = 3;
 
 function similarNode({ claim, kind }) {
-  return element('li', { class: `knowledge-similar similar-${kind}` },
-    element('strong', { text: knowledgeStrings.editor.kind[kind] ?? kind }), ' ',
+  return element('li', { class: `memories-similar similar-${kind}` },
+    element('strong', { text: memoriesStrings.editor.kind[kind] ?? kind }), ' ',
     element('span', { text: claim.statement }), ' ', element('code', { text: referenceTo(claim) }));
 }
 
@@ -27,10 +27,10 @@ function similarNode({ claim, kind }) {
  * @returns {{node: HTMLElement, consider: () => void, stop: () => void}}
  */
 export function createSuggestions(page, form, { except }) {
-  const note = element('p', { class: 'knowledge-note', role: 'status' });
-  const chips = element('div', { class: 'knowledge-chips', role: 'group', 'aria-label': words.suggestions });
-  const similar = element('ul', { class: 'knowledge-similar-list', 'aria-label': words.similar, hidden: true });
-  const node = element('div', { class: 'knowledge-suggestions' }, note, chips, similar);
+  const note = element('p', { class: 'memories-note', role: 'status' });
+  const chips = element('div', { class: 'memories-chips', role: 'group', 'aria-label': words.suggestions });
+  const similar = element('ul', { class: 'memories-similar-list', 'aria-label': words.similar, hidden: true });
+  const node = element('div', { class: 'memories-suggestions' }, note, chips, similar);
   let analysis = null;
   let about = '';
   // A model on this machine may take many seconds: what rules say is shown meanwhile.
@@ -64,12 +64,12 @@ export function createSuggestions(page, form, { except }) {
     const offers = openSuggestions(analysis, form.value(), { touched: form.touched });
     const nodes = offers.map((offer) => {
       const kind = words.suggest[offer.field];
-      return button('', () => take([offer]), { class: 'knowledge-chip suggestion', 'aria-label': words.acceptOne(kind, offer.label) });
+      return button('', () => take([offer]), { class: 'memories-chip suggestion', 'aria-label': words.acceptOne(kind, offer.label) });
     });
     nodes.forEach((each, at) => each.append(icon('plus-lg'),
-      element('span', { class: 'knowledge-chip-name', text: `${words.suggest[offers[at].field]}:` }),
-      element('span', { class: 'knowledge-chip-value', text: offers[at].label })));
-    if (offers.length > 1) nodes.push(button(words.acceptAll, () => take(offers), { class: 'knowledge-clear' }));
+      element('span', { class: 'memories-chip-name', text: `${words.suggest[offers[at].field]}:` }),
+      element('span', { class: 'memories-chip-value', text: offers[at].label })));
+    if (offers.length > 1) nodes.push(button(words.acceptAll, () => take(offers), { class: 'memories-clear' }));
     chips.replaceChildren(...nodes);
     const alike = (analysis?.similar ?? []).filter(({ claim }) => claim.claim_id !== except).slice(0, MOST_SIMILAR);
     similar.replaceChildren(...alike.map(similarNode));

@@ -1,10 +1,10 @@
 /** What the Memories panel asks a person to choose: a context, a type, a domain, a tag. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { chooseFrom } from '../dialog.js';
 
-const words = knowledgeTabStrings.contexts;
+const words = memoriesTabStrings.contexts;
 const quoted = (verb) => (text) => `${verb} “${text}”`;
 
 /** @returns {Promise<object|undefined>} a context, there already or made from what was typed */
@@ -32,11 +32,11 @@ export async function chooseContext(page, title, { without = () => false } = {})
 export async function chooseKind(page, kind, title) {
   const options = await page.attempt(() => page.catalogue[kind]());
   if (!options) return undefined;
-  const { newTypeTitle, newDomainTitle } = knowledgeStrings.editor;
+  const { newTypeTitle, newDomainTitle } = memoriesStrings.editor;
   return chooseFrom({
     title,
     filterLabel: title,
-    none: knowledgeStrings.list.none,
+    none: memoriesStrings.list.none,
     options: options.map(([value, label]) => ({ value, label })),
     create: { label: quoted(kind === 'types' ? newTypeTitle : newDomainTitle), make: (name) => addKind(page, kind, name) },
   });

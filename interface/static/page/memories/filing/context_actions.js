@@ -1,22 +1,22 @@
 import { copyText } from '../../core/clipboard.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { referenceTo } from '../memory_model.js';
 import { askText } from '../../ui/dialog.js';
 import { chooseFrom, openDialog } from '../dialog.js';
 import { element } from '../../ui/dom.js';
 import { button, field } from '../controls.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { showToast } from '../../ui/toast.js';
 
-const words = knowledgeTabStrings.contexts;
+const words = memoriesTabStrings.contexts;
 
 /** A few lines of text; null where the person went away. */
 async function askLines({ title, label, value }) {
-  const area = element('textarea', { class: 'form-control knowledge-area', rows: '4', maxlength: '2000' });
+  const area = element('textarea', { class: 'form-control memories-area', rows: '4', maxlength: '2000' });
   area.value = value;
-  const save = element('button', { type: 'submit', class: 'btn btn-primary', text: knowledgeStrings.panel.save });
-  const cancel = button(knowledgeStrings.panel.cancel, () => dialog.close());
+  const save = element('button', { type: 'submit', class: 'btn btn-primary', text: memoriesStrings.panel.save });
+  const cancel = button(memoriesStrings.panel.cancel, () => dialog.close());
   const dialog = openDialog({ title, content: [field(label, area)], buttons: [cancel, save], onSubmit: () => dialog.close(area.value.trim()) });
   area.focus();
   return (await dialog.closed) ?? null;
@@ -26,7 +26,7 @@ async function askLines({ title, label, value }) {
  * What can be done to a context.
  *
  * @param {object} page
- * @param {{model: () => import('./tree_model.js').KnowledgeTree}} shown
+ * @param {{model: () => import('./tree_model.js').FilingTree}} shown
  */
 export function createContextActions(page, { model }) {
   const { api } = page;
@@ -49,12 +49,12 @@ export function createContextActions(page, { model }) {
 
   async function rename(context) {
     const name = await askText({ title: words.renameTitle, label: words.name, value: context.name });
-    if (name && name !== context.name) await change(() => api.pkbEditContext(context.context_id, { name }), knowledgeStrings.editor.saved);
+    if (name && name !== context.name) await change(() => api.pkbEditContext(context.context_id, { name }), memoriesStrings.editor.saved);
   }
 
   async function describe(context) {
     const description = await askLines({ title: context.name, label: words.describeLabel, value: context.description ?? '' });
-    if (description !== null) await change(() => api.pkbEditContext(context.context_id, { description }), knowledgeStrings.editor.saved);
+    if (description !== null) await change(() => api.pkbEditContext(context.context_id, { description }), memoriesStrings.editor.saved);
   }
 
   function move(context, parentId) {

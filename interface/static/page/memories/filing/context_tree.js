@@ -1,6 +1,6 @@
-/** The tree of contexts: jsTree over a `KnowledgeTree`, onto which contexts and memories can be dropped. */
+/** The tree of contexts: jsTree over a `FilingTree`, onto which contexts and memories can be dropped. */
 
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { DRAGGED_MEMORIES } from '../memory_model.js';
 import { TREE_ROOT } from './tree_model.js';
@@ -37,7 +37,7 @@ function installRows($) {
 }
 
 export class ContextTree {
-  node = element('div', { class: 'knowledge-tree', role: 'group', 'aria-label': knowledgeTabStrings.contexts.tree });
+  node = element('div', { class: 'memories-tree', role: 'group', 'aria-label': memoriesTabStrings.contexts.tree });
   #on;
   #model = null;
   #tree = null;
@@ -51,7 +51,7 @@ export class ContextTree {
     this.#on = on;
   }
 
-  /** @param {import('./tree_model.js').KnowledgeTree} model @param {string|null} openId */
+  /** @param {import('./tree_model.js').FilingTree} model @param {string|null} openId */
   show(model, openId) {
     this.#model = model;
     const nodes = model.outline().map(({ thing }) => nodeOf(thing, model.parentOf(thing.context_id), model.size <= MOST_OPEN));
@@ -119,9 +119,9 @@ export class ContextTree {
   /** jsTree refuses without a word what would go below itself. */
   #sayWhyNot(data, event) {
     const dragged = data?.jstree && data.origin === this.#tree ? data.nodes?.[0] : null;
-    const target = event?.target?.closest?.('.knowledge-tree .jstree-node');
+    const target = event?.target?.closest?.('.memories-tree .jstree-node');
     if (!dragged || !target || target.id === dragged) return;
-    if (!this.#model.mayMove(idOf(dragged), idOf(target.id))) showToast(knowledgeTabStrings.contexts.cycle, { kind: 'error' });
+    if (!this.#model.mayMove(idOf(dragged), idOf(target.id))) showToast(memoriesTabStrings.contexts.cycle, { kind: 'error' });
   }
 
   #menu(anchor, at) {

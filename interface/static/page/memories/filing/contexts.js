@@ -1,6 +1,6 @@
 /** The tab of contexts: their tree, and beside it the memories of the one that is open. */
 
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryBrowser } from '../list/browser.js';
@@ -9,22 +9,22 @@ import { ContextTree } from './context_tree.js';
 import { openMenu } from '../../ui/menu.js';
 import { button, checkbox, createLoader, emptyBlock, referenceBadge } from '../controls.js';
 import { referenceTo } from '../memory_model.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 
-const words = knowledgeTabStrings.contexts;
+const words = memoriesTabStrings.contexts;
 const DEEP = 'contexts_deep';
 
 /** What is open: its path, its description, its reference. */
 function createHeading(page, onDeep) {
-  const title = element('h2', { class: 'knowledge-context-title' });
-  const about = element('p', { class: 'knowledge-note' });
-  const counts = element('p', { class: 'knowledge-note' });
+  const title = element('h2', { class: 'memories-context-title' });
+  const about = element('p', { class: 'memories-note' });
+  const counts = element('p', { class: 'memories-note' });
   const badge = element('span', {});
   const deep = checkbox(words.deep, page.store.get(DEEP) ?? true, (checked) => {
     page.store.set(DEEP, checked);
     onDeep();
   });
-  const node = element('div', { class: 'knowledge-context-head' }, element('div', { class: 'knowledge-context-name' }, title, badge), about, counts, deep);
+  const node = element('div', { class: 'memories-context-head' }, element('div', { class: 'memories-context-name' }, title, badge), about, counts, deep);
 
   function show(tree, context) {
     title.textContent = context ? tree.path(context.context_id).join(' › ') : words.all;
@@ -39,16 +39,16 @@ function createHeading(page, onDeep) {
   return { node, show, isDeep: () => deep.querySelector('input').checked };
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   let model = null;
   const open = () => (page.state().open ? model?.find(page.state().open) : null) ?? null;
   const actions = createContextActions(page, { model: () => model });
   const heading = createHeading(page, () => browser.refresh());
-  const all = button(words.all, () => page.go({ open: '' }), { symbol: 'collection', class: 'knowledge-all' });
+  const all = button(words.all, () => page.go({ open: '' }), { symbol: 'collection', class: 'memories-all' });
   const tree = new ContextTree({
     open: (id) => page.go({ open: model.get(id).friendly_id }),
-    menu: (id, anchor, at) => openMenu(anchor, actions.itemsOf(model.get(id)), { label: knowledgeStrings.panel.menu(model.get(id).name), at }),
+    menu: (id, anchor, at) => openMenu(anchor, actions.itemsOf(model.get(id)), { label: memoriesStrings.panel.menu(model.get(id).name), at }),
     move: (id, parentId) => actions.move(model.get(id), parentId),
     drop: (id, claimIds) => browser.actions.fileUnder(model.get(id), claimIds),
   });
@@ -62,19 +62,19 @@ export function createTab(page) {
       if (heading.isDeep() && context.child_count) return page.api.pkbListClaims({ ...window, context: context.context_id }, options);
       return page.api.pkbContextClaims(context.context_id, window, options);
     },
-    empty: () => emptyBlock(open() ? { title: words.emptyClaims, text: words.emptyClaimsText } : { title: knowledgeStrings.list.empty, text: knowledgeStrings.list.emptyText }),
+    empty: () => emptyBlock(open() ? { title: words.emptyClaims, text: words.emptyClaimsText } : { title: memoriesStrings.list.empty, text: memoriesStrings.list.emptyText }),
     moreItems: (claim) => {
       const context = open();
       const direct = context && (claim.contexts ?? []).some(({ context_id: id }) => id === context.context_id);
       return direct ? [null, { symbol: 'x-lg', label: words.remove, run: () => actions.removeClaim(context, claim) }] : [];
     },
   });
-  const none = element('div', { class: 'knowledge-tree-empty', hidden: true }, element('p', { class: 'knowledge-note', text: words.emptyText }));
+  const none = element('div', { class: 'memories-tree-empty', hidden: true }, element('p', { class: 'memories-note', text: words.emptyText }));
   const loader = createLoader(element('div', {}, all, tree.node, none));
-  const aside = element('div', { class: 'knowledge-aside' },
-    element('div', { class: 'knowledge-aside-head' }, button(words.new, () => actions.create(null), { symbol: 'folder-plus', class: 'btn btn-primary' })), loader.node);
-  const node = element('div', { class: 'knowledge-tab-content knowledge-split' }, aside,
-    element('div', { class: 'knowledge-scroller' }, heading.node, browser.node));
+  const aside = element('div', { class: 'memories-aside' },
+    element('div', { class: 'memories-aside-head' }, button(words.new, () => actions.create(null), { symbol: 'folder-plus', class: 'btn btn-primary' })), loader.node);
+  const node = element('div', { class: 'memories-tab-content memories-split' }, aside,
+    element('div', { class: 'memories-scroller' }, heading.node, browser.node));
 
   function showTree(loaded) {
     model = loaded;

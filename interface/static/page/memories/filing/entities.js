@@ -1,7 +1,7 @@
 /** The tab of entities: the people, places and things that memories are about. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { spoken } from '../memory_model.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { element } from '../../ui/dom.js';
@@ -10,18 +10,18 @@ import { createPager } from '../list/pager.js';
 import { button, createLoader, emptyBlock, field, select } from '../controls.js';
 import { recordRow, recordSearch } from './records.js';
 
-const words = knowledgeTabStrings.entities;
+const words = memoriesTabStrings.entities;
 
 /** Name and kind of an entity; undefined where the person went away. */
 function askEntity({ title, name = '', entity_type: kind = 'person' }) {
   const input = element('input', { class: 'form-control', type: 'text', maxlength: '200', required: true, autocomplete: 'off' });
   input.value = name;
   const type = select(words.types.map((each) => [each, spoken(each)]), kind);
-  const save = element('button', { type: 'submit', class: 'btn btn-primary', text: knowledgeStrings.panel.save });
+  const save = element('button', { type: 'submit', class: 'btn btn-primary', text: memoriesStrings.panel.save });
   const dialog = openDialog({
     title,
     content: [element('div', { class: 'stack' }, field(words.name, input), field(words.type, type))],
-    buttons: [button(knowledgeStrings.panel.cancel, () => dialog.close()), save],
+    buttons: [button(memoriesStrings.panel.cancel, () => dialog.close()), save],
     onSubmit: () => {
       const given = input.value.trim();
       if (given) dialog.close({ name: given, entity_type: type.value });
@@ -32,11 +32,11 @@ function askEntity({ title, name = '', entity_type: kind = 'person' }) {
   return dialog.closed;
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   let query = '';
   let number = 1;
-  const list = element('ul', { class: 'knowledge-records', 'aria-label': words.label });
+  const list = element('ul', { class: 'memories-records', 'aria-label': words.label });
   const loader = createLoader(list);
   const pager = createPager((next) => {
     number = next;
@@ -47,14 +47,14 @@ export function createTab(page) {
     number = 1;
     refresh();
   });
-  const node = element('div', { class: 'knowledge-tab-content' },
-    element('div', { class: 'knowledge-head knowledge-head-line' }, search, button(words.new, create, { symbol: 'plus-lg', class: 'btn btn-primary' })),
-    element('div', { class: 'knowledge-scroller' }, loader.node, element('div', { class: 'knowledge-list-foot' }, pager.node)));
+  const node = element('div', { class: 'memories-tab-content' },
+    element('div', { class: 'memories-head memories-head-line' }, search, button(words.new, create, { symbol: 'plus-lg', class: 'btn btn-primary' })),
+    element('div', { class: 'memories-scroller' }, loader.node, element('div', { class: 'memories-list-foot' }, pager.node)));
 
   async function save(job) {
     const answer = await page.attempt(job);
     if (!answer) return;
-    page.tellDone(knowledgeStrings.editor.saved, answer.audit_id);
+    page.tellDone(memoriesStrings.editor.saved, answer.audit_id);
     page.changed();
   }
 
@@ -90,7 +90,7 @@ export function createTab(page) {
   function show({ entities, total_count: total }) {
     list.replaceChildren(...entities.map(row));
     pager.show({ page: number, total, shown: entities.length });
-    if (entities.length === 0) loader.say(emptyBlock(query ? { title: knowledgeStrings.list.none } : { title: words.empty, text: words.emptyText }));
+    if (entities.length === 0) loader.say(emptyBlock(query ? { title: memoriesStrings.list.none } : { title: words.empty, text: words.emptyText }));
   }
 
   function refresh() {

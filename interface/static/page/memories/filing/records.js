@@ -1,6 +1,6 @@
 /** Lists of named things that memories are filed under: entities and tags. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { element } from '../../ui/dom.js';
 import { openMenu } from '../../ui/menu.js';
 import { iconButton, referenceBadge } from '../controls.js';
@@ -14,12 +14,12 @@ const DEEPEST = 6;
  * @returns {HTMLLIElement}
  */
 export function recordRow(thing, { note, count, openLabel, onOpen, items, depth = 0 }) {
-  const show = (at) => openMenu(menu, items, { label: knowledgeStrings.panel.menu(thing.name), at });
-  const menu = iconButton('three-dots', knowledgeStrings.list.more, () => show(), { 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
-  const row = element('li', { class: `knowledge-record knowledge-depth-${Math.min(depth, DEEPEST)}` },
-    element('button', { type: 'button', class: 'knowledge-record-name', text: thing.name, title: openLabel, onclick: onOpen }),
-    note ? element('span', { class: 'knowledge-note', text: note }) : null,
-    element('span', { class: 'knowledge-note knowledge-record-count', text: count }),
+  const show = (at) => openMenu(menu, items, { label: memoriesStrings.panel.menu(thing.name), at });
+  const menu = iconButton('three-dots', memoriesStrings.list.more, () => show(), { 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
+  const row = element('li', { class: `memories-record memories-depth-${Math.min(depth, DEEPEST)}` },
+    element('button', { type: 'button', class: 'memories-record-name', text: thing.name, title: openLabel, onclick: onOpen }),
+    note ? element('span', { class: 'memories-note', text: note }) : null,
+    element('span', { class: 'memories-note memories-record-count', text: count }),
     referenceBadge(referenceTo(thing)), menu);
   row.addEventListener('contextmenu', (event) => {
     event.preventDefault();

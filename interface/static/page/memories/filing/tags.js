@@ -1,8 +1,8 @@
 /** The tab of tags, in the order of their tree. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
-import { KnowledgeTree } from './tree_model.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
+import { FilingTree } from './tree_model.js';
 import { askText } from '../../ui/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { chooseFrom } from '../dialog.js';
@@ -10,7 +10,7 @@ import { createPager } from '../list/pager.js';
 import { button, createLoader, emptyBlock } from '../controls.js';
 import { recordRow, recordSearch } from './records.js';
 
-const words = knowledgeTabStrings.tags;
+const words = memoriesTabStrings.tags;
 const ROWS = 100;
 const PORTION = 1000;
 /** A tree is shown of so many; nobody reads more. The search of memories knows them all. */
@@ -23,16 +23,16 @@ async function allTags(api, options) {
     if (answer.tags.length === 0) break;
     tags.push(...answer.tags);
   }
-  return { tree: new KnowledgeTree(tags, { id: 'tag_id', parent: 'parent_tag_id' }), total };
+  return { tree: new FilingTree(tags, { id: 'tag_id', parent: 'parent_tag_id' }), total };
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   let tree = null;
   let query = '';
   let number = 1;
-  const note = element('p', { class: 'knowledge-note', hidden: true });
-  const list = element('ul', { class: 'knowledge-records', 'aria-label': words.label });
+  const note = element('p', { class: 'memories-note', hidden: true });
+  const list = element('ul', { class: 'memories-records', 'aria-label': words.label });
   const loader = createLoader(list);
   const pager = createPager((next) => {
     number = next;
@@ -43,9 +43,9 @@ export function createTab(page) {
     number = 1;
     draw();
   }, 50);
-  const node = element('div', { class: 'knowledge-tab-content' },
-    element('div', { class: 'knowledge-head knowledge-head-line' }, search, button(words.new, () => create(null), { symbol: 'plus-lg', class: 'btn btn-primary' })),
-    element('div', { class: 'knowledge-scroller' }, note, loader.node, element('div', { class: 'knowledge-list-foot' }, pager.node)));
+  const node = element('div', { class: 'memories-tab-content' },
+    element('div', { class: 'memories-head memories-head-line' }, search, button(words.new, () => create(null), { symbol: 'plus-lg', class: 'btn btn-primary' })),
+    element('div', { class: 'memories-scroller' }, note, loader.node, element('div', { class: 'memories-list-foot' }, pager.node)));
 
   async function change(job, said) {
     const answer = await page.attempt(job);
@@ -57,21 +57,21 @@ export function createTab(page) {
   async function create(parent) {
     const title = parent ? words.newBelowTitle(parent.name) : words.newTitle;
     const name = await askText({ title, label: words.name });
-    if (name) await change(() => page.api.pkbAddTag({ name, parent_tag_id: parent?.tag_id ?? null }), knowledgeStrings.editor.saved);
+    if (name) await change(() => page.api.pkbAddTag({ name, parent_tag_id: parent?.tag_id ?? null }), memoriesStrings.editor.saved);
   }
 
   async function rename(tag) {
     const name = await askText({ title: words.renameTitle, label: words.name, value: tag.name });
-    if (name && name !== tag.name) await change(() => page.api.pkbEditTag(tag.tag_id, { name }), knowledgeStrings.editor.saved);
+    if (name && name !== tag.name) await change(() => page.api.pkbEditTag(tag.tag_id, { name }), memoriesStrings.editor.saved);
   }
 
   async function move(tag) {
     const rows = tree.outline().filter(({ thing }) => tree.mayMove(tag.tag_id, thing.tag_id));
     const target = await chooseFrom({
-      title: words.moveTitle, filterLabel: words.search, none: knowledgeStrings.list.none,
-      options: [{ value: { tag_id: null }, label: knowledgeTabStrings.contexts.top }, ...rows.map(({ thing, depth }) => ({ value: thing, label: thing.name, depth }))],
+      title: words.moveTitle, filterLabel: words.search, none: memoriesStrings.list.none,
+      options: [{ value: { tag_id: null }, label: memoriesTabStrings.contexts.top }, ...rows.map(({ thing, depth }) => ({ value: thing, label: thing.name, depth }))],
     });
-    if (target) await change(() => page.api.pkbEditTag(tag.tag_id, { parent_tag_id: target.tag_id }), knowledgeStrings.editor.saved);
+    if (target) await change(() => page.api.pkbEditTag(tag.tag_id, { parent_tag_id: target.tag_id }), memoriesStrings.editor.saved);
   }
 
   function row({ thing: tag, depth }) {
@@ -94,7 +94,7 @@ export function createTab(page) {
     const shown = rows.slice((number - 1) * ROWS, number * ROWS);
     list.replaceChildren(...shown.map(row));
     pager.show({ page: number, total: rows.length, shown: shown.length, size: ROWS });
-    loader.say(rows.length ? null : emptyBlock(query ? { title: knowledgeStrings.list.none } : { title: words.empty, text: words.emptyText }));
+    loader.say(rows.length ? null : emptyBlock(query ? { title: memoriesStrings.list.none } : { title: words.empty, text: words.emptyText }));
   }
 
   function refresh() {

@@ -5,7 +5,7 @@ export const TREE_ROOT = '#';
 const byName = (a, b) => a.name.localeCompare(b.name, undefined, { sensitivity: 'base', numeric: true });
 
 /** The server's flat list as a tree. Whatever the list holds, each thing is in the tree once. */
-export class KnowledgeTree {
+export class FilingTree {
   #things = new Map();
   #children = new Map();
   #id;

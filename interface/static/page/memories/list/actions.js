@@ -1,18 +1,18 @@
 import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { excerpt, isCurrent, referenceTo } from '../memory_model.js';
 import { chooseContext } from '../filing/choices.js';
 import { showToast } from '../../ui/toast.js';
 
-const words = knowledgeStrings.list;
+const words = memoriesStrings.list;
 
 /**
  * What can be done to one memory.
  *
- * @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page
+ * @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page
  * @param {{replace: (claim: object) => void, refresh: () => Promise<void>}} shown the list that shows it
  */
 export function createMemoryActions(page, shown) {
@@ -53,7 +53,7 @@ export function createMemoryActions(page, shown) {
     const { editMemory } = await bring(() => import('../editor/editor.js'));
     const answer = await editMemory(page, claim);
     if (!answer) return;
-    page.tellDone(knowledgeStrings.editor.saved, answer.audit_id);
+    page.tellDone(memoriesStrings.editor.saved, answer.audit_id);
     shown.replace(answer.claim);
     page.changed({ show: false });
   }
@@ -75,7 +75,7 @@ export function createMemoryActions(page, shown) {
   }
 
   async function addToContext(claim) {
-    const context = await chooseContext(page, knowledgeTabStrings.contexts.chooseTitle);
+    const context = await chooseContext(page, memoriesTabStrings.contexts.chooseTitle);
     if (context) await fileUnder(context, [claim.claim_id]);
   }
 
@@ -83,7 +83,7 @@ export function createMemoryActions(page, shown) {
   async function fileUnder({ context_id: id, name }, claimIds) {
     const answer = await attempt(() => api.pkbChangeClaims(claimIds, 'add_to_context', id));
     if (!answer) return;
-    page.tellDone(knowledgeTabStrings.contexts.added(claimIds.length, name), answer.audit_id);
+    page.tellDone(memoriesTabStrings.contexts.added(claimIds.length, name), answer.audit_id);
     page.changed();
   }
 

@@ -1,4 +1,4 @@
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { touchedClaims, withChanges } from '../changes_model.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { ClaimSelection, MOST_SELECTED } from './selection_model.js';
@@ -9,7 +9,7 @@ import { MemoryList } from './list.js';
 import { createPager } from './pager.js';
 import { createLoader } from '../controls.js';
 
-const words = knowledgeStrings;
+const words = memoriesStrings;
 const PORTION = 200;
 
 /**
@@ -34,12 +34,12 @@ export function createMemoryBrowser(page, {
   let matching = 0;
   let total = 0;
   let followed = Promise.resolve();
-  const counted = element('p', { class: 'knowledge-count', role: 'status' });
+  const counted = element('p', { class: 'memories-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
-  const warnings = element('ul', { class: 'knowledge-warnings', hidden: true });
+  const warnings = element('ul', { class: 'memories-warnings', hidden: true });
   const actions = createMemoryActions(page, { replace: (claim) => list.replace(withPin(claim)), refresh });
   const bulk = createBulkBar(page, selection, { onCleared: () => showSelection(), onAll: selectMatching, refresh });
-  const head = element('div', { class: 'knowledge-list-head' }, selectAll, counted, bulk.node);
+  const head = element('div', { class: 'memories-list-head' }, selectAll, counted, bulk.node);
   const pager = createPager(onPage);
   const list = new MemoryList({
     actions, selection,
@@ -48,8 +48,8 @@ export function createMemoryBrowser(page, {
     onFilter: (change) => page.go({ tab: 'memories', open: '', ...change }),
   });
   const loader = createLoader(list.node);
-  const foot = element('div', { class: 'knowledge-list-foot' }, pager.node);
-  const node = element('div', { class: 'knowledge-browser' }, head, warnings, loader.node, foot);
+  const foot = element('div', { class: 'memories-list-foot' }, pager.node);
+  const node = element('div', { class: 'memories-browser' }, head, warnings, loader.node, foot);
 
   /** The pins of the open conversation are not the memory's own. */
   function withPin(claim) {

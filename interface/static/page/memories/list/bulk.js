@@ -1,4 +1,4 @@
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { MOST_SELECTED } from './selection_model.js';
 import { askText } from '../../ui/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
@@ -6,7 +6,7 @@ import { chooseContext, chooseKind } from '../filing/choices.js';
 import { button } from '../controls.js';
 import { showToast } from '../../ui/toast.js';
 
-const words = knowledgeStrings.bulk;
+const words = memoriesStrings.bulk;
 /** As many as can be in one conflict. */
 const MOST_OPPOSED = 50;
 
@@ -20,8 +20,8 @@ const MOST_OPPOSED = 50;
  *   page are selected and there are more; else 0
  */
 export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
-  const counted = element('span', { class: 'knowledge-bulk-count', role: 'status' });
-  const node = element('div', { class: 'knowledge-bulk', role: 'toolbar', 'aria-label': words.label, hidden: true }, counted);
+  const counted = element('span', { class: 'memories-bulk-count', role: 'status' });
+  const node = element('div', { class: 'memories-bulk', role: 'toolbar', 'aria-label': words.label, hidden: true }, counted);
 
   function clear() {
     selection.clear();
@@ -64,7 +64,7 @@ export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
     [words.retract, 'trash', () => change('retract')],
   ];
   const conflict = button(words.conflict, oppose, { symbol: 'exclamation-triangle', class: 'btn btn-quiet btn-compact' });
-  const all = button('', onAll, { class: 'knowledge-clear' });
+  const all = button('', onAll, { class: 'memories-clear' });
   node.append(
     all,
     ...actions.map(([label, symbol, run]) => button(label, run, { symbol, class: 'btn btn-quiet btn-compact' })),

@@ -1,18 +1,18 @@
 import { icon } from '../../ui/icons.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { spoken } from '../memory_model.js';
 import { STATUSES, STRATEGIES, activeFilters, nameIn, withoutFilter, withoutFilters } from '../query_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { button, checkbox, fillSelect, select } from '../controls.js';
 
-const words = knowledgeStrings.search;
+const words = memoriesStrings.search;
 const DELAY_MS = 250;
 
 /** The field for words, asked as they are typed. */
 function searchField(onSearch) {
   let timer = null;
   const input = element('input', {
-    class: 'form-control', type: 'search', id: 'knowledge-search', placeholder: words.placeholder, 'aria-label': words.label, autocomplete: 'off', maxlength: '500',
+    class: 'form-control', type: 'search', id: 'memories-search', placeholder: words.placeholder, 'aria-label': words.label, autocomplete: 'off', maxlength: '500',
   });
   const ask = () => {
     clearTimeout(timer);
@@ -31,9 +31,9 @@ function searchField(onSearch) {
 function chip({ name, value }, label, onRemove) {
   const said = words.filter[name];
   return element('button', {
-    type: 'button', class: 'knowledge-chip', 'aria-label': words.remove(said, label), title: words.remove(said, label), onclick: onRemove, 'data-filter': name,
+    type: 'button', class: 'memories-chip', 'aria-label': words.remove(said, label), title: words.remove(said, label), onclick: onRemove, 'data-filter': name,
     'data-value': value,
-  }, element('span', { class: 'knowledge-chip-name', text: `${said}:` }), element('span', { class: 'knowledge-chip-value', text: label }), icon('x-lg'));
+  }, element('span', { class: 'memories-chip-name', text: `${said}:` }), element('span', { class: 'memories-chip-value', text: label }), icon('x-lg'));
 }
 
 /**
@@ -45,19 +45,19 @@ function chip({ name, value }, label, onRemove) {
  */
 export function createFilters(page, onChange) {
   const input = searchField((q) => onChange({ q }, { replace: true }));
-  const box = element('div', { class: 'knowledge-search', role: 'search', 'aria-label': words.label }, icon('search'), input);
+  const box = element('div', { class: 'memories-search', role: 'search', 'aria-label': words.label }, icon('search'), input);
   const strategy = select(STRATEGIES.map((name) => [name, words.strategies[name]]), 'hybrid', { 'aria-label': words.strategy });
   const type = select([['', words.anyType]], '', { 'aria-label': words.type });
   const domain = select([['', words.anyDomain]], '', { 'aria-label': words.domain });
   const status = select(STATUSES.map((name) => [name, words.statuses[name]]), 'active', { 'aria-label': words.status });
   const pinned = checkbox(words.pinned, false, (on) => onChange({ pinned: on ? 'true' : '' }));
-  const chips = element('div', { class: 'knowledge-chips', hidden: true });
-  const choices = element('div', { class: 'knowledge-filter-row', id: 'knowledge-filter-choices', hidden: true }, type, domain, status, strategy, pinned);
+  const chips = element('div', { class: 'memories-chips', hidden: true });
+  const choices = element('div', { class: 'memories-filter-row', id: 'memories-filter-choices', hidden: true }, type, domain, status, strategy, pinned);
   const toggle = button(words.filters, () => {
     toggle.setAttribute('aria-expanded', String(choices.hidden));
     setHidden(choices, !choices.hidden);
   }, { symbol: 'sliders', 'aria-expanded': 'false', 'aria-controls': choices.id });
-  const node = element('div', { class: 'knowledge-filters' }, box, toggle, choices, chips);
+  const node = element('div', { class: 'memories-filters' }, box, toggle, choices, chips);
   for (const [name, control] of Object.entries({ type, domain, status, strategy })) {
     control.addEventListener('change', () => onChange({ [name]: control.value }));
   }
@@ -92,7 +92,7 @@ export function createFilters(page, onChange) {
       button(words.clear, () => {
         input.value = '';
         onChange(withoutFilters());
-      }, { class: 'knowledge-clear' }));
+      }, { class: 'memories-clear' }));
     setHidden(chips, set.length === 0);
   }
 
@@ -102,7 +102,7 @@ export function createFilters(page, onChange) {
       const label = nameIn(filter, claims);
       const node = label && chips.querySelector(`[data-filter="${filter.name}"]`);
       if (!node) continue;
-      node.querySelector('.knowledge-chip-value').textContent = label;
+      node.querySelector('.memories-chip-value').textContent = label;
       node.title = words.remove(words.filter[filter.name], label);
       node.setAttribute('aria-label', node.title);
     }

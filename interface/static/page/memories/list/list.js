@@ -1,10 +1,10 @@
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { DRAGGED_MEMORIES, excerpt } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { openMenu } from '../../ui/menu.js';
 import { memoryRow } from './row.js';
 
-const words = knowledgeStrings.list;
+const words = memoriesStrings.list;
 
 /**
  * The memories of a page, worked by pointer and keyboard. One row is the current one: keys speak of it.
@@ -105,7 +105,7 @@ export class MemoryList {
       Enter: () => actions.edit(claim),
       u: () => actions.useNow(claim),
       p: () => actions.togglePin(claim),
-      c: () => this.node.children[this.#current].querySelector('.knowledge-badge').click(),
+      c: () => this.node.children[this.#current].querySelector('.memories-badge').click(),
       m: () => this.#menu(claim),
       ContextMenu: () => this.#menu(claim),
       Delete: () => claim.status !== 'retracted' && actions.retract(claim),
@@ -161,7 +161,7 @@ export class MemoryList {
   }
 
   #openMenu(claim, anchor, at) {
-    openMenu(anchor, this.#parts.itemsOf(claim), { label: knowledgeStrings.panel.menu(excerpt(claim.statement, 40)), at });
+    openMenu(anchor, this.#parts.itemsOf(claim), { label: memoriesStrings.panel.menu(excerpt(claim.statement, 40)), at });
   }
 
   /** Memories are dragged by their rows; one of several selected ones brings them all. */

@@ -1,9 +1,9 @@
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { pageRange } from '../query_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { iconButton } from '../controls.js';
 
-const words = knowledgeStrings.pages;
+const words = memoriesStrings.pages;
 
 /**
  * Previous, next, and any page by its number.
@@ -19,11 +19,11 @@ export function createPager(onPage) {
     const next = Math.max(1, Math.min(pages, wanted));
     if (next !== page) onPage(next);
   };
-  const number = element('input', { class: 'form-control knowledge-page-number', type: 'number', min: '1', inputmode: 'numeric', 'aria-label': words.go });
-  const of = element('span', { class: 'knowledge-note' });
+  const number = element('input', { class: 'form-control memories-page-number', type: 'number', min: '1', inputmode: 'numeric', 'aria-label': words.go });
+  const of = element('span', { class: 'memories-note' });
   const previous = iconButton('arrow-left', words.previous, () => go(page - 1));
   const next = iconButton('arrow-right', words.next, () => go(page + 1));
-  const node = element('nav', { class: 'knowledge-pager', 'aria-label': words.label, hidden: true }, previous, number, of, next);
+  const node = element('nav', { class: 'memories-pager', 'aria-label': words.label, hidden: true }, previous, number, of, next);
   number.addEventListener('change', () => {
     const wanted = Math.round(Number(number.value));
     if (wanted > 0) go(wanted);

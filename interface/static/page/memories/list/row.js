@@ -1,11 +1,11 @@
 import { icon } from '../../ui/icons.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { fullTime, shortTime } from '../../core/times.js';
 import { excerpt, isCurrent, marksOf, referenceTo, spoken } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { iconButton, referenceBadge } from '../controls.js';
 
-const words = knowledgeStrings.list;
+const words = memoriesStrings.list;
 const MARK_ICONS = { pinned: 'pin-angle-fill', pinned_here: 'chat', contested: 'exclamation-triangle' };
 
 function markNode({ kind, by }) {
@@ -16,14 +16,14 @@ function markNode({ kind, by }) {
 /** Something that a memory is filed under; a click shows what else is. */
 function filedUnder(kind, symbol, { name, friendly_id: friendlyId }, onFilter) {
   return element('button', {
-    type: 'button', class: `memory-filed filed-${kind}`, title: words.filterBy(knowledgeStrings.search.filter[kind], name),
+    type: 'button', class: `memory-filed filed-${kind}`, title: words.filterBy(memoriesStrings.search.filter[kind], name),
     onclick: () => onFilter({ [kind]: friendlyId }),
   }, icon(symbol), element('span', { text: name }));
 }
 
 function plainFilter(name, value, onFilter) {
   return element('button', {
-    type: 'button', class: 'memory-filed', title: words.filterBy(knowledgeStrings.search.filter[name], spoken(value)),
+    type: 'button', class: 'memory-filed', title: words.filterBy(memoriesStrings.search.filter[name], spoken(value)),
     text: spoken(value), onclick: () => onFilter({ [name]: value }),
   });
 }
@@ -73,7 +73,7 @@ export function memoryRow(claim, { selected, on }) {
     box,
     element('div', { class: 'memory-body' },
       element('p', { class: 'memory-statement', text: claim.statement }),
-      ...(claim.warnings ?? []).map((text) => element('p', { class: 'knowledge-note', text })),
+      ...(claim.warnings ?? []).map((text) => element('p', { class: 'memories-note', text })),
       aboutNode(claim, on)),
     toolsNode(claim, on));
 }

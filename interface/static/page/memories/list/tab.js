@@ -1,7 +1,7 @@
 /** The tab of all memories: search, filters, the list, adding. */
 
 import { bring } from '../../core/api.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
 import { claimParams, isNarrowed, isShownBy, withoutFilters } from '../query_model.js';
 import { element } from '../../ui/dom.js';
 import { createMemoryBrowser } from './browser.js';
@@ -9,7 +9,7 @@ import { createFilters } from './filters.js';
 import { showShortcuts } from '../help.js';
 import { button, emptyBlock, iconButton } from '../controls.js';
 
-const words = knowledgeStrings;
+const words = memoriesStrings;
 
 function noMatch(page) {
   return emptyBlock({
@@ -26,9 +26,9 @@ function noMemories(page, onAdd) {
     steps: list.emptySteps,
     children: [
       element('p', { text: list.example }),
-      element('ul', { class: 'knowledge-examples' }, ...list.examples.map((text) =>
-        element('li', {}, button(text, () => onAdd(text), { class: 'btn btn-quiet knowledge-example' })))),
-      element('div', { class: 'knowledge-buttons' },
+      element('ul', { class: 'memories-examples' }, ...list.examples.map((text) =>
+        element('li', {}, button(text, () => onAdd(text), { class: 'btn btn-quiet memories-example' })))),
+      element('div', { class: 'memories-buttons' },
         button(words.search.add, () => onAdd(), { symbol: 'plus-lg', class: 'btn btn-primary' }),
         button(words.tab.add, () => page.go({ tab: 'add' })),
         button(words.tab.transfer, () => page.go({ tab: 'transfer' }))),
@@ -36,7 +36,7 @@ function noMemories(page, onAdd) {
   });
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   let shownState = null;
   const filters = createFilters(page, (changes, options) => page.go(changes, options));
@@ -67,13 +67,13 @@ export function createTab(page) {
     if (await addManyMemories(page)) await browser.refresh();
   }
 
-  const buttons = element('div', { class: 'knowledge-tools' },
+  const buttons = element('div', { class: 'memories-tools' },
     button(words.search.add, () => add(), { symbol: 'plus-lg', class: 'btn btn-primary', id: 'add-memory' }),
     button(words.search.addMany, addMany),
     iconButton('question-circle', words.panel.help, showShortcuts));
-  const scroller = element('div', { class: 'knowledge-scroller' }, browser.node);
-  const node = element('div', { class: 'knowledge-tab-content' },
-    element('div', { class: 'knowledge-head' }, filters.node, buttons), scroller);
+  const scroller = element('div', { class: 'memories-scroller' }, browser.node);
+  const node = element('div', { class: 'memories-tab-content' },
+    element('div', { class: 'memories-head' }, filters.node, buttons), scroller);
 
   function handleKey(event) {
     const keys = { '/': filters.focus, a: () => add(), '?': showShortcuts };

@@ -1,4 +1,4 @@
-import { createKnowledgeApi } from '../api.js';
+import { createMemoriesApi } from '../api.js';
 import { sentAs } from '../editor/save.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { askTogether } from '../../core/ask_together.js';
@@ -17,7 +17,7 @@ const CHANGED = ['form', 'memory:confirm'];
 /** A text that is looked at before it becomes a memory: suggestions come as soon as there are any, Enter adds it. */
 class MemoryConfirm {
   #page;
-  #knowledge;
+  #memories;
   #options;
   #text;
   #draft;
@@ -41,7 +41,7 @@ class MemoryConfirm {
     this.#text = text;
     this.#draft = draftOf(text);
     this.#restore();
-    this.#knowledge = createKnowledgeApi(page.api);
+    this.#memories = createMemoriesApi(page.api);
     this.#fields = createMemoryFields(this.#draft, (field, value) => this.#decide(field, value));
     const cancel = element('button', { type: 'button', class: 'btn btn-quiet', text: words.cancel, onclick: () => this.#giveUp() });
     this.node = element('form', { class: 'composer-card memory-card', 'aria-label': words.title },
@@ -65,7 +65,7 @@ class MemoryConfirm {
   async #offerNames() {
     const { signal } = this.#controller;
     const { answers } = await askTogether({
-      types: () => this.#knowledge.pkbTypes({ signal }), domains: () => this.#knowledge.pkbDomains({ signal }),
+      types: () => this.#memories.pkbTypes({ signal }), domains: () => this.#memories.pkbDomains({ signal }),
     });
     this.#fields.offer({ types: answers.types?.types, domains: answers.domains?.domains });
   }
@@ -75,9 +75,9 @@ class MemoryConfirm {
     this.#note.textContent = words.thinking;
     try {
       // A model on this machine may take many seconds: what rules say is shown meanwhile.
-      this.#take(await this.#knowledge.pkbAnalyzeByRules(this.#text, { signal }));
+      this.#take(await this.#memories.pkbAnalyzeByRules(this.#text, { signal }));
       this.#note.textContent = words.modelLooks(this.#analysis.expected_seconds);
-      this.#take(await this.#knowledge.pkbAnalyze(this.#text, { signal }));
+      this.#take(await this.#memories.pkbAnalyze(this.#text, { signal }));
       this.#note.textContent = (this.#analysis.warnings ?? []).join(' ');
     } catch {
       this.#note.textContent = this.#analysis ? '' : words.noSuggestions;
@@ -141,7 +141,7 @@ class MemoryConfirm {
     try {
       const body = claimFrom(this.#draft, { analysis: this.#analysis, analysed: this.#text, supersedes: this.#replaces });
       this.#tried = sentAs(body.statement, this.#tried);
-      const added = await this.#knowledge.pkbAddClaim({ ...body, client_id: this.#tried.id });
+      const added = await this.#memories.pkbAddClaim({ ...body, client_id: this.#tried.id });
       this.#options.onAdded();
       this.#leave();
       this.#tellAdded(added);
@@ -159,13 +159,13 @@ class MemoryConfirm {
   }
 
   #tellAdded({ claim, audit_id: auditId }) {
-    this.#page.events.emit('knowledge:changed');
+    this.#page.events.emit('memories:changed');
     showToast(words.done(claim.friendly_id), { kind: 'success', actionLabel: words.undo, onAction: () => this.#undo(auditId) });
   }
 
   async #undo(auditId) {
-    if (!(await attempt(() => this.#knowledge.pkbUndo(auditId), { failed: words.undoFailed }))) return;
-    this.#page.events.emit('knowledge:changed');
+    if (!(await attempt(() => this.#memories.pkbUndo(auditId), { failed: words.undoFailed }))) return;
+    this.#page.events.emit('memories:changed');
     showToast(words.undone);
   }
 

@@ -1,19 +1,19 @@
 /** Proposed memories as a table: what is to be kept, and how. Used wherever memories are proposed. */
 
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { excerpt, referenceTo, spoken } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { createPager } from '../list/pager.js';
 import { button, select } from '../controls.js';
 
-const words = knowledgeTabStrings.plan;
+const words = memoriesTabStrings.plan;
 const ROWS = 50;
 
 /** Roles as they are in a table: the narrow layout, which is none, would lose them. */
 const cell = (label, ...children) => element('td', { role: 'cell', 'data-label': label }, ...children);
 
 function statementArea(plan, index) {
-  const area = element('textarea', { class: 'form-control knowledge-area', rows: '2', 'aria-label': words.statement });
+  const area = element('textarea', { class: 'form-control memories-area', rows: '2', 'aria-label': words.statement });
   area.value = plan.valueOf(index, 'statement');
   return area;
 }
@@ -21,9 +21,9 @@ function statementArea(plan, index) {
 function existingNode({ existing, similarity, reason }) {
   const alike = similarity ? words.similarity(Math.round(similarity * 100)) : '';
   return [
-    existing ? element('p', { class: 'knowledge-existing', text: existing.statement }) : null,
-    existing ? element('p', { class: 'knowledge-note', text: [referenceTo(existing), alike].filter(Boolean).join(' · ') }) : null,
-    reason ? element('p', { class: 'knowledge-note', text: reason }) : null,
+    existing ? element('p', { class: 'memories-existing', text: existing.statement }) : null,
+    existing ? element('p', { class: 'memories-note', text: [referenceTo(existing), alike].filter(Boolean).join(' · ') }) : null,
+    reason ? element('p', { class: 'memories-note', text: reason }) : null,
   ];
 }
 
@@ -34,10 +34,10 @@ function existingNode({ existing, similarity, reason }) {
  */
 export function createPlanTable(plan, { types, domains, onChange }) {
   let number = 1;
-  const counted = element('span', { class: 'knowledge-note', role: 'status' });
+  const counted = element('span', { class: 'memories-note', role: 'status' });
   const body = element('tbody', { role: 'rowgroup' });
   const headings = [words.keep, words.action, words.statement, words.type, words.domain, words.existing];
-  const table = element('table', { class: 'knowledge-plan', role: 'table', 'aria-label': words.label },
+  const table = element('table', { class: 'memories-plan', role: 'table', 'aria-label': words.label },
     element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...headings.map((text) => element('th', { role: 'columnheader', scope: 'col', text })))), body);
   const pager = createPager((next) => {
     number = next;
@@ -67,7 +67,7 @@ export function createPlanTable(plan, { types, domains, onChange }) {
     const statement = statementArea(plan, index);
     const node = element('tr', { role: 'row', class: `action-${proposal.action}`, 'data-index': index },
       cell(words.keep, box),
-      cell(words.action, element('span', { class: 'knowledge-action', text: words.actions[proposal.action] ?? spoken(proposal.action) })),
+      cell(words.action, element('span', { class: 'memories-action', text: words.actions[proposal.action] ?? spoken(proposal.action) })),
       cell(words.statement, statement),
       cell(words.type, kind(index, 'claim_type', types)),
       cell(words.domain, kind(index, 'context_domain', domains)),
@@ -98,8 +98,8 @@ export function createPlanTable(plan, { types, domains, onChange }) {
     draw();
   };
   draw();
-  return element('div', { class: 'knowledge-plan-place' },
-    element('div', { class: 'knowledge-buttons' }, counted, button(words.all, approveAll(true), { class: 'btn btn-quiet btn-compact' }),
+  return element('div', { class: 'memories-plan-place' },
+    element('div', { class: 'memories-buttons' }, counted, button(words.all, approveAll(true), { class: 'btn btn-quiet btn-compact' }),
       button(words.none, approveAll(false), { class: 'btn btn-quiet btn-compact' })),
     element('div', { class: 'table-frame' }, table), pager.node);
 }
@@ -117,10 +117,10 @@ export function planOutcome(plan, outcome, { onShow }) {
   ];
   const rows = outcome.results.slice(0, 2 * ROWS).map(({ index, success, action, claim_id: id, error }) =>
     element('li', { class: success ? 'result-ok' : 'result-failed' },
-      element('span', { class: 'knowledge-result-text', text: plan.valueOf(index, 'statement') }),
-      element('span', { class: 'knowledge-note', text: success ? words.result[action] ?? spoken(action) : error }),
-      success && id ? button(words.show, () => onShow(id), { class: 'knowledge-clear' }) : null));
-  return element('div', { class: 'knowledge-outcome' },
+      element('span', { class: 'memories-result-text', text: plan.valueOf(index, 'statement') }),
+      element('span', { class: 'memories-note', text: success ? words.result[action] ?? spoken(action) : error }),
+      success && id ? button(words.show, () => onShow(id), { class: 'memories-clear' }) : null));
+  return element('div', { class: 'memories-outcome' },
     element('p', { role: 'status', text: words.done(counts.filter(([n]) => n).map(([n, say]) => say(n))) || words.execute(0) }),
-    element('ul', { class: 'knowledge-results' }, ...rows));
+    element('ul', { class: 'memories-results' }, ...rows));
 }

@@ -1,4 +1,4 @@
-import { createKnowledgeApi } from '../api.js';
+import { createMemoriesApi } from '../api.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { spoken } from '../memory_model.js';
 import { IngestionPlan } from './plan_model.js';
@@ -35,7 +35,7 @@ function sourceOf({ message_id: messageId }, page) {
 /** A small card under a message: what of it is worth remembering, with a box for each; then what became of them. */
 class ProposalCard {
   #page;
-  #knowledge;
+  #memories;
   #asked;
   #controller = new AbortController();
   /** What rules propose, then what the model finds beside it. */
@@ -48,7 +48,7 @@ class ProposalCard {
   constructor(asked, page) {
     this.#asked = asked;
     this.#page = page;
-    this.#knowledge = createKnowledgeApi(page.api);
+    this.#memories = createMemoriesApi(page.api);
     this.node = element('div', { class: 'memory-proposals', role: 'group', 'aria-label': words.title },
       element('p', { class: 'proposals-title', text: words.title }), this.#content);
     this.node.addEventListener('keydown', (event) => event.key === 'Escape' && this.close());
@@ -58,9 +58,9 @@ class ProposalCard {
     this.#tell(words.looking, button(words.dismiss, () => this.close()));
     const { signal } = this.#controller;
     const where = [this.#asked.conversation_id, sourceOf(this.#asked, this.#page)];
-    const found = this.#knowledge.pkbProposeUpdates(...where, { signal }).then((plan) => ({ plan }), (error) => ({ error }));
+    const found = this.#memories.pkbProposeUpdates(...where, { signal }).then((plan) => ({ plan }), (error) => ({ error }));
     // The model's answer says what is wrong, too.
-    const ruled = await this.#knowledge.pkbProposeUpdatesByRules(...where, { signal }).catch(() => null);
+    const ruled = await this.#memories.pkbProposeUpdatesByRules(...where, { signal }).catch(() => null);
     if (ruled?.proposals.length && !signal.aborted) this.#offer(new IngestionPlan(ruled), words.modelLooks(ruled.expected_seconds));
     const { plan, error } = await found;
     if (signal.aborted) return;
@@ -147,7 +147,7 @@ class ProposalCard {
     this.#tell(words.accepting);
     try {
       for (const plan of this.#plans.filter((each) => each.approvedCount > 0 && !this.#executed.has(each))) {
-        this.#executed.set(plan, await this.#knowledge.pkbExecuteUpdates(plan.planId, plan.approvals()));
+        this.#executed.set(plan, await this.#memories.pkbExecuteUpdates(plan.planId, plan.approvals()));
       }
       this.#tellResults();
     } catch (error) {
@@ -174,12 +174,12 @@ class ProposalCard {
       element('div', { class: 'proposals-buttons' }, undo, close),
     );
     close.focus();
-    this.#page.events.emit('knowledge:changed');
+    this.#page.events.emit('memories:changed');
   }
 
   #resultRow(plan, { index, success, action, claim_id: claimId, error }) {
     const outcome = success ? words.result[action] ?? action : error;
-    const open = () => this.#page.events.emit('knowledge:open', { kind: 'claim', id: claimId });
+    const open = () => this.#page.events.emit('memories:open', { kind: 'claim', id: claimId });
     return element('li', { class: 'proposal' }, element('span', { class: 'proposal-text' },
       element('span', { class: 'proposal-statement', text: plan.valueOf(index, 'statement') }),
       element('span', { class: `proposal-about${success ? '' : ' proposal-failed'}`, text: outcome })),
@@ -189,13 +189,13 @@ class ProposalCard {
   async #undo(auditIds) {
     const undoAll = async () => {
       while (auditIds.length > 0) {
-        await this.#knowledge.pkbUndo(auditIds.at(-1));
+        await this.#memories.pkbUndo(auditIds.at(-1));
         auditIds.pop();
       }
     };
     if (!(await attempt(undoAll, { failed: words.failed }))) return;
     this.close();
-    this.#page.events.emit('knowledge:changed');
+    this.#page.events.emit('memories:changed');
     showToast(words.undone);
   }
 }

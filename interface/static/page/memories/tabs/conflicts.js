@@ -1,27 +1,27 @@
 /** The tab of conflicts: memories that cannot all be true, side by side, until the person decides. */
 
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shortTime } from '../../core/times.js';
 import { referenceTo, spoken } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { createPager } from '../list/pager.js';
 import { button, createLoader, emptyBlock, field, referenceBadge } from '../controls.js';
 
-const words = knowledgeTabStrings.conflicts;
+const words = memoriesTabStrings.conflicts;
 const ROWS = 20;
 const BOTH = 'both';
 
 function memberNode(claim, choice) {
   const time = claim.updated_at || claim.created_at;
-  return element('div', { class: 'knowledge-side' },
+  return element('div', { class: 'memories-side' },
     element('p', { class: 'memory-statement', text: claim.statement }),
-    element('p', { class: 'knowledge-note', text: [spoken(claim.claim_type), spoken(claim.context_domain), shortTime(time)].filter(Boolean).join(' · ') }),
+    element('p', { class: 'memories-note', text: [spoken(claim.claim_type), spoken(claim.context_domain), shortTime(time)].filter(Boolean).join(' · ') }),
     referenceBadge(referenceTo(claim)), choice);
 }
 
 function radio(name, value, label, onChange) {
   const input = element('input', { type: 'radio', name, value, onchange: onChange });
-  return element('label', { class: 'knowledge-check-label' }, input, element('span', { text: label }));
+  return element('label', { class: 'memories-check-label' }, input, element('span', { text: label }));
 }
 
 /** A conflict with what is needed to decide it. `onResolve({winningClaimId, notes})`. */
@@ -41,24 +41,24 @@ function openConflict(conflict, onResolve) {
     await onResolve({ winningClaimId: chosen === BOTH ? undefined : chosen, notes: note.value.trim() });
     resolve.disabled = false;
   }, { class: 'btn btn-primary' });
-  return element('fieldset', { class: 'knowledge-conflict' },
+  return element('fieldset', { class: 'memories-conflict' },
     element('legend', { text: words.title(conflict.members.length) }),
-    element('p', { class: 'knowledge-note', text: [words.found(shortTime(conflict.created_at)), conflict.resolution_notes].filter(Boolean).join(' · ') }),
-    element('div', { class: 'knowledge-sides' }, ...conflict.members.map((claim) => memberNode(claim, radio(name, claim.claim_id, words.choose, choose)))),
-    radio(name, BOTH, words.keepBoth, choose), field(words.note, note), problem, element('div', { class: 'knowledge-buttons' }, resolve));
+    element('p', { class: 'memories-note', text: [words.found(shortTime(conflict.created_at)), conflict.resolution_notes].filter(Boolean).join(' · ') }),
+    element('div', { class: 'memories-sides' }, ...conflict.members.map((claim) => memberNode(claim, radio(name, claim.claim_id, words.choose, choose)))),
+    radio(name, BOTH, words.keepBoth, choose), field(words.note, note), problem, element('div', { class: 'memories-buttons' }, resolve));
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   let number = 1;
-  const list = element('div', { class: 'knowledge-conflicts' });
+  const list = element('div', { class: 'memories-conflicts' });
   const loader = createLoader(list);
   const pager = createPager((next) => {
     number = next;
     refresh();
   });
-  const node = element('div', { class: 'knowledge-tab-content' },
-    element('div', { class: 'knowledge-scroller' }, loader.node, element('div', { class: 'knowledge-list-foot' }, pager.node)));
+  const node = element('div', { class: 'memories-tab-content' },
+    element('div', { class: 'memories-scroller' }, loader.node, element('div', { class: 'memories-list-foot' }, pager.node)));
 
   async function resolve({ conflict_set_id: id }, decision) {
     const answer = await page.attempt(() => page.api.pkbResolveConflict(id, decision));

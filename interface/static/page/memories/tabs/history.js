@@ -1,7 +1,7 @@
 /** The tab of what happened to the memories, each change with a way to take it back. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { fullTime, shortTime } from '../../core/times.js';
 import { describeChange } from './history_model.js';
 import { tellFailure } from '../../ui/attempts.js';
@@ -9,20 +9,20 @@ import { element } from '../../ui/dom.js';
 import { button, createLoader, emptyBlock } from '../controls.js';
 import { showToast } from '../../ui/toast.js';
 
-const words = knowledgeTabStrings.history;
+const words = memoriesTabStrings.history;
 const ROWS = 50;
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   /** Where each page begins: numbers of changes to look before, the first of them undefined. */
   let starts = [undefined];
-  const list = element('ul', { class: 'knowledge-history', 'aria-label': words.label });
+  const list = element('ul', { class: 'memories-history', 'aria-label': words.label });
   const loader = createLoader(list);
   const newer = button(words.newer, () => turn(starts.slice(0, -1)), { symbol: 'arrow-left' });
   const older = button(words.older, () => turn([...starts, oldest]), { symbol: 'arrow-right' });
   let oldest;
-  const node = element('div', { class: 'knowledge-tab-content' },
-    element('div', { class: 'knowledge-scroller' }, loader.node, element('div', { class: 'knowledge-list-foot knowledge-buttons' }, newer, older)));
+  const node = element('div', { class: 'memories-tab-content' },
+    element('div', { class: 'memories-scroller' }, loader.node, element('div', { class: 'memories-list-foot memories-buttons' }, newer, older)));
 
   function turn(next) {
     starts = next;
@@ -33,11 +33,11 @@ export function createTab(page) {
     control.disabled = true;
     try {
       await page.api.pkbUndo(entry.audit_id);
-      showToast(knowledgeStrings.panel.undone, { kind: 'success' });
+      showToast(memoriesStrings.panel.undone, { kind: 'success' });
       page.changed();
     } catch (error) {
       control.disabled = false;
-      const failed = error.code === 'conflict' ? () => words.conflict : knowledgeStrings.panel.failed;
+      const failed = error.code === 'conflict' ? () => words.conflict : memoriesStrings.panel.failed;
       tellFailure(error, { failed, again: () => undo(entry, control) });
     }
   }
@@ -45,12 +45,12 @@ export function createTab(page) {
   function row(entry) {
     const said = describeChange(entry, words);
     const control = entry.can_undo
-      ? button(knowledgeStrings.panel.undo, () => undo(entry, control), { symbol: 'arrow-counterclockwise', class: 'btn btn-quiet btn-compact', 'aria-label': words.undo(said) })
+      ? button(memoriesStrings.panel.undo, () => undo(entry, control), { symbol: 'arrow-counterclockwise', class: 'btn btn-quiet btn-compact', 'aria-label': words.undo(said) })
       : null;
-    return element('li', { class: `knowledge-change${entry.undone_by ? ' undone' : ''}` },
-      element('time', { class: 'knowledge-note', datetime: entry.created_at, title: fullTime(entry.created_at), text: shortTime(entry.created_at) }),
-      element('span', { class: 'knowledge-change-text', text: said }),
-      entry.undone_by ? element('span', { class: 'knowledge-note', text: words.undone }) : null, control);
+    return element('li', { class: `memories-change${entry.undone_by ? ' undone' : ''}` },
+      element('time', { class: 'memories-note', datetime: entry.created_at, title: fullTime(entry.created_at), text: shortTime(entry.created_at) }),
+      element('span', { class: 'memories-change-text', text: said }),
+      entry.undone_by ? element('span', { class: 'memories-note', text: words.undone }) : null, control);
   }
 
   function show({ entries }) {

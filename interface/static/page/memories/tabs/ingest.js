@@ -1,7 +1,7 @@
 /** The tab that finds memories in a text: the text, the waiting, the proposals, what became of them. */
 
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { IngestionPlan } from '../proposals/plan_model.js';
 import { showing } from '../query_model.js';
 import { element } from '../../ui/dom.js';
@@ -10,7 +10,7 @@ import { createPlanTable, planOutcome } from '../proposals/plan_table.js';
 import { button, emptyBlock } from '../controls.js';
 import { showToast } from '../../ui/toast.js';
 
-const words = knowledgeTabStrings.ingest;
+const words = memoriesTabStrings.ingest;
 const TEXT = 'ingest_text';
 const PLAN = 'ingest_plan';
 const RUNNING = 'ingest_running';
@@ -19,28 +19,28 @@ const LEAVING_MS = 1000;
 /** How long it takes, said once a second; and a way to stop. */
 function waitingNode(onStop) {
   const began = Date.now();
-  const seconds = element('span', { class: 'knowledge-note' });
+  const seconds = element('span', { class: 'memories-note' });
   const tick = () => {
     seconds.textContent = words.seconds(Math.round((Date.now() - began) / 1000));
   };
   const timer = setInterval(tick, 1000);
-  const node = element('section', { class: 'knowledge-waiting' },
+  const node = element('section', { class: 'memories-waiting' },
     element('p', { role: 'status', text: words.running }), element('progress', { 'aria-label': words.running }), seconds,
-    element('p', { class: 'knowledge-note', text: words.runningHint }), button(words.stop, onStop));
+    element('p', { class: 'memories-note', text: words.runningHint }), button(words.stop, onStop));
   return { node, stop: () => clearInterval(timer) };
 }
 
 function warningList(warnings) {
-  return warnings.length ? element('ul', { class: 'knowledge-warnings', 'aria-label': words.warnings }, ...warnings.map((text) => element('li', { text }))) : null;
+  return warnings.length ? element('ul', { class: 'memories-warnings', 'aria-label': words.warnings }, ...warnings.map((text) => element('li', { text }))) : null;
 }
 
 class IngestTab {
   #page;
   #form;
-  #place = element('div', { class: 'knowledge-scroller knowledge-ingest' });
+  #place = element('div', { class: 'memories-scroller memories-ingest' });
   #visible = false;
   #forgetting;
-  node = element('div', { class: 'knowledge-tab-content' }, this.#place);
+  node = element('div', { class: 'memories-tab-content' }, this.#place);
 
   constructor(page) {
     this.#page = page;
@@ -107,13 +107,13 @@ class IngestTab {
     const table = createPlanTable(plan, {
       ...kinds,
       onChange: () => {
-        execute.textContent = knowledgeTabStrings.plan.execute(plan.approvedCount);
+        execute.textContent = memoriesTabStrings.plan.execute(plan.approvedCount);
         execute.disabled = plan.approvedCount === 0;
         this.#page.store.set(PLAN, plan.toJSON());
       },
     });
     const summary = typeof plan.summary === 'string' && plan.summary ? element('p', { text: plan.summary }) : null;
-    this.#place.replaceChildren(...[summary, warningList(plan.warnings), table, element('div', { class: 'knowledge-buttons knowledge-sticky' }, execute, back)].filter(Boolean));
+    this.#place.replaceChildren(...[summary, warningList(plan.warnings), table, element('div', { class: 'memories-buttons memories-sticky' }, execute, back)].filter(Boolean));
   }
 
   /** Types and domains to choose from; without them, those of the proposals. */
@@ -125,28 +125,28 @@ class IngestTab {
 
   async #execute(plan, execute) {
     execute.disabled = true;
-    execute.textContent = knowledgeTabStrings.plan.executing;
+    execute.textContent = memoriesTabStrings.plan.executing;
     const outcome = await this.#page.attempt(() => this.#page.api.pkbExecuteIngest(plan.planId, plan.approvals()), {
       again: () => this.#execute(plan, execute),
     });
     if (!outcome) {
       execute.disabled = false;
-      execute.textContent = knowledgeTabStrings.plan.execute(plan.approvedCount);
+      execute.textContent = memoriesTabStrings.plan.execute(plan.approvedCount);
       return;
     }
     this.#page.store.set(PLAN, null);
     this.#form.clear();
-    const again = button(knowledgeTabStrings.plan.again, () => this.#showForm(), { class: 'btn btn-primary' });
-    const undo = outcome.audit_id ? button(knowledgeStrings.panel.undo, () => this.#undo(outcome.audit_id, undo), { symbol: 'arrow-counterclockwise' }) : null;
-    this.#place.replaceChildren(planOutcome(plan, outcome, { onShow: (id) => this.#showMemory(id) }), element('div', { class: 'knowledge-buttons' }, again, undo));
+    const again = button(memoriesTabStrings.plan.again, () => this.#showForm(), { class: 'btn btn-primary' });
+    const undo = outcome.audit_id ? button(memoriesStrings.panel.undo, () => this.#undo(outcome.audit_id, undo), { symbol: 'arrow-counterclockwise' }) : null;
+    this.#place.replaceChildren(planOutcome(plan, outcome, { onShow: (id) => this.#showMemory(id) }), element('div', { class: 'memories-buttons' }, again, undo));
     this.#page.changed({ show: false });
   }
 
   async #undo(auditId, button) {
     button.disabled = true;
-    button.textContent = knowledgeStrings.panel.undoing;
+    button.textContent = memoriesStrings.panel.undoing;
     button.disabled = await this.#page.undo(auditId);
-    button.textContent = button.disabled ? knowledgeStrings.panel.undone : knowledgeStrings.panel.undo;
+    button.textContent = button.disabled ? memoriesStrings.panel.undone : memoriesStrings.panel.undo;
   }
 
   #showMemory(id) {
@@ -154,7 +154,7 @@ class IngestTab {
   }
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   return new IngestTab(page);
 }

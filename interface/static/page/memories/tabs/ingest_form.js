@@ -1,10 +1,10 @@
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { proposesAlways } from '../../core/storage.js';
 import { MOST_TEXT_BYTES, bytesOf, refusalOf } from './ingest_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { button, checkbox, field, fillSelect, select } from '../controls.js';
 
-const words = knowledgeTabStrings.ingest;
+const words = memoriesTabStrings.ingest;
 const KB = 1024;
 
 /** Lets files be dropped on a place. */
@@ -44,25 +44,25 @@ export function fileButton(label, accept, onFile) {
  */
 export function createIngestForm(page, { text, onText, onStart }) {
   const most = Math.round(MOST_TEXT_BYTES / KB);
-  const area = element('textarea', { class: 'form-control knowledge-area', rows: '12', id: 'ingest-text' });
+  const area = element('textarea', { class: 'form-control memories-area', rows: '12', id: 'ingest-text' });
   area.value = text;
-  const size = element('span', { class: 'knowledge-note' });
+  const size = element('span', { class: 'memories-note' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const type = select([['', words.auto]], '');
   const domain = select([['', words.auto]], '');
   let useModel = true;
   const start = button(words.start, submit, { class: 'btn btn-primary', id: 'start-ingest' });
-  const node = element('form', { class: 'stack knowledge-ingest-form' },
-    element('p', { class: 'knowledge-note', text: words.intro }), problem,
+  const node = element('form', { class: 'stack memories-ingest-form' },
+    element('p', { class: 'memories-note', text: words.intro }), problem,
     field(words.label, area),
-    element('div', { class: 'knowledge-buttons' }, fileButton(words.choose, '.txt,.md,.markdown,text/plain,text/markdown', read), element('span', { class: 'knowledge-note', text: words.drop }), size),
+    element('div', { class: 'memories-buttons' }, fileButton(words.choose, '.txt,.md,.markdown,text/plain,text/markdown', read), element('span', { class: 'memories-note', text: words.drop }), size),
     checkbox(words.useModel, true, (checked) => {
       useModel = checked;
     }),
-    element('div', { class: 'knowledge-row' }, field(words.type, type), field(words.domain, domain)),
-    element('div', { class: 'knowledge-buttons' }, start),
+    element('div', { class: 'memories-row' }, field(words.type, type), field(words.domain, domain)),
+    element('div', { class: 'memories-buttons' }, start),
     element('hr'), checkbox(words.proposeAlways, proposesAlways.get(), proposesAlways.set),
-    element('p', { class: 'knowledge-note', text: words.proposeAlwaysHint }));
+    element('p', { class: 'memories-note', text: words.proposeAlwaysHint }));
 
   function tell(said) {
     problem.textContent = said;

@@ -2,8 +2,8 @@
 
 import { icon } from '../../ui/icons.js';
 import { number } from '../../strings/en/count.js';
-import { knowledgeStrings } from '../../strings/en/memories.js';
-import { knowledgeTabStrings } from '../../strings/en/memories_tabs.js';
+import { memoriesStrings } from '../../strings/en/memories.js';
+import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { spoken } from '../memory_model.js';
 import { portionsOf, rowCount } from './transfer_model.js';
 import { exportIn } from './ingest_model.js';
@@ -11,11 +11,11 @@ import { element, setHidden } from '../../ui/dom.js';
 import { acceptFiles, fileButton } from './ingest_form.js';
 import { button, createLoader } from '../controls.js';
 
-const words = knowledgeTabStrings.transfer;
+const words = memoriesTabStrings.transfer;
 
 function download(page, format, label, hint) {
   const link = element('a', { class: 'btn btn-quiet', href: page.api.pkbExportAddress(format), download: true }, icon('download'), label);
-  return element('div', { class: 'knowledge-download' }, link, element('span', { class: 'knowledge-note', text: hint }));
+  return element('div', { class: 'memories-download' }, link, element('span', { class: 'memories-note', text: hint }));
 }
 
 function exportPart(page) {
@@ -28,20 +28,20 @@ function exportPart(page) {
 function reportNode(counts, total, onUndo) {
   const rows = Object.entries(counts).filter(([, n]) => n > 0);
   const left = total - rows.reduce((sum, [, n]) => sum + n, 0);
-  return element('div', { class: 'knowledge-outcome', role: 'status' },
+  return element('div', { class: 'memories-outcome', role: 'status' },
     element('p', { text: rows.length ? words.report : words.nothing }),
     element('ul', {}, ...rows.map(([name, n]) => element('li', { text: `${number(n)} ${words.stats[name] ?? spoken(name).toLowerCase()}` })),
       left > 0 && rows.length ? element('li', { text: words.skipped(left) }) : null),
-    rows.length ? button(knowledgeStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
+    rows.length ? button(memoriesStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
 }
 
 function importPart(page) {
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const report = element('div', {});
-  const node = element('section', { class: 'panel knowledge-drop' },
+  const node = element('section', { class: 'panel memories-drop' },
     element('h2', { class: 'section-title', text: words.importTitle }), element('p', { class: 'panel-text', text: words.importText }),
     problem,
-    element('div', { class: 'knowledge-buttons' }, fileButton(words.choose, '.json,application/json', read), element('span', { class: 'knowledge-note', text: words.drop })), report);
+    element('div', { class: 'memories-buttons' }, fileButton(words.choose, '.json,application/json', read), element('span', { class: 'memories-note', text: words.drop })), report);
 
   function tell(text) {
     problem.textContent = text;
@@ -74,20 +74,20 @@ function importPart(page) {
       }
       report.replaceChildren(reportNode(counts, rowCount(payload), (event) => takeBack(event.currentTarget, audits)));
     } catch (error) {
-      report.replaceChildren(button(knowledgeStrings.panel.again, () => {
+      report.replaceChildren(button(memoriesStrings.panel.again, () => {
         tell('');
         send(file, payload);
       }));
-      tell(knowledgeStrings.panel.failed(error.message));
+      tell(memoriesStrings.panel.failed(error.message));
     }
     page.changed();
   }
 
   async function takeBack(control, audits) {
     control.disabled = true;
-    control.textContent = knowledgeStrings.panel.undoing;
+    control.textContent = memoriesStrings.panel.undoing;
     while (audits.length && (await page.undo(audits[0]))) audits.shift();
-    control.textContent = audits.length ? knowledgeStrings.panel.undo : knowledgeStrings.panel.undone;
+    control.textContent = audits.length ? memoriesStrings.panel.undo : memoriesStrings.panel.undone;
     control.disabled = audits.length === 0;
   }
 
@@ -100,17 +100,17 @@ function statsNode(stats) {
   const { vectors } = stats;
   const searchable = vectors?.model ? words.vectors(vectors.embedded, vectors.pending) : words.noVectors;
   return [
-    element('dl', { class: 'knowledge-stats' }, ...rows.map((name) =>
+    element('dl', { class: 'memories-stats' }, ...rows.map((name) =>
       element('div', {}, element('dt', { text: spoken(words.stats[name]) }), element('dd', { text: number(stats[name]) })))),
-    element('p', { class: 'knowledge-note', text: searchable }),
+    element('p', { class: 'memories-note', text: searchable }),
   ];
 }
 
-/** @param {ReturnType<typeof import('../page.js').createKnowledgePage>} page */
+/** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */
 export function createTab(page) {
   const stats = element('div', {});
   const loader = createLoader(stats);
-  const node = element('div', { class: 'knowledge-tab-content' }, element('div', { class: 'knowledge-scroller knowledge-transfer' },
+  const node = element('div', { class: 'memories-tab-content' }, element('div', { class: 'memories-scroller memories-transfer' },
     element('section', { class: 'panel' }, element('h2', { class: 'section-title', text: words.storeTitle }), loader.node),
     exportPart(page), importPart(page)));
   const refresh = () => loader.load((options) => page.api.pkbStats(options), (answer) => stats.replaceChildren(...statsNode(answer)));

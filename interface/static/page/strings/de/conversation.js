@@ -260,7 +260,7 @@ export const strings = fill(english, {
     sourceFailed: {
       agents: 'Agenten konnten nicht durchsucht werden.',
       conversations: 'Die Unterhaltungen konnten nicht durchsucht werden.',
-      knowledge: 'Die Erinnerungen konnten nicht durchsucht werden.',
+      memories: 'Die Erinnerungen konnten nicht durchsucht werden.',
       messages: 'Die Nachrichten konnten nicht durchsucht werden.',
     },
     choices: (n) => count(n, 'Vorschlag', 'Vorschläge'),
@@ -360,7 +360,7 @@ export const strings = fill(english, {
     note: { edited: 'seither bearbeitet', retracted: 'zurückgezogen' },
     memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
     candidates: 'Gemeint war vielleicht:', candidateFailed: (message) => `Das konnte nicht geöffnet werden. ${message}`,
-    openKnowledge: 'In deinen Erinnerungen zeigen',
+    openMemories: 'In deinen Erinnerungen zeigen',
     details: (chars) => `${number(chars)} Zeichen`,
     many: (n) => count(n, 'Nachricht', 'Nachrichten'),
     open: 'Öffnen',

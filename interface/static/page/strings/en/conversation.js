@@ -261,7 +261,7 @@ export const strings = {
     sourceFailed: {
       agents: 'Agents could not be searched.',
       conversations: 'Conversations could not be searched.',
-      knowledge: 'Memories could not be searched.',
+      memories: 'Memories could not be searched.',
       messages: 'Messages could not be searched.',
     },
     choices: (n) => count(n, 'suggestion', 'suggestions'),
@@ -359,7 +359,7 @@ export const strings = {
     note: { edited: 'edited since', retracted: 'retracted' },
     memories: (n) => count(n, 'memory', 'memories'),
     candidates: 'Did you mean:', candidateFailed: (message) => `It could not be opened. ${message}`,
-    openKnowledge: 'Show in your memories',
+    openMemories: 'Show in your memories',
     details: (chars) => `${number(chars)} characters`,
     many: (n) => count(n, 'message', 'messages'),
     open: 'Open',

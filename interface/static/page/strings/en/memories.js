@@ -4,7 +4,7 @@ import { count, number } from './count.js';
 
 const memories = (n) => count(n, 'memory', 'memories');
 
-export const knowledgeStrings = {
+export const memoriesStrings = {
   panel: {
     title: 'Memories',
     close: 'Back to the conversation',

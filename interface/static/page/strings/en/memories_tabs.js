@@ -4,7 +4,7 @@ import { count, number } from './count.js';
 
 const memories = (n) => count(n, 'memory', 'memories');
 
-export const knowledgeTabStrings = {
+export const memoriesTabStrings = {
   contexts: {
     tree: 'Contexts',
     all: 'All memories',

@@ -261,7 +261,7 @@ export const strings = fill(english, {
     sourceFailed: {
       agents: 'No se pudieron buscar los agentes.',
       conversations: 'No se pudo buscar en las conversaciones.',
-      knowledge: 'No se pudo buscar en los recuerdos.',
+      memories: 'No se pudo buscar en los recuerdos.',
       messages: 'No se pudo buscar en los mensajes.',
     },
     choices: (n) => count(n, 'sugerencia', 'sugerencias'),
@@ -359,7 +359,7 @@ export const strings = fill(english, {
     note: { edited: 'editado después', retracted: 'retirado' },
     memories: (n) => count(n, 'recuerdo', 'recuerdos'),
     candidates: 'Quizá querías decir:', candidateFailed: (message) => `No se pudo abrir. ${message}`,
-    openKnowledge: 'Mostrar en tus recuerdos',
+    openMemories: 'Mostrar en tus recuerdos',
     details: (chars) => `${number(chars)} caracteres`,
     many: (n) => count(n, 'mensaje', 'mensajes'),
     open: 'Abrir',

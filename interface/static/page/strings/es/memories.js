@@ -1,10 +1,10 @@
-import { knowledgeStrings as english } from '../en/memories.js';
+import { memoriesStrings as english } from '../en/memories.js';
 import { fill } from '../fill.js';
 import { count, number } from './count.js';
 
 const memories = (n) => count(n, 'recuerdo', 'recuerdos');
 
-export const knowledgeStrings = fill(english, {
+export const memoriesStrings = fill(english, {
   panel: {
     title: 'Recuerdos',
     close: 'Volver a la conversación',

@@ -1,10 +1,10 @@
-import { knowledgeTabStrings as english } from '../en/memories_tabs.js';
+import { memoriesTabStrings as english } from '../en/memories_tabs.js';
 import { fill } from '../fill.js';
 import { count, number } from './count.js';
 
 const memories = (n) => count(n, 'recuerdo', 'recuerdos');
 
-export const knowledgeTabStrings = fill(english, {
+export const memoriesTabStrings = fill(english, {
   contexts: {
     tree: 'Contextos',
     all: 'Todos los recuerdos',

@@ -261,7 +261,7 @@ export const strings = fill(english, {
     sourceFailed: {
       agents: '无法搜索智能体。',
       conversations: '无法搜索对话。',
-      knowledge: '无法搜索记忆。',
+      memories: '无法搜索记忆。',
       messages: '无法搜索消息。',
     },
     choices: (n) => `${number(n)} 条建议`,
@@ -359,7 +359,7 @@ export const strings = fill(english, {
     note: { edited: '之后已编辑', retracted: '已撤回' },
     memories: (n) => `${number(n)} 条记忆`,
     candidates: '你是不是想说：', candidateFailed: (message) => `无法打开。${message}`,
-    openKnowledge: '在你的记忆中显示',
+    openMemories: '在你的记忆中显示',
     details: (chars) => `${number(chars)} 个字符`,
     many: (n) => `${number(n)} 条消息`,
     open: '打开',

@@ -1,10 +1,10 @@
-import { knowledgeStrings as english } from '../en/memories.js';
+import { memoriesStrings as english } from '../en/memories.js';
 import { fill } from '../fill.js';
 import { number } from './count.js';
 
 const memories = (n) => `${number(n)} 条记忆`;
 
-export const knowledgeStrings = fill(english, {
+export const memoriesStrings = fill(english, {
   panel: {
     title: '记忆',
     close: '返回对话',

@@ -1,10 +1,10 @@
-import { knowledgeTabStrings as english } from '../en/memories_tabs.js';
+import { memoriesTabStrings as english } from '../en/memories_tabs.js';
 import { fill } from '../fill.js';
 import { number } from './count.js';
 
 const memories = (n) => `${number(n)} 条记忆`;
 
-export const knowledgeTabStrings = fill(english, {
+export const memoriesTabStrings = fill(english, {
   contexts: {
     tree: '情境',
     all: '所有记忆',

@@ -22,11 +22,11 @@ DOMAINS = ("health", "personal", "work")
 
 def address(path: str = "/interface/", **state: Any) -> str:
     """Where the panel is shown over the page at `path`."""
-    return f"{path}?{urlencode({'panel': 'knowledge', **state})}"
+    return f"{path}?{urlencode({'panel': 'memories', **state})}"
 
 
 @dataclass(frozen=True)
-class KnowledgePanel:
+class MemoriesPanel:
     """The panel of an open page."""
 
     page: Page
@@ -34,7 +34,7 @@ class KnowledgePanel:
     @property
     def node(self) -> Locator:
         """All of it."""
-        return self.page.locator("#knowledge")
+        return self.page.locator("#memories")
 
     @property
     def rows(self) -> Locator:
@@ -61,7 +61,7 @@ class KnowledgePanel:
 
     def count(self, text: str) -> None:
         """Wait until the count of memories says `text`."""
-        expect(self.node.locator(".knowledge-count:visible")).to_have_text(text)
+        expect(self.node.locator(".memories-count:visible")).to_have_text(text)
 
     def choose(self, row: Locator, label: str) -> None:
         """Open a row's menu by the right button, and choose."""

@@ -11,15 +11,15 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
-from tests.browser.knowledge_panel import (
-    KnowledgePanel,
+from tests.browser.memories_panel import (
+    MemoriesPanel,
     address,
     claim,
     claims,
     remember,
     store_memories,
 )
-from tests.browser.screens import KNOWLEDGE, findings
+from tests.browser.screens import MEMORIES, findings
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -43,7 +43,7 @@ def test_ten_thousand_memories_are_listed_a_page_at_a_time(
 ) -> None:
     store_memories(server, person, 10_000)
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     panel.count("1–50 of 10,000")
     expect(panel.rows).to_have_count(50)
     expect(panel.rows.first).to_contain_text("Memory 10000")
@@ -59,14 +59,14 @@ def test_ten_thousand_memories_are_listed_a_page_at_a_time(
 
     panel.rows.first.get_by_role("button", name="Personal").click()
     panel.count("1–50 of 3,334")
-    chip = panel.node.locator(".knowledge-chip")
+    chip = panel.node.locator(".memories-chip")
     expect(chip).to_have_text("Domain:Personal")
     chip.click()
     panel.count("1–50 of 10,000")
 
     panel.node.get_by_role("checkbox", name="Select all on this page").check()
     panel.node.get_by_role("button", name="Select the first 500").click()
-    expect(panel.node.locator(".knowledge-bulk-count")).to_have_text("500 selected")
+    expect(panel.node.locator(".memories-bulk-count")).to_have_text("500 selected")
     panel.node.get_by_role("button", name="Retract").click()
     expect(panel.toasts).to_contain_text("Retracted 500 memories")
     panel.count("1–50 of 9,500")
@@ -82,16 +82,16 @@ def test_the_first_visit_does_without_the_panel(person: Client, open_page: OpenP
     page = open_page(person)
     expect(page.locator("#composer-input")).to_be_visible()
     names = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
-    assert [name for name in names if "knowledge" in name] == []
+    assert [name for name in names if "/memories/" in name] == []
 
 
-@pytest.mark.shows("knowledge-empty")
+@pytest.mark.shows("memories-empty")
 def test_who_has_none_is_told_what_a_memory_is(person: Client, open_page: OpenPage) -> None:
     page = open_page(person)
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     page.get_by_role("button", name="Memories", exact=True).click()
     expect(panel.node).to_contain_text("No memories yet")
-    assert findings(page, "knowledge-empty") == []
+    assert findings(page, "memories-empty") == []
     panel.node.get_by_role("button", name="I prefer short answers with code first.").click()
     expect(page.locator("#memory-statement")).to_have_value("I prefer short answers with code first.")
     panel.dialog.get_by_role("button", name="Add memory").click()
@@ -102,7 +102,7 @@ def test_what_is_suggested_is_taken_by_a_click_and_never_replaces_what_was_typed
     person: Client, open_page: OpenPage
 ) -> None:
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     page.locator("#add-memory").click()
     page.locator("#memory-statement").fill("I prefer running outside in the morning for my health")
     suggestion = panel.dialog.locator(".suggestion").first
@@ -133,7 +133,7 @@ def test_what_was_typed_is_there_again_after_leaving(person: Client, open_page: 
 def test_a_near_duplicate_can_take_the_place_of_the_old_one(person: Client, open_page: OpenPage) -> None:
     old = remember(person, "I drink black tea in the morning")
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(1)
     page.locator("#add-memory").click()
     page.locator("#memory-statement").fill("I drink black tea in the morning.")
@@ -150,7 +150,7 @@ def test_a_memory_is_changed_with_what_it_is_filed_under(person: Client, open_pa
         person, "Mira lives in Graz", tags=["family", "old"], entities=[{"name": "Mira", "type": "person"}]
     )
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     panel.choose(panel.row("Mira lives in Graz"), "Edit")
     page.locator("#memory-statement").fill("Mira lives in Vienna")
     panel.dialog.get_by_label("Tags", exact=True).fill("family, city")
@@ -166,7 +166,7 @@ def test_a_memory_is_changed_with_what_it_is_filed_under(person: Client, open_pa
 
 def test_a_retracted_memory_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:
     known = remember(person, "I play the flute")
-    panel = KnowledgePanel(open_page(person, address()))
+    panel = MemoriesPanel(open_page(person, address()))
     panel.choose(panel.row("I play the flute"), "Retract")
     expect(panel.rows).to_have_count(0)
     assert claim(person, known["claim_id"])["status"] == "retracted"
@@ -186,10 +186,10 @@ def test_many_are_changed_at_once_and_taken_back_at_once(person: Client, open_pa
     for n in range(6):
         remember(person, f"Thing number {n}", context_domain="personal")
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     panel.row("Thing number 4").locator(".memory-select").click()
     panel.row("Thing number 1").locator(".memory-select").click(modifiers=["Shift"])
-    expect(panel.node.locator(".knowledge-bulk-count")).to_have_text("4 selected")
+    expect(panel.node.locator(".memories-bulk-count")).to_have_text("4 selected")
     panel.node.get_by_role("button", name="Set domain").click()
     panel.dialog.get_by_role("button", name="Health").click()
     expect(panel.toasts).to_contain_text("Changed the domain of 4 memories")
@@ -208,7 +208,7 @@ def test_many_are_changed_at_once_and_taken_back_at_once(person: Client, open_pa
 
 def test_several_are_added_one_a_line_and_what_fails_stays_to_be_mended(person: Client, open_page: OpenPage) -> None:
     page = open_page(person, address())
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     panel.node.get_by_role("button", name="Add several").click()
     page.locator("#many-memories").fill("- I like tea\n- I like cake\n\n")
     expect(panel.dialog).to_contain_text("2 memories")
@@ -224,7 +224,7 @@ def test_pins_are_kept_for_all_and_for_one_conversation(person: Client, open_pag
     known = remember(person, "I am left-handed")
     talk = hold_talk(person, "Guitars")
     page = open_page(person, address(talk.path))
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     panel.row("I am left-handed").get_by_role("button", name="Pin", exact=True).click()
     expect(panel.rows.first.locator(".mark-pinned")).to_be_visible()
     assert claim(person, known["claim_id"])["pinned"] is True
@@ -242,8 +242,8 @@ def test_pins_are_kept_for_all_and_for_one_conversation(person: Client, open_pag
 def test_a_reference_is_copied_and_a_memory_goes_with_the_next_message(person: Client, open_page: OpenPage) -> None:
     known = remember(person, "I am allergic to nuts")
     page = open_page(person, address(), viewport=COVERED)
-    panel = KnowledgePanel(page)
-    badge = panel.rows.first.locator(".knowledge-badge")
+    panel = MemoriesPanel(page)
+    badge = panel.rows.first.locator(".memories-badge")
     badge.click()
     expect(badge).to_have_text("Copied!")
     assert clipboard(page) == f"@{known['friendly_id']}"
@@ -255,19 +255,19 @@ def test_a_reference_is_copied_and_a_memory_goes_with_the_next_message(person: C
     expect(page.locator("#composer .claim-chip")).to_contain_text(known["friendly_id"])
     page.locator("#composer .claim-chip-name").click()
     expect(panel.rows).to_have_count(1)
-    expect(panel.node.locator(".knowledge-chip")).to_contain_text(known["friendly_id"])
+    expect(panel.node.locator(".memories-chip")).to_contain_text(known["friendly_id"])
 
 
 def test_everything_is_done_by_keys_alone(person: Client, open_page: OpenPage) -> None:
     for n in range(4):
         remember(person, f"Fact {n}")
     page = open_page(person)
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     expect(page.locator("#composer-input")).to_be_focused()
     page.get_by_role("button", name="Memories", exact=True).focus()
     page.keyboard.press("Enter")
     expect(panel.rows).to_have_count(4)
-    expect(page.locator("#knowledge-title")).to_be_focused()
+    expect(page.locator("#memories-title")).to_be_focused()
 
     page.keyboard.press("j")
     expect(panel.row("Fact 3")).to_be_focused()
@@ -316,7 +316,7 @@ def test_the_conversation_below_keeps_its_place(person: Client, open_page: OpenP
     page.locator("#chatView").evaluate("node => node.scrollTo(0, 500)")
     before = page.locator("#chatView").evaluate("node => node.scrollTop")
     page.get_by_role("button", name="Memories", exact=True).click()
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     panel.tab("Tags").click()
     expect(panel.node).to_contain_text("No tags yet")
     expect(page).to_have_title("Tags · Anaphora")
@@ -343,7 +343,7 @@ def test_the_panel_stands_beside_the_conversation_where_there_is_room(person: Cl
     nuts, tea = remember(person, "I am allergic to nuts"), remember(person, "I like green tea")
     talk, other = hold_talk(person, "Baking bread"), hold_talk(person, "Growing tomatoes")
     page = open_page(person, talk.path, viewport=WIDE)
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     page.get_by_role("button", name="Memories", exact=True).click()
     expect(panel.rows).to_have_count(2)
     expect(page.locator("#chatView")).to_contain_text("Understood.")
@@ -365,7 +365,7 @@ def test_the_panel_stands_beside_the_conversation_where_there_is_room(person: Cl
     # It stays while the person turns to another conversation, and gives its place to the rail.
     page.locator("#workspaces-container a.jstree-anchor", has_text="Growing tomatoes").click()
     expect(page).to_have_title("Growing tomatoes · Anaphora")
-    expect(page).to_have_url(re.compile(rf"{re.escape(other.path)}\?panel=knowledge$"))
+    expect(page).to_have_url(re.compile(rf"{re.escape(other.path)}\?panel=memories$"))
     expect(panel.node).to_be_visible()
     rail = page.get_by_role("complementary", name="Beside the conversation")
     page.get_by_role("button", name="References, pins and branches").click()
@@ -378,7 +378,7 @@ def test_the_panel_stands_beside_the_conversation_where_there_is_room(person: Cl
     expect(page).to_have_title("Memories · Anaphora")
     page.set_viewport_size(WIDE)
     expect(page.locator("#composer-input")).to_be_visible()
-    page.locator("#close-knowledge").click()
+    page.locator("#close-memories").click()
     expect(panel.node).to_be_hidden()
     expect(rail).to_be_visible()
 
@@ -389,7 +389,7 @@ def test_a_failure_is_said_and_tried_again(person: Client, open_page: OpenPage, 
     page_problems.expect("net::ERR_FAILED")
     page.route("**/pkb/claims?*", lambda route: route.abort())
     page.get_by_role("button", name="Memories", exact=True).click()
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     expect(panel.node).to_contain_text("This could not be loaded. The server cannot be reached.")
     page.unroute("**/pkb/claims?*")
     panel.node.get_by_role("button", name="Try again").click()
@@ -412,29 +412,29 @@ def test_what_tries_to_be_code_stays_text(person: Client, open_page: OpenPage) -
     dialogs: list[str] = []
     page = open_page(person)
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-    panel = KnowledgePanel(page)
+    panel = MemoriesPanel(page)
     page.goto(address())
-    for number, tab in enumerate(KNOWLEDGE):
+    for number, tab in enumerate(MEMORIES):
         panel.node.get_by_role("tab").nth(number).click()
-        expect(page).to_have_url(re.compile(rf"tab={tab}") if number else re.compile("panel=knowledge"))
+        expect(page).to_have_url(re.compile(rf"tab={tab}") if number else re.compile("panel=memories"))
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         if tab not in ("conflicts", "add", "transfer"):
             expect(panel.node).to_contain_text("<img src=x onerror=alert(1)>")
-        expect(page.locator("#knowledge img, #knowledge b")).to_have_count(0)
+        expect(page.locator("#memories img, #memories b")).to_have_count(0)
     assert dialogs == []
 
 
-@pytest.mark.shows(*(f"knowledge-{tab}" for tab in KNOWLEDGE))
+@pytest.mark.shows(*(f"memories-{tab}" for tab in MEMORIES))
 def test_no_tab_keeps_anybody_out_or_is_wider_than_a_telephone(person: Client, open_page: OpenPage) -> None:
     first = remember(person, "I like tea in the morning", tags=["tea"], entities=[{"name": "Mira", "type": "person"}])
     second = remember(person, "I dislike tea in the morning")
     person.post("/pkb/conflicts", {"claim_ids": [first["claim_id"], second["claim_id"]]})
     person.post("/pkb/contexts", {"name": "Breakfast"})
     page = open_page(person, address(), reduced_motion="reduce")
-    panel = KnowledgePanel(page)
-    for number, tab in enumerate(KNOWLEDGE):
+    panel = MemoriesPanel(page)
+    for number, tab in enumerate(MEMORIES):
         panel.node.get_by_role("tab").nth(number).click()
-        expect(page).to_have_url(re.compile(rf"tab={tab}") if number else re.compile("panel=knowledge"))
+        expect(page).to_have_url(re.compile(rf"tab={tab}") if number else re.compile("panel=memories"))
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         expect(panel.node.locator("[aria-busy='true']")).to_have_count(0)
-        assert findings(page, f"knowledge-{tab}") == []
+        assert findings(page, f"memories-{tab}") == []

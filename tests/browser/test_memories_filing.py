@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.knowledge_panel import (
-    KnowledgePanel,
+from tests.browser.memories_panel import (
+    MemoriesPanel,
     address,
     claim,
     claims,
@@ -35,8 +35,8 @@ def context_named(client: Client, name: str) -> dict[str, Any] | None:
     return next((each for each in listed if each["name"] == name), None)
 
 
-def open_tab(open_page: OpenPage, client: Client, tab: str) -> KnowledgePanel:
-    return KnowledgePanel(open_page(client, address(tab=tab)))
+def open_tab(open_page: OpenPage, client: Client, tab: str) -> MemoriesPanel:
+    return MemoriesPanel(open_page(client, address(tab=tab)))
 
 
 def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_page: OpenPage) -> None:
@@ -58,7 +58,7 @@ def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_pa
     page.get_by_role("menuitem", name="Describe").click()
     page.keyboard.type("Sleep, food, sport")
     panel.dialog.get_by_role("button", name="Save").click()
-    expect(panel.node.locator(".knowledge-context-head")).to_contain_text("Sleep, food, sport")
+    expect(panel.node.locator(".memories-context-head")).to_contain_text("Sleep, food, sport")
 
     panel.context("Well-being").click(button="right")
     page.get_by_role("menuitem", name="Delete").click()
@@ -117,16 +117,16 @@ def test_entities_and_tags_lead_to_their_memories(person: Client, open_page: Ope
     panel = open_tab(open_page, person, "entities")
     panel.node.get_by_role("button", name="Mira", exact=True).click()
     expect(panel.rows).to_have_count(1)
-    expect(panel.node.locator(".knowledge-chip")).to_have_text("Entity:Mira")
+    expect(panel.node.locator(".memories-chip")).to_have_text("Entity:Mira")
 
     panel.tab("Tags").click()
-    row = panel.node.locator(".knowledge-record", has_text="games")
+    row = panel.node.locator(".memories-record", has_text="games")
     expect(row).to_contain_text("2 memories")
     row.click(button="right")
     panel.page.get_by_role("menuitem", name="New tag below").click()
     panel.page.keyboard.type("board games")
     panel.page.keyboard.press("Enter")
-    expect(panel.node.locator(".knowledge-record.knowledge-depth-1")).to_contain_text("board games")
+    expect(panel.node.locator(".memories-record.memories-depth-1")).to_contain_text("board games")
     row.filter(has_text="2 memories").get_by_role("button", name="games", exact=True).click()
     expect(panel.rows).to_have_count(2)
 
@@ -138,7 +138,7 @@ def test_a_conflict_is_decided_with_a_note(person: Client, open_page: OpenPage) 
     panel = open_tab(open_page, person, "conflicts")
     panel.node.get_by_role("button", name="Resolve").click()
     expect(panel.node.get_by_role("alert")).to_contain_text("Choose which one holds")
-    panel.node.locator(".knowledge-side", has_text="I live in Vienna").get_by_label("This one holds").check()
+    panel.node.locator(".memories-side", has_text="I live in Vienna").get_by_label("This one holds").check()
     panel.node.get_by_label("Note (optional)").fill("Moved in May")
     panel.node.get_by_role("button", name="Resolve").click()
     expect(panel.node).to_contain_text("No conflicts")
@@ -158,7 +158,7 @@ def test_memories_that_contradict_each_other_are_set_against_each_other(person: 
     expect(panel.tab("Conflicts (1)")).to_be_visible()
     expect(panel.row("I live in Graz")).to_contain_text("Contested")
     panel.tab("Conflicts (1)").click()
-    expect(panel.node.locator(".knowledge-side")).to_have_count(2)
+    expect(panel.node.locator(".memories-side")).to_have_count(2)
     panel.undo()
     expect(panel.node).to_contain_text("No conflicts")
     assert {each["status"] for each in claims(person)} == {"active"}
@@ -170,7 +170,7 @@ def test_memories_are_found_in_a_text_and_kept_as_approved(person: Client, open_
     page.locator("#ingest-text").fill("I prefer tea to coffee.\nMy sister Mira lives in Vienna.\nI run every Sunday.")
     panel.node.get_by_label("Let the model read it").uncheck()
     page.locator("#start-ingest").click()
-    rows = panel.node.locator(".knowledge-plan tbody tr")
+    rows = panel.node.locator(".memories-plan tbody tr")
     expect(rows).to_have_count(3)
     rows.nth(0).get_by_label("Statement").fill("I prefer green tea to coffee.")
     rows.nth(2).get_by_role("checkbox").uncheck()
@@ -195,12 +195,12 @@ def test_reading_a_text_goes_on_while_the_person_is_elsewhere(person: Client, op
     page.locator("#ingest-text").fill("I prefer tea to coffee.")
     page.locator("#start-ingest").click()
     expect(panel.node).to_contain_text("Reading the text…")
-    page.locator("#close-knowledge").click()
+    page.locator("#close-memories").click()
     expect(panel.node).to_be_hidden()
     held[0].continue_()
     expect(panel.toasts).to_contain_text("Your memories are ready to look at.")
     panel.toasts.get_by_role("button", name="Show").click()
-    expect(panel.node.locator(".knowledge-plan tbody tr")).to_have_count(1)
+    expect(panel.node.locator(".memories-plan tbody tr")).to_have_count(1)
 
 
 def test_a_page_that_was_left_while_a_text_was_read_keeps_the_text(person: Client, open_page: OpenPage) -> None:
@@ -226,12 +226,12 @@ def test_each_change_is_in_the_history_and_can_be_taken_back(person: Client, ope
     known = remember(person, "I like long walks")
     assert person.delete(f"/pkb/claims/{known['claim_id']}").status == 200
     panel = open_tab(open_page, person, "history")
-    changes = panel.node.locator(".knowledge-change")
+    changes = panel.node.locator(".memories-change")
     expect(changes.first).to_contain_text("I like long walks")
     changes.first.get_by_role("button", name=re.compile("^Undo")).click()
     expect(panel.toasts).to_contain_text("Undone")
     assert claim(person, known["claim_id"])["status"] == "active"
-    expect(panel.node.locator(".knowledge-change.undone")).to_have_count(1)
+    expect(panel.node.locator(".memories-change.undone")).to_have_count(1)
 
 
 def test_what_was_exported_is_imported_elsewhere_once(
@@ -241,7 +241,7 @@ def test_what_was_exported_is_imported_elsewhere_once(
     for n in range(3):
         remember(ada, f"Fact {n}", tags=["facts"])
     panel = open_tab(open_page, ada, "transfer")
-    expect(panel.node.locator(".knowledge-stats")).to_contain_text("3")
+    expect(panel.node.locator(".memories-stats")).to_contain_text("3")
     with panel.page.expect_download() as downloading:
         panel.node.get_by_role("link", name="Download JSON").click()
     file = tmp_path / "memories.json"
@@ -255,7 +255,7 @@ def test_what_was_exported_is_imported_elsewhere_once(
     panel = open_tab(open_page, ben, "transfer")
     for said in ("3 memories", "Everything in it was there already."):
         panel.node.locator("input[type=file]").set_input_files(file)
-        expect(panel.node.locator(".knowledge-outcome")).to_contain_text(said)
+        expect(panel.node.locator(".memories-outcome")).to_contain_text(said)
     assert {each["statement"] for each in claims(ben)} == {"Fact 0", "Fact 1", "Fact 2"}
 
     (tmp_path / "other.json").write_text("no JSON", encoding="utf-8")
@@ -274,5 +274,5 @@ def test_an_export_larger_than_a_request_may_be_is_imported_whole(
     file.write_bytes(exported)
     panel = open_tab(open_page, ben, "transfer")
     panel.node.locator("input[type=file]").set_input_files(file)
-    expect(panel.node.locator(".knowledge-outcome")).to_contain_text("1,000 memories", timeout=60_000)
+    expect(panel.node.locator(".memories-outcome")).to_contain_text("1,000 memories", timeout=60_000)
     assert ben.get("/pkb/claims?limit=1").json()["total_count"] == 1_000
