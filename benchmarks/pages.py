@@ -74,6 +74,7 @@ def page_weight(bench: Bench) -> Iterator[Figure]:
     server = LiveServer(bench.scratch("page")).start()
     try:
         client = server.sign_up(EMAIL)
+        _check_joined(client)
         plan = SeedPlan(conversations=1, messages=_MESSAGES)
         list(seed(database=open_store(server.users_dir), user_email=EMAIL, plan=plan))
         close_store(server.users_dir)
@@ -96,11 +97,18 @@ def sidebar(bench: Bench) -> Iterator[Figure]:
     server = LiveServer(closed(bench)).start()
     try:
         client = server.sign_in(EMAIL)
+        _check_joined(client)
         with _browser() as browser:
             yield from _sidebar(browser, client)
             yield _opened_again(browser, client, longest)
     finally:
         server.stop()
+
+
+def _check_joined(client: Client) -> None:
+    """What is measured is the page as it is delivered, in a few joined files."""
+    joined = "/built/main" in client.get("/interface/").text
+    assert joined, "the page's modules changed since they were joined: `python setup serve` joins them"
 
 
 def _sidebar(browser: Browser, client: Client) -> Iterator[Figure]:
