@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from chat.agents.answering import with_answerers
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.context.finding import completed
 from chat.context.gather import (
+    FoundBeside,
     GatheredContext,
     Gathering,
     gather,
@@ -22,8 +23,9 @@ from chat.context.gather import (
     stored_lookup,
 )
 from chat.context.items import extract_referenced
-from chat.context.memories import Found, KnowledgeRequest, knowledge_request
-from chat.context.related import related
+from chat.context.memories import KnowledgeRequest, knowledge_request
+from chat.context.related import found_beside
+from chat.context.room import max_context_chars
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
 from chat.turns import events, steps
@@ -191,7 +193,7 @@ class Conversation:
         conversation_loader: ConversationLoader | None = None,
         services: TurnServices | None = None,
         current: RunningTurn | None = None,
-        related: Callable[[], Found] = Found,
+        found_beside: FoundBeside | None = None,
         max_chars: int | None = None,
     ) -> GatheredContext:
         """Items and report for `references` (friendly ids without "@", wikilinks) and for what else `request` wants.
@@ -202,7 +204,7 @@ class Conversation:
         conversations = self._reference_resolver(user_email, database, conversation_loader, services)
         conversations.running = current or RunningTurn()
         scope = scope_of(user_email, database=database, conversations=conversations, services=services)
-        return gather(references, scope=scope, request=request, related=related, max_chars=max_chars)
+        return gather(references, scope=scope, request=request, found_beside=found_beside, max_chars=max_chars)
 
     def _resolve_conversation_message_refs(
         self,
@@ -343,8 +345,8 @@ class Conversation:
             conversation_loader=turn.loader,
             services=turn.services,
             current=running(turn),
-            related=partial(related, turn, user_email=self.user_id, shown=shown),
-            max_chars=steps.max_context_chars(turn),
+            found_beside=partial(found_beside, turn=turn, user_email=self.user_id, shown=shown),
+            max_chars=max_context_chars(turn),
         )
 
     def _is_plain(self, turn: Turn) -> bool:

@@ -318,7 +318,10 @@ class Settings(BaseModel):
         10, "Memories found by search that a model is given; 0: none."
     )
     messages_found: Annotated[int, _whole(0, 20)] = _setting(
-        3, "Earlier messages found by meaning that a model with a window of 16,000 tokens or more is given; 0: none."
+        3, "Earlier messages found by meaning that a model is given, as far as it has room for them; 0: none."
+    )
+    documents_found: Annotated[int, _whole(0, 20)] = _setting(
+        3, "Excerpts of documents found by words and meaning that a model is given, likewise; 0: none."
     )
     document_references: Literal["on", "off"] = _setting(
         "on",

@@ -194,10 +194,11 @@ class TurnServices:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
     found by meaning. vaults: people's documents; None: links between double brackets name nothing. tools: None: no
     model calls tools. agents: None: no agent can be asked by others. recipes: of activities.
-    messages_found: so many related messages are given to the model at most.
+    messages_found, documents_found: so many related messages, and excerpts of documents, a model is given at most.
     tracks_documents: links to documents are followed, and the documents of answers kept with them.
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
-    distill_patience: seconds that condensing may delay an answer, by the measured speed of the model that condenses.
+    distill_patience: seconds that condensing, and reading what nobody named, may delay an answer, by the measured speed
+    of the model that condenses or answers.
     distill_timeout, title_timeout: seconds after which either is given up.
     """
 
@@ -213,6 +214,7 @@ class TurnServices:
     agents: AskableAgents | None = None
     recipes: RecipeRegistry = field(default_factory=partial(RecipeRegistry, BUILT_IN))
     messages_found: int = 3
+    documents_found: int = 3
     tracks_documents: bool = True
     embedding_patience: float = 2.0
     distill_patience: float = 3.0

@@ -35,7 +35,7 @@ from .embedding import query_vector
 from .language import is_spoken, terms
 from .meaning import MessageVectors
 from .query import SearchQuery
-from .questions import Found, Scope, answering, is_related, near, relevant
+from .questions import Found, Scope, answering, is_surely_related, near, relevant
 from .ranking import Phrases, Snippet, best, holds, snippet
 from .relevance import unrelated_for
 from .times import spoken_period
@@ -179,7 +179,11 @@ def related_messages(
         return []
     with database.reading() as connection:
         search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=None)
-        seqs = [each.seq for each in search.answers(asking, meaning, _NEWEST) if is_related(each)]
+        seqs = [
+            each.seq
+            for each in search.answers(asking, meaning, _NEWEST)
+            if is_surely_related(each.similarity or 0.0, each.coverage)
+        ]
         found = _described(connection, _shown_to_models(connection, seqs)[: most + len(without)], query)
     return [hit for hit in found if hit.message.message_id not in without][:most]
 

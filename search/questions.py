@@ -162,13 +162,13 @@ def near(found: Sequence[Found]) -> list[Found]:
     return [each for each in found if each.similarity is not None and each.similarity >= NEAR][:_SHOWN]
 
 
-def is_related(found: Found) -> bool:
-    """Whether a message has so much to do with a text that a model should be given it unasked.
+def is_surely_related(nearness: float, coverage: float) -> bool:
+    """Whether a text has so much to do with a question that a model should be given it unasked.
 
-    The nearest of thousands of messages is always near: more is asked of it than of one among a few memories.
+    nearness: in meaning, in standard deviations. coverage: the share of the question's words that it says. The nearest
+    of thousands of texts is always near: more is asked of it than of one among a few memories.
     """
-    nearness = found.similarity or 0.0
-    return nearness >= _SURELY_NEAR or (nearness >= _SURELY_NEAR_WITH_WORDS and found.coverage >= ENOUGH_WORDS)
+    return nearness >= _SURELY_NEAR or (nearness >= _SURELY_NEAR_WITH_WORDS and coverage >= ENOUGH_WORDS)
 
 
 def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequence[int]:

@@ -250,6 +250,12 @@ class Vault:
         """The parts of documents that say or mean what `query` asks for, words or a question, best first."""
         return find_excerpts(query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors)
 
+    def related_excerpts(self, query: str, *, n: int) -> list[Excerpt]:
+        """Those that have so much to do with `query` that a model should be given them unasked."""
+        return find_excerpts(
+            query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors, surely=True
+        )
+
     def find_documents(self, query: str, *, n: int = 3) -> list[Excerpt]:
         """The documents that do, each with its best part."""
         best: dict[str, Excerpt] = {}

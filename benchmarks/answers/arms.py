@@ -15,7 +15,7 @@ _LONGEST_ANSWER = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One way. by_hand: the person names the sources. searches: the product searches memories and messages first."""
+    """One way. by_hand: the person names the sources. searches: the product searches first, as by default."""
 
     name: str
     meaning: str
@@ -42,7 +42,7 @@ ARMS = {
     for arm in (
         Arm(name="alone", meaning="the conversation alone"),
         Arm(name="by-hand", meaning="references typed by hand", by_hand=True),
-        Arm(name="search", meaning="memories and messages searched before the answer", searches=True),
+        Arm(name="search", meaning="memories, messages and documents searched before the answer", searches=True),
         Arm(name="tools", meaning="tools", calls_tools=True),
     )
 }

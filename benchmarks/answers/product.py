@@ -17,7 +17,6 @@ import orjson
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chat.context import related
 from chat.runtime.knowledge import EmbeddingUpkeep
 from chat.runtime.services import models_from
 from conversation_reference_utils import canonical_reference
@@ -70,13 +69,9 @@ def running_product(model: str, *, override: ChatModel | None = None, embedding:
         models = models_from(settings)
         meter = MeteredModel(override or models.main())
         app = create_app(settings, models=_with_main(settings, meter), serves=False)
-        # What is asked here is what search before the answer is worth to any model, also to one that is too small for
-        # it by default.
-        usual_window, related.SMALLEST_WINDOW = related.SMALLEST_WINDOW, 0
         try:
             yield Product(app, meter)
         finally:
-            related.SMALLEST_WINDOW = usual_window
             app.extensions[EXTENSION].knowledge.close()
             close_store(settings.users_dir)
             asyncio.run(models.aclose())

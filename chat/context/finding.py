@@ -6,7 +6,6 @@ turns that follow don't wait for it again (`language_models.circuit_breaker`).
 
 from __future__ import annotations
 
-from chat.turns.steps import max_context_chars
 from chat.turns.threads import in_thread
 from chat.turns.turn import Turn
 from language_models.circuit_breaker import begin, settled
@@ -16,7 +15,8 @@ from search.relevance import unrelated_for
 
 from .gather import GatheredContext, KeepReport, fitted
 from .memories import embedding_model, knowledge_request, memories_among
-from .related import searched_for, wants_messages
+from .related import searched_for, wants_documents, wants_messages
+from .room import max_context_chars
 
 
 async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
@@ -41,7 +41,7 @@ def _completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> Gather
 
 def _prepare(turn: Turn, model: EmbeddingModel) -> None:
     """Have the vectors made that the searches for `turn` need. Raises the errors of `language_models.errors`."""
-    queries = [searched_for(turn)] if wants_messages(turn) else []
+    queries = [searched_for(turn)] if wants_messages(turn) or wants_documents(turn) else []
     if turn.services.knowledge is not None and turn.services.knowledge_limits.found:
         queries.append(knowledge_request(turn, summary=turn.summary).searched_for())
     if wanted := [query for query in dict.fromkeys(queries) if query]:

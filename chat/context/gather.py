@@ -23,6 +23,7 @@ from .kinds import ReferenceScope
 from .memories import (
     WHOLE,
     Found,
+    Knowledge,
     KnowledgeRequest,
     knowledge_of,
     left_out,
@@ -33,8 +34,10 @@ from .memories import (
 from .report import ReportEntry
 
 log = logging.getLogger(__name__)
-Find = Callable[[], tuple[Found, Found]]
-"""Searches memories, and earlier messages; it may wait for an embedding model."""
+Find = Callable[["GatheredContext"], Found]
+"""Searches what goes with a message beside what was gathered for it; it may wait for an embedding model."""
+FoundBeside = Callable[[Found, Sequence[PkbItem], Sequence[ReportEntry]], Found]
+"""The memories that were found, the items and the report of what goes with a message anyway → what else does."""
 
 _CUT_TO_FIT = "Cut so that everything named fits the model"
 
@@ -66,15 +69,10 @@ class GatheredContext:
         """The same, with what `find` finds."""
         if self.find is None:
             return self
-        memories, messages = self.find()
-        named = {item.key for item in self.items if item.source == "referenced"}
-        beside = [
-            (item, entry) for item, entry in zip(messages.items, messages.entries, strict=True) if item.key not in named
-        ]
-        entries = [*memories.entries, *(entry for _, entry in beside)]
+        found = self.find(self)
         return GatheredContext(
-            items=tuple(merge([*self.items, *memories.items, *(item for item, _ in beside)])),
-            report=(*self.report, *(entry for entry in entries if entry not in self.report)),
+            items=tuple(merge([*self.items, *found.items])),
+            report=(*self.report, *(entry for entry in found.entries if entry not in self.report)),
         )
 
     def documents(self) -> list[DocumentReference]:
@@ -91,13 +89,14 @@ def gather(
     *,
     scope: ReferenceScope,
     request: KnowledgeRequest | None = None,
-    related: Callable[[], Found] = Found,
+    found_beside: FoundBeside | None = None,
     max_chars: int | None = None,
 ) -> GatheredContext:
     """Resolve `references`, each once, in the order given: friendly ids without "@", wikilinks with their brackets.
 
-    request: what else the message wants of the knowledge base. related: finds messages that go with it. max_chars
-    bounds the items together; the longest are cut first, and the report says so.
+    request: what else the message wants of the knowledge base. found_beside: adds what else is found for it to the
+    memories that were found, and bounds it all; None: memories alone. max_chars bounds the items together; the longest
+    are cut first, and the report says so.
     """
     request = request or KnowledgeRequest()
     knowledge = scope.knowledge
@@ -117,10 +116,18 @@ def gather(
     context = GatheredContext(
         items=tuple(merge([*named, *beside.items])),
         report=tuple(report),
-        find=lambda: (knowledge.found(request), related()),
+        find=partial(_found, knowledge, request, found_beside),
     )
     context = context if request.finds_later else context.with_found()
     return context if max_chars is None else fitted(context, max_chars)
+
+
+def _found(
+    knowledge: Knowledge, request: KnowledgeRequest, beside: FoundBeside | None, context: GatheredContext
+) -> Found:
+    """What goes with a message beside what was gathered for it."""
+    memories = knowledge.found(request)
+    return memories if beside is None else beside(memories, context.items, context.report)
 
 
 def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: str) -> GatheredContext:

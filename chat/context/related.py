@@ -1,91 +1,195 @@
-"""Earlier messages that have to do with what is asked, found without being named.
+"""What goes with a question though nobody named it: memories, earlier messages, and excerpts of documents.
 
-They come from any of the person's conversations, but never from what the model sees of this one anyway.
+Messages come from any of the person's conversations, but never from what the model sees of this one anyway. A message
+or an excerpt has to be near to the question in meaning: a shared common word is not enough. How much of all this a
+model is given depends on its window and its speed (`room`); of what is too long for that, it is given the part that
+says most of the question.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
-from chat.turns.turn import Turn
+from chat.turns.turn import Turn, tracks_documents
 from conversation_reference_utils import canonical_reference, parse_references
 from database.engine.clock import now
 from database.errors import StoreError
+from database.search.findable import findable_by
+from database.search.index import words
+from search.language import terms
+from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessage, related_messages
+from search.ranking import snippet
+from vault.documents import Excerpt
 
-from .items import PkbItem, shorten
+from .documents import KIND as DOCUMENT
+from .items import PkbItem
 from .memories import Found, wants_found
 from .report import ReportEntry, preview
+from .room import first_that_fit, tokens_for_found
 
 log = logging.getLogger(__name__)
-SMALLEST_WINDOW = 16_000
-"""Tokens. A smaller model needs its room for what was named."""
-
-_CAP = 2_000
 _LONGEST_QUERY = 2_000
 _NOTE = "Found by what it says: the message did not name it."
+_SIGNS = ("@", "#", "+", "[[")
+"""What a reference begins with that a person typed."""
+_CONTROLS = re.compile(r"[\s\x00-\x1f\x7f]")
 
 
-def related(turn: Turn, *, user_email: str, shown: Collection[str]) -> Found:
-    """The messages that go with the question of `turn`, and a report entry for each.
+class _Hit(NamedTuple):
+    """Something that was found, and its entry in the report; memories have none."""
 
-    shown: ids of the messages that the model sees anyway. A failure of the search leaves the turn without them.
+    item: PkbItem
+    entry: ReportEntry | None = None
+
+
+def found_beside(
+    memories: Found,
+    named: Sequence[PkbItem],
+    report: Sequence[ReportEntry],
+    *,
+    turn: Turn,
+    user_email: str,
+    shown: Collection[str],
+) -> Found:
+    """As much as there is room for of `memories`, which were found for `turn`, and of messages and documents.
+
+    named, report: what goes with the question anyway. shown: ids of the messages that the model sees anyway. Raises
+    nothing: where a search fails, the turn goes on without what it would have found.
     """
-    services = turn.services
-    if services.vectors is None or not wants_messages(turn):
-        return Found()
-    own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
-    try:
-        hits = related_messages(
-            database=services.vectors.database,
-            user_email=user_email,
-            asking=Asking(text=searched_for(turn), today=now().date(), vectors=services.vectors),
-            most=services.messages_found,
-            without={*shown, *own},
-        )
-    except StoreError as error:
-        log.warning("a turn goes on without related messages: %s", error.message)
-        return Found()
-    return _found([hit for hit in hits if hit.conversation_friendly_id])
+    messages, documents = _searched(turn, user_email=user_email, shown=shown, report=report)
+    known = {item.key for item in named}
+    all_kinds = ([_Hit(item) for item in memories.items], messages, documents)
+    kinds = [[hit for hit in kind if hit.item.key not in known] for kind in all_kinds]
+    # The scores of different kinds can't be compared: the best of each kind goes before the second of each.
+    best_first = [hit.item for rank in zip_longest(*kinds) for hit in rank if hit is not None]
+    given = first_that_fit(best_first, turn, tokens=tokens_for_found(turn, beside=named))
+    by_key = {item.key: item for item in given}
+    hits = [
+        _shortened(hit, by_key[hit.item.key], query=searched_for(turn))
+        for kind in kinds
+        for hit in kind
+        if hit.item.key in by_key
+    ]
+    entries = [hit.entry for hit in hits if hit.entry is not None]
+    return Found(items=[hit.item for hit in hits], entries=[*memories.entries, *entries])
 
 
 def wants_messages(turn: Turn) -> bool:
     """Whether earlier messages are searched for `turn`."""
-    services = turn.services
-    if services.vectors is None or services.vectors.model() is None or services.messages_found < 1:
-        return False
-    return wants_found(turn) and turn.model.context_window >= SMALLEST_WINDOW
+    return turn.services.messages_found > 0 and _has_vectors(turn)
+
+
+def wants_documents(turn: Turn) -> bool:
+    """Whether documents are searched for `turn`."""
+    return turn.services.documents_found > 0 and tracks_documents(turn.query, turn.services) and _has_vectors(turn)
+
+
+def _has_vectors(turn: Turn) -> bool:
+    vectors = turn.services.vectors
+    return vectors is not None and vectors.model() is not None and wants_found(turn)
 
 
 def searched_for(turn: Turn) -> str:
-    """The text that earlier messages are searched for: the beginning of the question, without its references."""
+    """The text that messages and documents are searched for: the beginning of the question, without its references."""
     return parse_references(turn.text).clean_text[:_LONGEST_QUERY]
 
 
-def _found(hits: Sequence[FoundMessage]) -> Found:
-    return Found(items=[_item(hit) for hit in hits], entries=[_entry(hit) for hit in hits])
+def _searched(
+    turn: Turn, *, user_email: str, shown: Collection[str], report: Sequence[ReportEntry]
+) -> tuple[list[_Hit], list[_Hit]]:
+    """The messages and the excerpts that were found. Where the person has neither, one statement says so."""
+    vectors, query = turn.services.vectors, searched_for(turn)
+    if vectors is None or not query or not (wants_messages(turn) or wants_documents(turn)):
+        return [], []
+    try:
+        there = findable_by(user_email, database=vectors.database, conversation_id=turn.conversation_id)
+        has_messages = there.conversations or _begins_before(turn)
+        messages = _messages(turn, vectors, user_email=user_email, shown=shown) if has_messages else []
+    except StoreError as error:
+        log.warning("a turn goes on without what could be found for it: %s", error.message)
+        return [], []
+    named = {str(entry.target.get("path")) for entry in report if entry.kind == DOCUMENT}
+    return messages, _documents(turn, query, user_email=user_email, named=named) if there.documents else []
 
 
-def _item(hit: FoundMessage) -> PkbItem:
-    message = hit.message
+def _begins_before(turn: Turn) -> bool:
+    """Whether the conversation has messages before those that the model sees."""
+    first = turn.history[0]["message_index"] if turn.history else turn.accepted.user_message_index
+    return bool(first > 1)
+
+
+def _messages(turn: Turn, vectors: MessageVectors, *, user_email: str, shown: Collection[str]) -> list[_Hit]:
+    if not wants_messages(turn):
+        return []
+    own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
+    found = related_messages(
+        database=vectors.database,
+        user_email=user_email,
+        asking=Asking(text=searched_for(turn), today=now().date(), vectors=vectors),
+        most=turn.services.messages_found,
+        without={*shown, *own},
+    )
+    return [_of_message(hit) for hit in found if hit.conversation_friendly_id]
+
+
+def _documents(turn: Turn, query: str, *, user_email: str, named: Collection[str]) -> list[_Hit]:
+    """Excerpts of documents that are not among `named`, paths of documents that the message links."""
+    vaults, most = turn.services.vaults, turn.services.documents_found
+    if vaults is None or not wants_documents(turn):
+        return []
+    try:
+        found = vaults.of(user_email).related_excerpts(query, n=most + len(named))
+    except Exception:  # a document never fails a turn
+        log.exception("the documents that go with a message could not be searched")
+        return []
+    return [_of_excerpt(excerpt) for excerpt in found if excerpt.path not in named][:most]
+
+
+def _shortened(hit: _Hit, fitted: PkbItem, *, query: str) -> _Hit:
+    """The hit with as much of its text as `fitted` has, from around the place that says most of `query`."""
+    (item, entry), chars = hit, len(fitted.body)
+    whole = len(item.body)
+    if entry is None or whole <= chars:
+        return _Hit(fitted, entry)
+    begin = max(0, _place(item.body, query) - chars // 4)
+    begin = min(begin, whole - chars)
+    begin = item.body.find(" ", begin, begin + chars // 8) + 1 or begin if begin else 0
+    part = item.body[begin : begin + chars].rstrip()
+    note = f"An excerpt is given: {len(part):,} of {whole:,} characters."
+    label = f"{item.label.removesuffix(':')}, an excerpt:"
+    return _Hit(
+        replace(item, label=label, body=f"… {part}" if begin else part, truncated_from=whole),
+        entry.marked("truncated", note),
+    )
+
+
+def _place(text: str, query: str) -> int:
+    """Where the piece of `text` begins that says most of `query`."""
+    forms = [(form,) for word in terms(words(query)) for form in sorted(word)]
+    piece = snippet(text, forms, beginning=False).text.removeprefix("… ").removesuffix(" …")
+    return max(0, _CONTROLS.sub(" ", text).find(piece))
+
+
+def _of_message(hit: FoundMessage) -> _Hit:
+    """A message is reported under its name without "@": nobody referred to it."""
+    message, name = hit.message, hit.conversation_friendly_id or ""
     sender = "You" if message.sender == "user" else "Assistant"
     item = PkbItem(
         source="auto",
         type="conversation_message",
         key=f"message:{message.message_id}",
-        label=f"from {hit.conversation_friendly_id} #{message.index} ({sender}), {message.created_at[:10]}:",
+        label=f"from {name} #{message.index} ({sender}), {message.created_at[:10]}:",
         body=message.text,
     )
-    return shorten(item, _CAP)
-
-
-def _entry(hit: FoundMessage) -> ReportEntry:
-    """What was given is told, under its name without "@": nobody referred to it."""
-    message = hit.message
-    name = canonical_reference(hit.conversation_friendly_id or "", message.message_short_hash or message.index)
-    return ReportEntry(
-        ref=name.removeprefix("@"),
+    entry = ReportEntry(
+        ref=canonical_reference(name, message.message_short_hash or message.index).removeprefix("@"),
         kind="message",
         status="resolved",
         notes=(_NOTE,),
@@ -102,3 +206,29 @@ def _entry(hit: FoundMessage) -> ReportEntry:
             "created_at": message.created_at,
         },
     )
+    return _Hit(item, entry)
+
+
+def _of_excerpt(excerpt: Excerpt) -> _Hit:
+    """An excerpt is reported under path and lines, without brackets: nobody linked the document."""
+    lines = f"{excerpt.line_start}-{excerpt.line_end}"
+    path = f"./{excerpt.path}" if excerpt.path.startswith(_SIGNS) else excerpt.path
+    item = PkbItem(
+        source="auto",
+        type=DOCUMENT,
+        key=f"excerpt:{excerpt.path}:{lines}",
+        label=f"from {excerpt.path}, lines {excerpt.line_start} to {excerpt.line_end}:",
+        body=excerpt.text,
+    )
+    entry = ReportEntry(
+        ref=f"{path}:{lines}",
+        kind=DOCUMENT,
+        status="resolved",
+        notes=(_NOTE,),
+        title=excerpt.title or PurePosixPath(excerpt.path).name,
+        preview=preview(excerpt.text),
+        count=1,
+        chars=len(excerpt.text),
+        target={"path": excerpt.path, "line_start": excerpt.line_start, "line_end": excerpt.line_end},
+    )
+    return _Hit(item, entry)

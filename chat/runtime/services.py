@@ -50,6 +50,7 @@ def services_from(
         agents=agents,
         recipes=recipes or RecipeRegistry(BUILT_IN),
         messages_found=settings.messages_found,
+        documents_found=settings.documents_found,
         tracks_documents=settings.document_references == "on",
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,

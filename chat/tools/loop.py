@@ -61,12 +61,15 @@ class ToolLoop:
     def rounds(self, turn: Turn, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None] | None:
         """The events of an answer that may call tools; None where the model of the turn is offered none."""
         tools = self._offered(turn)
-        if not tools and turn.decided_calls is None:
-            return None
         calls = _Calls(
             turn=turn, tools={tool.name: tool for tool in tools}, registry=self._registry, seconds=self._seconds
         )
-        return _rounds(calls, prompt, ask) if turn.decided_calls is None else _resumed(calls, prompt, ask)
+        if turn.decided_calls is not None:
+            return _resumed(calls, prompt, ask)
+        if tools:
+            return _rounds(calls, prompt, ask)
+        earlier = _earlier_calls(turn)
+        return ask(turn, _told_of(prompt, earlier, turn), calls=[]) if earlier else None
 
     def offers(self, turn: Turn, name: str) -> bool:
         """Whether the model of the turn may call the tool of this name."""
@@ -79,9 +82,7 @@ class ToolLoop:
             return []
         tools = map(self._registry.get, self._registry.names())
         return [
-            tool
-            for tool in tools
-            if options.offers(tool.name, by_default=tool.on_by_default and (turn.has_agents or not tool.needs_agents))
+            tool for tool in tools if options.offers(tool.name, by_default=tool.is_offered(has_agents=turn.has_agents))
         ]
 
 
@@ -102,7 +103,7 @@ async def _resumed(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> As
 
 async def _native(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
     """The model is offered the tools with the request, and calls them in its answer."""
-    turn, messages = calls.turn, [*_with_warning(prompt), *_earlier_round(calls.turn)]
+    turn, messages = calls.turn, _with_earlier_round(_with_warning(prompt), calls.turn)
     offered = [choice.described(tool) for tool in calls.tools.values()]
     for number in range(MOST_ROUNDS + 1):
         is_last = number == MOST_ROUNDS
@@ -141,7 +142,7 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
         async with aclosing(chooser.choose(found, chosen)) as statuses:
             async for status in statuses:
                 yield events.status(status)
-        if not chosen or calls.is_known(chosen[0]):
+        if not chosen or _key(chosen[0]["function"]) in {_key(function) for function, _ in found}:
             break
         call = _with_id(chosen[0], number, 0)
         async with aclosing(calls.run([call])) as ran:
@@ -150,9 +151,13 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
         if calls.is_waiting:
             return
         found.append((call["function"], calls.result_of(call)))
-    room = context_chars(turn.model) // 2
-    async for event in ask(turn, choice.with_results(prompt, found, chars=room), calls=[]):
+    async for event in ask(turn, _told_of(prompt, found, turn), calls=[]):
         yield event
+
+
+def _told_of(prompt: Sequence[ChatMessage], found: choice.Found, turn: Turn) -> list[ChatMessage]:
+    """The prompt with what the calls of the turn found, for a model that is offered no tools."""
+    return choice.with_results(prompt, found, chars=context_chars(turn.model) // 2)
 
 
 async def _agents_to_ask(calls: _Calls) -> list[str]:
@@ -269,10 +274,6 @@ class _Calls:
         """The result of a call that has ended."""
         return self.known[_key(call["function"])].result()
 
-    def is_known(self, call: Mapping[str, Any]) -> bool:
-        """Whether the same call was made before in this turn."""
-        return _key(call["function"]) in self.known
-
     def _begun(self, function: Mapping[str, Any]) -> asyncio.Task[Result]:
         """The work of a call; of one that was made before, the same."""
         key = _key(function)
@@ -346,7 +347,9 @@ class _Calls:
     def _tell_later(self, function: Mapping[str, Any], result: Result) -> None:
         """Later turns see a line about the call."""
         self.accounts.append(account(function["name"], _arguments(function) or {}, result))
-        self.turn.config["tools"] = "; ".join(self.accounts)[:_LONGEST_ACCOUNT]
+        # After a decision on them, all earlier calls are told of anew.
+        before = [self.turn.called_before] if self.turn.called_before and self.turn.decided_calls is None else []
+        self.turn.config["tools"] = "; ".join([*before, *self.accounts])[:_LONGEST_ACCOUNT]
 
 
 class _Stop:
@@ -400,9 +403,9 @@ def _calls_in(turn: Turn) -> list[Mapping[str, Any]]:
 
 
 def _earlier_calls(turn: Turn) -> list[tuple[Mapping[str, Any], Result]]:
-    """The calls of an answer that goes on after a decision on them, as far as they have a result, with that."""
-    calls = _calls_in(turn) if turn.decided_calls is not None else []
-    return [(_function_of(part), part["result"]) for part in calls if part.get("result")]
+    """The calls that an answer made before it goes on, as far as they have a result, with that."""
+    goes_on = turn.decided_calls is not None or turn.continued
+    return [(_function_of(part), part["result"]) for part in _calls_in(turn) if part.get("result")] if goes_on else []
 
 
 def _function_of(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -410,12 +413,21 @@ def _function_of(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": part["name"], "arguments": orjson.dumps(part.get("arguments") or {}).decode()}
 
 
-def _earlier_round(turn: Turn) -> list[ChatMessage]:
-    """What the answer said before it goes on, with all its calls as those of one round, and their results."""
+def _with_earlier_round(prompt: Sequence[ChatMessage], turn: Turn) -> list[ChatMessage]:
+    """The prompt with all calls that the answer made before it goes on, as those of one round, and their results.
+
+    After a decision on the calls, the round has what the answer said before; else the prompt ends with that already.
+    """
     calls = _earlier_calls(turn)
+    if not calls:
+        return [*prompt]
     made = [{"id": f"earlier_{n}", "type": "function", "function": function} for n, (function, _) in enumerate(calls)]
-    said: ChatMessage = {"role": "assistant", "content": turn.continued, "tool_calls": made}
-    return [said, *(_answered(f"earlier_{n}", result) for n, (_, result) in enumerate(calls))] if made else []
+    said: ChatMessage = {"role": "assistant", "content": "", "tool_calls": made}
+    results = [_answered(f"earlier_{n}", result) for n, (_, result) in enumerate(calls)]
+    if turn.decided_calls is not None:
+        return [*prompt, {**said, "content": turn.continued}, *results]
+    question = max(place for place, message in enumerate(prompt[:-1]) if message["role"] == "user")
+    return [*prompt[: question + 1], said, *results, *prompt[question + 1 :]]
 
 
 def _with_id(call: Mapping[str, Any], number: int, place: int) -> dict[str, Any]:

@@ -123,6 +123,10 @@ class Tool:
     needs_consent: bool = False
     needs_agents: bool = False
 
+    def is_offered(self, *, has_agents: bool) -> bool:
+        """Whether the models of a person are offered it who has switched nothing. has_agents: they have made agents."""
+        return self.on_by_default and (has_agents or not self.needs_agents)
+
     def call(self, context: ToolContext, arguments: Mapping[str, Any]) -> Result:
         """The result of a call with `arguments` by their public names. Raises InvalidArgumentsError and typed errors.
 

@@ -183,6 +183,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     turn.decided_calls = decided
     if is_continued:
         turn.continued = accepted.answer_text
+        turn.called_before = accepted.answer_config.get("tools") or ""
         turn.parts = AnswerParts.of(part for part in accepted.answer_parts if part["kind"] != "notice")
         turn.documents = AnswerDocuments.of(accepted.answer_documents)
     return turn

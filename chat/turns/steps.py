@@ -13,10 +13,11 @@ from chat.context.conversations import MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
 from chat.context.documents import listed, wikilinks_of
 from chat.context.gather import GatheredContext, KeepReport, document_links
+from chat.context.room import max_context_chars
 from chat.ports import Message
 from chat.prompting import answering
 from chat.prompting.answering import Drafts
-from chat.prompting.prompt import ContextBlock, build_prompt, context_chars
+from chat.prompting.prompt import ContextBlock, build_prompt
 from chat.prompting.titles import make_title
 from database.conversations.titles import heuristic_title
 from database.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
@@ -32,7 +33,6 @@ log = logging.getLogger(__name__)
 GoOn = Callable[[Turn, str | None], FinishedTurn]
 """Stores the answer of a turn, and title if it has none yet, and begins the next answer; returns the turn with that."""
 
-_SMALLEST_CONTEXT = 4_000
 _LISTED_CHARS = 2_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
@@ -41,12 +41,6 @@ _INTERRUPTIONS = {
     "interrupted": "The server stopped in the middle of this answer.",
     "storage_failed": "This answer could not be stored as it came, and was stopped.",
 }
-
-
-def max_context_chars(turn: Turn) -> int:
-    """How many characters of context this turn's model can take beside the question itself."""
-    taken = len(turn.question) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
-    return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
 
 
 def begin_title(turn: Turn) -> asyncio.Task[str] | None:

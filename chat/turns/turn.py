@@ -84,6 +84,7 @@ class Turn:
     the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
     that the conversation has chosen. options: of the conversation, replaced by those of the question.
     notice: what the person ought to know of this choice. continued: what the answer said before it goes on.
+    called_before: what later turns are told of the calls that it made before, "" for none.
     decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as the
     store does not say it; None for any other turn. parts: what the answer has beside its words. documents: those of the
     vault that the answer rests on. status: the answer's, as it will be stored. under_way: set when there is time for
@@ -112,6 +113,7 @@ class Turn:
     options: AnswerOptions = field(default_factory=AnswerOptions)
     notice: str = ""
     continued: str = ""
+    called_before: str = ""
     decided_calls: Mapping[str, str] | None = None
     answer: list[str] = field(default_factory=list)
     parts: AnswerParts = field(default_factory=AnswerParts)
@@ -166,7 +168,8 @@ class Turn:
 
     def ended(self) -> dict[str, Any]:
         """The answer as `database.turns.turns.finish_turn` takes it."""
-        config = {**config_of_answer(self.model.name, self.agent), **self.config}
+        called = {"tools": self.called_before} if self.called_before else {}
+        config = {**config_of_answer(self.model.name, self.agent), **called, **self.config}
         beside = {"parts": self.parts.stored(), "documents": self.documents.stored()}
         return {"text": self.answer_text, "status": self.status, "config": config, **beside}
 

@@ -28,8 +28,10 @@ _DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable"
 @blueprint.get("/api/tools")
 @answers(list[tool_models.ToolItem])
 def list_tools() -> object:
-    """The tools that can be called, by name."""
-    registry = current_state().tools
+    """The tools that can be called, by name. `on_by_default`: models are offered it in your conversations."""
+    state = current_state()
+    registry, agents = state.tools, state.services.agents
+    has_agents = agents is not None and agents.has_agents(current_user_email())
     return [
         {
             "name": tool.name,
@@ -37,7 +39,7 @@ def list_tools() -> object:
             "parameters": dict(tool.parameters),
             "aliases": list(tool.aliases),
             "reads_only": tool.reads_only,
-            "on_by_default": tool.on_by_default,
+            "on_by_default": tool.is_offered(has_agents=has_agents),
         }
         for tool in map(registry.get, registry.names())
     ]

@@ -62,6 +62,26 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     expect(panel).to_be_hidden()
 
 
+def test_of_many_documents_the_first_are_shown_until_more_are_wanted(person: Client, open_page: OpenPage) -> None:
+    links = [f"[[note {number}]]" for number in range(55)]
+    person.put("/api/vault/document?path=plan.md", {"text": "\n".join(links)})
+    conversation_id = person.create_conversation()
+    list(person.send(conversation_id, " ".join(["See [[plan]]", *links[:11]])))
+    page = open_page(person, f"/interface/{conversation_id}")
+    documents, panel = page.locator(".from-user .message-documents"), page.locator("#documents")
+    chips = documents.locator(".reference-chip")
+    expect(chips).to_have_count(10)
+    documents.get_by_role("button", name="+2 more").click()
+    expect(chips).to_have_count(12)
+    expect(chips.nth(10)).to_be_focused()
+    expect(documents.get_by_role("button", name="more")).to_have_count(0)
+    chips.first.click()
+    expect(panel.locator(".documents-broken")).to_have_count(50)
+    panel.get_by_role("button", name="+5 more").click()
+    expect(panel.locator(".documents-broken")).to_have_count(55)
+    expect(panel.get_by_role("button", name="more")).to_have_count(0)
+
+
 def test_the_document_that_was_meant_is_written_or_opened_by_a_click(person: Client, open_page: OpenPage) -> None:
     person.put("/api/vault/document?path=garden%20plan.md", {"text": "Tomatoes."})
     page = open_page(person)

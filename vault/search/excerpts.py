@@ -25,7 +25,15 @@ from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 from search.embedding import query_vector
 from search.language import Terms, terms
-from search.questions import ENOUGH_WORDS, WORDS, by_coverage, counted_in, rarities_of, word_score
+from search.questions import (
+    ENOUGH_WORDS,
+    WORDS,
+    by_coverage,
+    counted_in,
+    is_surely_related,
+    rarities_of,
+    word_score,
+)
 from search.relevance import NEAR, Unrelated, unrelated_for
 from search.vectors import decoded, fitted
 
@@ -82,12 +90,17 @@ class _Scored(NamedTuple):
 
 
 def find_excerpts(
-    query: str, *, n: int, user_email: str, database: Database, vectors: DocumentVectors
+    query: str, *, n: int, user_email: str, database: Database, vectors: DocumentVectors, surely: bool = False
 ) -> list[Excerpt]:
-    """The best `n` excerpts of the person's documents; none where nothing has to do with `query`. Raises StoreError."""
+    """The best `n` excerpts of the person's documents; none where nothing has to do with `query`. Raises StoreError.
+
+    surely: those alone that are surely related to it in meaning; none where no model can embed.
+    """
     query = query[:_LONGEST_QUERY]
     sought = terms(words_of(query))
     meaning = _meaning(query, vectors) if query.strip() else None
+    if surely and meaning is None:
+        return []
     total = progress_of(database=database, user_email=user_email).documents
     with database.reading() as connection:
         said = [_saying(connection, user_email, forms) for forms in sought]
@@ -98,7 +111,8 @@ def find_excerpts(
         chunks = store.chunks_of(connection, user_email, list(ids))
     parts = list(_parts(texts, chunks, meaning))
     scored = _scored(parts, {number: title for number, (_, title, _) in texts.items()}, sought, rarities, meaning)
-    return [_excerpt(each, texts[each.part.document_id]) for each in _distinct(_relevant(scored))][:n]
+    chosen = _surely_related(scored) if surely else _relevant(scored)
+    return [_excerpt(each, texts[each.part.document_id]) for each in _distinct(chosen)][:n]
 
 
 def _meaning(query: str, vectors: DocumentVectors) -> _Meaning | None:
@@ -193,6 +207,11 @@ def _relevant(scored: Sequence[_Scored]) -> list[_Scored]:
         return []
     least = scored[0].score * _WORST
     return [each for each in scored if each.score >= least and (each.coverage > 0 or each.nearness >= NEAR)]
+
+
+def _surely_related(scored: Sequence[_Scored]) -> list[_Scored]:
+    """Those that may be given to a model which did not ask for them."""
+    return [each for each in scored if is_surely_related(each.nearness, each.coverage)]
 
 
 def _distinct(scored: Sequence[_Scored]) -> list[_Scored]:

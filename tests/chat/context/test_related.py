@@ -1,20 +1,29 @@
-"""A turn is given earlier messages that have to do with its question, unasked: few, near ones, and it says which."""
+"""A turn is given messages and documents that have to do with its question, unasked: few near ones, which it names."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
+from database.accounts.users import create_user
 from database.messages.editing import show_or_hide_message
 from database.references import backlinks
 from database.search.indexing import index_pending
+from language_models.ports import Speed
 from language_models.testing import Reply, ScriptedChatModel
 from search.meaning import MessageVectors
-from tests.chat.conftest import EMAIL, Talk
+from tests.chat.conftest import EMAIL, Talk, remember
+from tests.database.conftest import statements
 from tests.search.thesaurus import Thesaurus
 from truth_management_system.interface.structured_api import KnowledgeModels
+from vault.documents import Vault, Vaults
+
+__all__ = ["statements"]
 
 OTHER = "bob@example.com"
 
@@ -114,14 +123,12 @@ def test_of_a_very_long_question_the_beginning_is_compared(remembering: Talk, mo
     assert max(map(len, model.embedded)) <= 2_000
 
 
-@pytest.mark.parametrize("why", ["a small window", "the setting", "the person", "no model"])
+@pytest.mark.parametrize("why", ["the setting", "the person", "no model"])
 def test_nothing_is_looked_for_where_it_is_not_wanted(remembering: Talk, model: Thesaurus, why: str) -> None:
     remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
     embed(remembering)
     more: dict[str, Any] = {}
-    if why == "a small window":
-        remembering.models.main_model = ScriptedChatModel(replies=[Reply("Fine.")], context_window=8_192)
-    elif why == "the setting":
+    if why == "the setting":
         remembering.configure(messages_found=0)
     elif why == "the person":
         more["checkboxes"] = {"use_pkb": False}
@@ -149,11 +156,183 @@ def test_coming_along_is_no_reference(remembering: Talk) -> None:
     assert backlinks(database=remembering.database, user_email=EMAIL, message_id=message_id) == []
 
 
-def test_a_long_message_is_cut_and_says_so(remembering: Talk) -> None:
+def answer_with(talk: Talk, *, window: int, reading: float | None = None) -> None:
+    """Have a model with such a window answer. reading: tokens a second."""
+    speed = Speed(reading=reading, writing=None)
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("Fine.")], context_window=window, speed=speed)
+
+
+def given(talk: Talk) -> list[str]:
+    """The items of the last prompt that nobody named."""
+    return re.findall(r'<pkb_item source="auto".*?</pkb_item>', talk.last_prompt, re.DOTALL)
+
+
+def tokens_of(talk: Talk, items: list[str]) -> int:
+    return talk.models.main_model.count_tokens("\n".join(items))
+
+
+def test_a_message_goes_along_whole_where_the_window_has_room_for_it(remembering: Talk) -> None:
     remembering.about("Garage", (f"My automobile rattles. {'And more. ' * 500}", "Oh."))
     embed(remembering)
     remembering.say(remembering.new(), "What was wrong with the car?")
-    assert "... [truncated, original message was" in remembering.last_prompt
+    assert remembering.last_prompt.count("And more.") == 500
+
+
+@pytest.mark.parametrize("window", [4_096, 8_192])
+def test_what_goes_along_takes_a_share_of_a_small_window(remembering: Talk, window: int) -> None:
+    remembering.about("Repairs", *((f"My automobile rattles. {'And more. ' * 500}", "Oh.") for _ in range(3)))
+    embed(remembering)
+    answer_with(remembering, window=window)
+    remembering.say(remembering.new(), "What was wrong with the car?")
+    assert 1 <= len(given(remembering)) <= 3
+    assert tokens_of(remembering, given(remembering)) <= window // 4
+
+
+def test_of_a_message_that_is_too_long_the_part_is_given_that_says_most_and_it_says_so(remembering: Talk) -> None:
+    beginning, end = "It was a long day. " * 300, "Nothing else was said. " * 300
+    remembering.about("Garage", (f"{beginning}The wheel of my automobile had a crack.\n{end}", "Oh."))
+    embed(remembering)
+    answer_with(remembering, window=8_192)
+    events = remembering.say(remembering.new(), "What was wrong with the wheel of my car?")
+    (item,) = given(remembering)
+    assert "(You), " in item
+    assert ", an excerpt:\n… " in item
+    assert "The wheel of my automobile had a crack." in item
+    assert "... [truncated, original message was" in item
+    (entry,) = report(events)
+    assert entry["status"] == "truncated"
+    assert entry["notes"][1].startswith("An excerpt is given: ")
+
+
+def test_a_slow_model_is_given_no_more_than_it_reads_in_three_seconds(
+    remembering: Talk, model: Thesaurus, knowledge: KnowledgeAccess
+) -> None:
+    """By its measured speed: what is found unasked delays the first word by three seconds at most."""
+    remembering.configure(
+        knowledge=KnowledgeAccess(remembering.database.folder, models=lambda: KnowledgeModels(embedding=model))
+    )
+    for number in range(10):
+        remember(knowledge, f"The car has the dent number {number}", claim_type="fact", context_domain="personal")
+    remembering.about("Repairs", *((f"My automobile rattles, {number}. {'More. ' * 60}", "Oh.") for number in range(3)))
+    embed(remembering)
+    question, taken = "What was wrong with the car?", []
+    for reading in (20.0, 60.0, 200.0, None):
+        answer_with(remembering, window=8_192, reading=reading)
+        remembering.say(remembering.new(), question)
+        taken.append(tokens_of(remembering, given(remembering)))
+        assert reading is None or taken[-1] <= 3 * reading
+        remembering.models.main_model.prompts.clear()
+    assert 0 < taken[0] < taken[1] < taken[2] <= taken[3]
+
+
+# ------------------------------------------------------------------ documents
+
+
+def keep_documents(talk: Talk, model: Thesaurus, files: dict[str, str], *, email: str = EMAIL) -> None:
+    """Put documents into the person's vault, and have them found by words and by meaning."""
+    vaults = talk.services.vaults
+    if vaults is None:
+        for each in (EMAIL, OTHER):
+            create_user(database=talk.database, user_email=each, password="correct horse battery")
+        vaults = Vaults(database=talk.database, embedding=lambda: model)
+        talk.configure(vaults=vaults)
+    for path, text in files.items():
+        vaults.of(email).write(path, text)
+    vaults.vectors.embed_pending()
+
+
+PLAN = "# Workshop\n\nThe automobile needs new brakes.\n\n# Garden\n\nWatered the roses at dawn.\n"
+
+
+@pytest.mark.parametrize("window", [8_192, 32_000])
+def test_an_excerpt_of_a_document_that_means_the_same_goes_with_the_question(
+    remembering: Talk, model: Thesaurus, window: int
+) -> None:
+    keep_documents(
+        remembering, model, {"notes/Repairs.md": PLAN, "food.md": "# Kitchen\n\nSourdough wants patience.\n"}
+    )
+    answer_with(remembering, window=window)
+    events = remembering.say(remembering.new(), "What does the car need?")
+    (item,) = given(remembering)
+    assert item.startswith('<pkb_item source="auto" type="document">from notes/Repairs.md, lines 1 to ')
+    assert "The automobile needs new brakes." in item
+    assert "roses" not in item
+    (entry,) = report(events)
+    assert (entry["kind"], entry["status"], entry["title"]) == ("document", "resolved", "Workshop")
+    assert entry["notes"] == ["Found by what it says: the message did not name it."]
+    assert entry["target"]["path"] == "notes/Repairs.md"
+    assert entry["ref"] == f"notes/Repairs.md:1-{entry['target']['line_end']}"
+    assert remembering.last_prompt.count("Referenced Documents:") == 0
+
+
+def test_messages_and_documents_go_along_side_by_side(remembering: Talk, model: Thesaurus) -> None:
+    keep_documents(remembering, model, {f"Repairs {n}.md": f"# Car {n}\n\nThe vehicle rusts, {n}.\n" for n in range(5)})
+    remembering.about("Garage", *((f"My automobile rattles, {n}.", "Oh.") for n in range(5)))
+    embed(remembering)
+    events = remembering.say(remembering.new(), "What was wrong with the car?")
+    assert [entry["kind"] for entry in report(events)] == ["message"] * 3 + ["document"] * 3
+    assert len(given(remembering)) == 6
+
+
+def test_a_document_that_the_message_links_is_not_given_again(remembering: Talk, model: Thesaurus) -> None:
+    keep_documents(remembering, model, {"Repairs.md": PLAN})
+    events = remembering.say(remembering.new(), "What does the car need by [[Repairs]]?")
+    assert [entry["ref"] for entry in report(events)] == ["[[Repairs]]"]
+    assert remembering.last_prompt.count("The automobile needs new brakes.") == 1
+
+
+def test_a_shared_common_word_is_not_enough(remembering: Talk, model: Thesaurus) -> None:
+    keep_documents(remembering, model, {"Roses.md": "# Garden\n\nWe water the roses at dawn.\n"})
+    remembering.about("Garden", ("At dawn the roses are watered.", "Every day?"))
+    embed(remembering)
+    assert report(remembering.say(remembering.new(), "At what time is dawn in Iceland in winter?")) == []
+    assert given(remembering) == []
+
+
+def test_what_others_wrote_never_goes_along(remembering: Talk, model: Thesaurus) -> None:
+    keep_documents(remembering, model, {"Repairs.md": PLAN}, email=OTHER)
+    assert report(remembering.say(remembering.new(), "What does the car need?")) == []
+
+
+def test_a_vault_that_fails_leaves_the_turn_without_documents(
+    remembering: Talk, model: Thesaurus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_documents(remembering, model, {"Repairs.md": PLAN})
+    remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    embed(remembering)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(Vault, "related_excerpts", fail)
+    events = remembering.say(remembering.new(), "What was wrong with the car?")
+    assert {entry["kind"] for entry in report(events)} == {"message"}
+    assert events[-1]["answer_status"] == "complete"
+
+
+@pytest.mark.parametrize("why", ["the setting", "no links", "no memories"])
+def test_no_documents_are_looked_for_where_they_are_not_wanted(remembering: Talk, model: Thesaurus, why: str) -> None:
+    keep_documents(remembering, model, {"Repairs.md": PLAN})
+    if why == "the setting":
+        remembering.configure(documents_found=0)
+    switches = {"no links": {"use_documents": False}, "no memories": {"use_pkb": False}}.get(why, {})
+    assert report(remembering.say(remembering.new(), "What does the car need?", checkboxes=switches)) == []
+
+
+def test_a_person_who_has_nothing_costs_one_statement_more(
+    remembering: Talk, model: Thesaurus, statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    keep_documents(remembering, model, {})
+    conversation = remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    embed(remembering)
+    remembering.say(conversation, "Good morning to you")
+    seen = {}
+    for most in (0, 3):
+        remembering.configure(messages_found=most, documents_found=most)
+        with statements() as seen[most]:
+            remembering.say(conversation, "What was wrong with the car?")
+    (more,) = [statement for statement in seen[3] if statement not in seen[0]]
+    assert more.startswith("SELECT EXISTS")
 
 
 def test_a_turn_embeds_its_question_once_for_memories_and_messages(remembering: Talk, model: Thesaurus) -> None:

@@ -18,6 +18,17 @@ def test_the_tools_are_listed_with_their_schemas(ada: Person) -> None:
     assert all(tool.description and tool.parameters["type"] == "object" for tool in tools.values())
 
 
+def test_agents_are_asked_by_default_once_the_person_has_made_one(ada: Person, eve: Person) -> None:
+    def is_on(person: Person) -> bool:
+        tools = {each.name: each for each in told(person.get("/api/tools"), list[ToolItem])}
+        return tools["ask_agent"].on_by_default
+
+    assert not is_on(ada)
+    assert ada.post("/api/agents", json={"title": "Botanist"}).status_code == 201
+    assert is_on(ada)
+    assert not is_on(eve)
+
+
 def test_a_call_is_answered_by_the_result_itself(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     ada.say(conversation_id, "What is it?")

@@ -1,0 +1,26 @@
+"""Whether a person has anything that a search beside their conversation could find."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import exists, select
+
+from database.engine.database import Database
+from database.schema import conversations, documents
+
+
+class Findable(NamedTuple):
+    """What there is. conversations: other ones than the one that is going on."""
+
+    conversations: bool
+    documents: bool
+
+
+def findable_by(user_email: str, *, database: Database, conversation_id: str) -> Findable:
+    """What `user_email` has beside the conversation, by one statement."""
+    c, d = conversations.c, documents.c
+    others = exists().where(c.user_email == user_email, c.conversation_id != conversation_id)
+    query = select(others, exists().where(d.user_email == user_email))
+    with database.reading() as connection:
+        return Findable(*map(bool, connection.execute(query).one()))
