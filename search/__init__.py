@@ -36,6 +36,13 @@ class Engine(Protocol):
     ) -> tuple[list[tuple[int, str]], bool]:
         """(seq, text) of messages that fit `expression`, and whether more fit."""
 
+    def shown(self, connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
+        """What a search shows of the live messages with these `seq`, in any order.
+
+        (seq, message_id, conversation_id, sender, text, message_short_hash, created_at, model, ordinal, title, friendly
+        id, whether all messages of the conversation are live and on the active path).
+        """
+
     def older(self, connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
         """`seq` of the newest messages that fit `expression` and come before `before`, newest first."""
 

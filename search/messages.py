@@ -22,7 +22,7 @@ from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import InvalidChangeError
-from database.messages.message import MessageRow, live_in_any_branch, rows_numbered
+from database.messages.message import MessageRow, live_in_any_branch, places_of, rows_numbered
 from database.schema import conversations, messages
 from database.search import index as fulltext_index
 from database.search.index import completions, expression_for, folded, words
@@ -110,11 +110,25 @@ def _meaning(model: EmbeddingModel, text: str) -> _Meaning:
     return _Meaning(model, query_vector(model, text))
 
 
+class ShownMessage(NamedTuple):
+    """What is shown of a message that was found. `MessageRow` says what the fields are; model: that gave the answer."""
+
+    seq: int
+    message_id: str
+    conversation_id: str
+    sender: str
+    text: str
+    message_short_hash: str | None
+    created_at: str
+    model: str | None
+    index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMessage:
     """A message, the conversation it is in, and the piece of it that says what was sought."""
 
-    message: MessageRow
+    message: ShownMessage
     conversation_title: str
     conversation_friendly_id: str | None
     snippet: Snippet
@@ -155,7 +169,7 @@ def search_messages(
     found = _ranked(database=database, user_email=user_email, query=query, up_to=up_to, mode=mode, asking=asking)
     page = found.seqs[skipped : skipped + limit]
     with database.reading() as connection:
-        described = _described(connection, page, found.query)
+        described = _described(connection, page, found.query, said=found.said)
     newest = up_to if cursor else max(found.seqs, default=0)
     return FoundMessages(
         messages=described,
@@ -256,9 +270,10 @@ class _Search:
 
     def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         left_out, are_all = self._left_out()
+        is_owner_needed = not self.query.phrases or not fulltext_index.owns_all(self.connection, self.user_email)
         expression = expression_for(
             self.connection,
-            user_email=self.user_email,
+            user_email=self.user_email if is_owner_needed else None,
             conversation_id=self.conversation_id,
             phrases=self.query.phrases,
             beginning=self.query.beginning,
@@ -350,11 +365,12 @@ def _shown_to_models(connection: Connection, seqs: Sequence[int]) -> list[int]:
 
 
 class _Ranked(NamedTuple):
-    """Messages, best first; the query whose words are marked in them."""
+    """Messages, best first; the query whose words are marked in them; those that say all of its words."""
 
     seqs: list[int]
     query: SearchQuery
     warnings: list[str]
+    said: Collection[int] = ()
 
 
 def _ranked(
@@ -372,15 +388,16 @@ def _ranked(
             warnings += ["Not all of very many messages are listed."] if is_part else []
     is_enough = mode == "words" or (mode == "auto" and _is_enough(query, by_words))
     if asking is None or is_enough or not query.phrases:
-        return _Ranked(by_words, query, warnings)
+        return _Ranked(by_words, query, warnings, said=frozenset(by_words))
     # The model is asked outside of a transaction: a provider may take a second.
     meaning = asking.meaning(warnings)
     with database.reading() as connection:
         search = replace(search, connection=connection)
         keywords = mode == "auto" and not is_by_meaning_alone
         by_meaning = search.by_meaning(asking, meaning, up_to, keywords=keywords)
+    said = frozenset[int]() if is_by_meaning_alone else frozenset(by_words)
     first = [] if is_by_meaning_alone else by_words
-    return _Ranked([*first, *(seq for seq in by_meaning if seq not in set(first))], query, warnings)
+    return _Ranked([*first, *(seq for seq in by_meaning if seq not in said)], query, warnings, said)
 
 
 def _is_enough(query: SearchQuery, by_words: Sequence[int]) -> bool:
@@ -391,31 +408,35 @@ def _is_enough(query: SearchQuery, by_words: Sequence[int]) -> bool:
     return len(by_words) >= (_FEW if len(said) > 1 else 1) or len(query.text) < _SHORTEST
 
 
-def _described(connection: Connection, seqs: Sequence[int], query: SearchQuery) -> list[FoundMessage]:
-    """What a client is shown of these, in this order."""
-    rows = {row.seq: row for row in rows_numbered(connection, seqs)}
-    c = conversations.c
-    ids = {row.conversation_id for row in rows.values()}
-    names = select(c.conversation_id, c.title, c.conversation_friendly_id).where(c.conversation_id.in_(ids))
-    named = {row.conversation_id: row for row in connection.execute(names)}
-    return [
-        FoundMessage(
-            message=row,
-            conversation_title=named[row.conversation_id].title,
-            conversation_friendly_id=named[row.conversation_id].conversation_friendly_id,
-            snippet=_snippet(row.text, query),
+def _described(
+    connection: Connection, seqs: Sequence[int], query: SearchQuery, *, said: Collection[int] = ()
+) -> list[FoundMessage]:
+    """What a client is shown of these, in this order. said: those that are known to say all words of `query`."""
+    rows = {row[0]: row for row in engine_of(connection).shown(connection, seqs)}
+    # Where all messages of a conversation are live and on the active path, they are numbered by their places.
+    places = places_of(connection, [seq for seq, row in rows.items() if not row[-1]])
+    found = list[FoundMessage]()
+    for row in (rows[seq] for seq in seqs if seq in rows):
+        *shown, ordinal, title, friendly_id, is_whole = row
+        message = ShownMessage._make([*shown, ordinal if is_whole else places.get(row[0], 0)])
+        found.append(
+            FoundMessage(
+                message=message,
+                conversation_title=title,
+                conversation_friendly_id=friendly_id,
+                snippet=_snippet(message.text, query, says_all=message.seq in said),
+            )
         )
-        for row in (rows[seq] for seq in seqs if seq in rows)
-    ]
+    return found
 
 
-def _snippet(text: str, query: SearchQuery) -> Snippet:
+def _snippet(text: str, query: SearchQuery, *, says_all: bool) -> Snippet:
     """A piece of `text` with the words that were sought; with their other forms, where it does not say them all."""
-    if holds(text, query.phrases, beginning=query.beginning):
+    if says_all or holds(text, query.phrases, beginning=query.beginning):
         return snippet(text, query.phrases, beginning=query.beginning)
     forms = _forms(query.text)
-    said = [(word,) for word in dict.fromkeys(words(text)) if word in forms]
-    return snippet(text, said, beginning=False)
+    marked = [(word,) for word in dict.fromkeys(words(text)) if word in forms]
+    return snippet(text, marked, beginning=False)
 
 
 @lru_cache(maxsize=16)

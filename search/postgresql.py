@@ -46,6 +46,13 @@ _CONDITIONS = {
     "after": "activities.created_at >= :after",
     "before": "activities.created_at < :before",
 }
+_SHOWN = text("""
+    SELECT seq, message_id, conversation_id, sender, messages.text, message_short_hash, messages.created_at,
+        config ->> 'model', ordinal, title, conversation_friendly_id,
+        message_count = last_ordinal AND incomplete_since IS NULL
+    FROM messages JOIN "UserToConversationId" AS conversations USING (conversation_id)
+    WHERE seq = ANY(CAST(:seqs AS bigint[])) AND messages.deleted_at IS NULL
+""")
 
 
 newest = index.newest
@@ -87,6 +94,11 @@ def candidates(
     query = text(_CANDIDATES.format(filtered=_FILTERED + chosen if chosen else ""))
     rows = connection.execute(query, parameters).all()
     return [(seq, said) for seq, said, _ in rows], any(is_part for *_, is_part in rows)
+
+
+def shown(connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
+    """See `Engine.shown`."""
+    return connection.execute(_SHOWN, {"seqs": list(seqs)}).all()
 
 
 def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:

@@ -90,19 +90,33 @@ def _places(text: str, phrases: Phrases, *, beginning: bool) -> Iterator[tuple[i
     if not phrases:
         return
     plain, origin = _folded_with_origins(text)
-    # Only where the first word of a phrase stands the text is cut into words.
-    first = re.compile("|".join(re.escape(phrase[0]) for phrase in phrases))
-    longest = max(len(phrase) for phrase in phrases)
+    longest, is_ascii = max(len(phrase) for phrase in phrases), plain.isascii()
     position = 0
-    while found := first.search(plain, position):
-        position = found.start() + 1
-        if found.start() > 0 and _GOES_ON.match(plain, found.start() - 1):
-            continue  # it stands within a word
-        cut = [match.span() for match in islice(WORD.finditer(plain, found.start()), longest)]
-        number = _said_at([plain[begin:end] for begin, end in cut], phrases, beginning=beginning)
+    # Only where the first word of a phrase stands the text is cut into words.
+    for begin in _occurrences(plain, {phrase[0] for phrase in phrases}):
+        if begin < position or (begin > 0 and _is_within_word(plain, begin, is_ascii=is_ascii)):
+            continue
+        cut = [match.span() for match in islice(WORD.finditer(plain, begin), longest)]
+        number = _said_at([plain[start:end] for start, end in cut], phrases, beginning=beginning)
         if number is not None:
             position = cut[len(phrases[number]) - 1][1]
-            yield number, (origin[found.start()], origin[position - 1] + 1)
+            yield number, (origin[begin], origin[position - 1] + 1)
+
+
+def _occurrences(text: str, words: Iterable[str]) -> Iterator[int]:
+    """Where any of `words` begins in `text`, in order. A regular expression of them would take longer to compile."""
+    following = {word: place for word in words if (place := text.find(word)) >= 0}
+    while following:
+        word = min(following, key=following.__getitem__)
+        yield following[word]
+        following[word] = text.find(word, following[word] + 1)
+        if following[word] < 0:
+            del following[word]
+
+
+def _is_within_word(text: str, place: int, *, is_ascii: bool) -> bool:
+    """Whether the word that stands at `place` goes on to the left."""
+    return text[place - 1].isalnum() if is_ascii else _GOES_ON.match(text, place - 1) is not None
 
 
 def _said_at(words: Sequence[str], phrases: Phrases, *, beginning: bool) -> int | None:

@@ -8,29 +8,19 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
+from database.search.lengths import lengths_of
+
 _HITS = 5_000
 _LOOKED_AT = 100_000
 _READ = 400
 _BINS = 200
 _OLDER = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _SAID = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
-# A length of the index is a number of words, and sorts as what it is stored as. Subqueries, not joins: SQLite with
-# statistics would read all conversations first, to make a Bloom filter of them.
-_CANDIDATES = """
-    WITH hits AS MATERIALIZED ({hits}),
-    chosen AS (
-        SELECT rowid AS seq FROM (SELECT rowid FROM hits ORDER BY rowid DESC LIMIT :newest)
-        UNION
-        SELECT id FROM (
-            SELECT size.id FROM hits JOIN messages_fts_docsize AS size ON size.id = hits.rowid
-            ORDER BY size.sz LIMIT :shortest
-        )
-    )
-    SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
-    FROM messages
-    WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email AND messages.deleted_at IS NULL
+_TEXTS = """
+    SELECT seq, text FROM messages
+    WHERE seq IN (SELECT value FROM json_each(:chosen)) AND user_email = :user_email AND deleted_at IS NULL
         {in_live_conversations}
-    ORDER BY messages.seq DESC
+    ORDER BY seq DESC
 """
 _IN_LIVE_CONVERSATIONS = """
         AND (
@@ -38,6 +28,8 @@ _IN_LIVE_CONVERSATIONS = """
             WHERE conversations.conversation_id = messages.conversation_id
         )
 """
+# As one text: thousands of rows of one number each take three times as long to read.
+_TOLD = "SELECT group_concat(rowid) FROM ({hits})"
 _NEWEST_HITS = """
     SELECT rowid FROM messages_fts WHERE messages_fts MATCH :expression AND rowid <= :up_to
     ORDER BY rowid DESC LIMIT :looked_at
@@ -83,11 +75,22 @@ _TITLED = """
         AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
     ORDER BY updated_at DESC, conversation_id DESC
 """
+_SHOWN = """
+    SELECT seq, message_id, conversation_id, sender, text, message_short_hash, messages.created_at,
+        json_extract(config, '$.model'), ordinal, title, conversation_friendly_id,
+        message_count = last_ordinal AND incomplete_since IS NULL
+    FROM messages JOIN "UserToConversationId" AS conversations USING (conversation_id)
+    WHERE seq IN (SELECT value FROM json_each(?)) AND messages.deleted_at IS NULL
+"""
 
 
 def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
     """`numbers` as a subquery: one parameter, however many there are."""
-    return select(func.json_each(orjson.dumps(list(numbers)).decode()).table_valued("value").c.value)
+    return select(func.json_each(_json(numbers)).table_valued("value").c.value)
+
+
+def _json(numbers: Iterable[int]) -> str:
+    return orjson.dumps(list(numbers)).decode()
 
 
 def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
@@ -111,24 +114,41 @@ def candidates(
     "actor", "after" and "before". only_live: whether `expression` leaves out every conversation that is temporary or in
     the bin, so that none has to be looked up.
     """
-    chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
-    hits = _FILTERED_HITS.format(hits=_NEWEST_HITS, conditions=chosen) if chosen else _NEWEST_HITS
-    shortest = _READ // 2 if by_length else 0
+    hits = _hits(connection, expression, up_to=up_to, conditions=conditions)
+    chosen = _chosen(connection, hits) if by_length else hits[:_READ]
+    sql = _TEXTS.format(in_live_conversations="" if only_live else _IN_LIVE_CONVERSATIONS)
+    rows = connection.exec_driver_sql(sql, {"chosen": _json(chosen), "user_email": user_email}).all()
+    return [(seq, text) for seq, text in rows], bool(rows) and len(hits) > len(chosen)
+
+
+def _hits(connection: Connection, expression: str, *, up_to: int, conditions: Mapping[str, str]) -> list[int]:
+    """The newest messages that fit, newest first."""
+    fulfilled = " AND ".join(_CONDITIONS[name] for name in conditions)
+    hits = _FILTERED_HITS.format(hits=_NEWEST_HITS, conditions=fulfilled) if fulfilled else _NEWEST_HITS
     parameters: dict[str, Any] = {
         **conditions,
         "expression": expression,
-        "user_email": user_email,
         "up_to": up_to,
-        "looked_at": _LOOKED_AT if chosen else _HITS,
-        "newest": _READ - shortest,
-        "shortest": shortest,
+        "looked_at": _LOOKED_AT if fulfilled else _HITS,
     }
-    if chosen:
+    if fulfilled:
         parameters["hits"] = _HITS
-    looked_up = "" if only_live else _IN_LIVE_CONVERSATIONS
-    sql = _CANDIDATES.format(hits=hits, in_live_conversations=looked_up)
-    rows = connection.exec_driver_sql(sql, parameters).all()
-    return [(seq, text) for seq, text, _ in rows], any(is_part for *_, is_part in rows)
+    found = connection.exec_driver_sql(_TOLD.format(hits=hits), parameters).scalar()
+    return orjson.loads(f"[{found or ''}]")  # type: ignore[no-any-return]
+
+
+def _chosen(connection: Connection, hits: list[int]) -> list[int]:
+    """The newest of the hits and, of all, the shortest: half as many as can be read of each."""
+    half = _READ // 2
+    if len(hits) <= half:
+        return hits
+    by_length = lengths_of(connection, hits).argsort(kind="stable")[:half]
+    return list({*hits[:half], *(hits[place] for place in by_length.tolist())})
+
+
+def shown(connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
+    """See `Engine.shown`."""
+    return connection.exec_driver_sql(_SHOWN, (_json(seqs),)).all()
 
 
 def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:

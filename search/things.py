@@ -145,7 +145,7 @@ class Messages:
             "message_index": message.index,
             "message_short_hash": message.message_short_hash,
             "sender": message.sender,
-            "model": message.config.get("model"),
+            "model": message.model,
             "created_at": message.created_at,
         }
 

@@ -239,12 +239,13 @@ _since_previous = (
     .scalar_subquery()
 )
 _steps = select(_hits.c.seq, _hits.c.conversation_id, _hits.c.ordinal, _since_previous.label("step")).subquery()
-_places = select(
+_PLACES = select(
     _steps.c.seq,
     cast(func.sum(_steps.c.step).over(partition_by=_steps.c.conversation_id, order_by=_steps.c.ordinal), Integer).label(
         "index"
     ),
-).subquery()
+)
+_places = _PLACES.subquery()
 _PLACED_ROWS = (
     _ROWS.add_columns(func.coalesce(_places.c.index, 0))
     .outerjoin(_places, _places.c.seq == messages.c.seq)
@@ -407,6 +408,16 @@ def rows_numbered(connection: Connection, seqs: Sequence[int]) -> list[MessageRo
     """The live messages with these `seq`, in order of it. Each conversation is counted through once, however many."""
     rows = connection.execute(_PLACED_ROWS, {"seqs": list(seqs)})
     return _whole(connection, [_message((*row, *_PLAIN)) for row in rows])
+
+
+def places_of(connection: Connection, seqs: Sequence[int]) -> dict[int, int]:
+    """The 1-based places on the active path of the messages with these `seq`; others are left out.
+
+    Each conversation is counted through once, however many of its messages are asked for.
+    """
+    if not seqs:
+        return {}
+    return {seq: index for seq, index in connection.execute(_PLACES, {"seqs": list(seqs)})}  # noqa: C416
 
 
 _message = MessageRow._make

@@ -46,6 +46,7 @@ from . import (
     m0023_documents,
     m0024_document_references,
     m0025_proposals,
+    m0026_packed_lengths,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0023_documents.upgrade,
     m0024_document_references.upgrade,
     m0025_proposals.upgrade,
+    m0026_packed_lengths.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -18,10 +18,10 @@ from sqlalchemy import Connection, func, select, update
 
 from database.engine.statements import Prepared
 from database.messages.message import MessageRow
-from database.schema import messages, search_state
+from database.schema import conversations, messages, search_state
 from database.search.vectors import queue_vectors, renew_vectors
 
-from . import postgresql
+from . import lengths, postgresql
 
 _NAME = "messages"
 _SHORT = 3
@@ -32,6 +32,12 @@ _REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, b
 _MARK_ROW = select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)
 _MARK = Prepared(_MARK_ROW)
 _MARK_AND_NEWEST = Prepared(_MARK_ROW.add_columns(select(func.max(messages.c.seq)).scalar_subquery()))
+_OWNERS = Prepared(
+    select(
+        select(func.min(conversations.c.user_email)).scalar_subquery(),
+        select(func.max(conversations.c.user_email)).scalar_subquery(),
+    )
+)
 # From one word to the next, past everything that says it; char(1) comes before any letter that goes on.
 _BEGINNING_WITH = """
     WITH RECURSIVE known(word) AS (
@@ -49,6 +55,9 @@ _OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[\u0900-\u0dff])+")
+
+_LIKE_TOKEN = re.compile("[uc][0-9a-f]*$")
+"""A word that a token may begin with, see `_token`."""
 
 _BREAKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
@@ -163,6 +172,16 @@ def newest_hits(
     )
 
 
+def owns_all(connection: Connection, user_email: str) -> bool:
+    """Whether nobody else has conversations, so that messages need not be told apart by their owners.
+
+    PostgreSQL tells them apart for next to nothing; there it is always False.
+    """
+    if _is_postgresql(connection):
+        return False
+    return _OWNERS.row(connection) == (user_email, user_email)
+
+
 def completions(connection: Connection, beginning: str) -> list[str] | None:
     """The words that anybody's messages say and that begin so; None where those are many, or the beginning is short.
 
@@ -212,7 +231,9 @@ def expression_for(
     elif beginning:
         terms[-1] += " *"
     wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places]
-    wanted += [f"body : ({' AND '.join(terms)})"] if terms else []
+    # Asked for one column, FTS5 looks at the places of each word: only for words that may be taken for tokens.
+    within = "body : " if any(_LIKE_TOKEN.match(word) for phrase in phrases for word in phrase) else ""
+    wanted += [f"{within}({' AND '.join(terms)})"] if terms else []
     unwanted = [f"body : {_quoted(phrase)}" for phrase in excluded]
     unwanted += [f'conversation : "{token}"' for token in elsewhere]
     expression = " AND ".join(wanted)
@@ -239,6 +260,7 @@ def _put(connection: Connection, texts: Sequence[IndexedText]) -> None:
         postgresql.put(connection, texts)
     elif texts:
         connection.exec_driver_sql(_PUT, [tuple(text) for text in texts])
+        lengths.renew(connection, [text.seq for text in texts])
 
 
 def _remove(connection: Connection, texts: Sequence[IndexedText]) -> None:
@@ -246,6 +268,7 @@ def _remove(connection: Connection, texts: Sequence[IndexedText]) -> None:
         postgresql.remove(connection, [text.seq for text in texts])
     elif texts:
         connection.exec_driver_sql(_REMOVE, [tuple(text) for text in texts])
+        lengths.renew(connection, [text.seq for text in texts])
 
 
 def _is_postgresql(connection: Connection) -> bool:

@@ -11,7 +11,7 @@ from database.engine.database import Database, Urgency
 from database.schema import messages
 
 from . import index as fulltext_index
-from . import postgresql
+from . import lengths, postgresql
 from .index import IndexedText, indexed_text
 
 
@@ -64,6 +64,8 @@ def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, b
     rows.close()
     if last > mark:
         fulltext_index.advance(connection, texts, up_to=last)
+    if connection.dialect.name == "sqlite":
+        more |= lengths.pack_next(connection, up_to=last)
     return len(texts), last, more
 
 
@@ -113,6 +115,7 @@ def _begin(connection: Connection) -> None:
     elif not _has_retired(connection):
         connection.exec_driver_sql(f"ALTER TABLE messages_fts RENAME TO {_RETIRED}")
         fulltext_index.create_table(connection)
+        lengths.forget(connection)
         fulltext_index.advance(connection, [], up_to=0)
 
 

@@ -95,8 +95,9 @@ class Descriptions(ApiParts):
     def describe_claims(self, claims: Sequence[Claim]) -> list[Description]:
         """Claims of this user with their tags, entities and contexts, and what superseded them."""
         ids = [claim.claim_id for claim in claims]
-        groups = {kind: self._filed(kind, ids) for kind in _GROUPS}
-        successors = self._successors(claims)
+        with self.db.snapshot():
+            groups = {kind: self._filed(kind, ids) for kind in _GROUPS}
+            successors = self._successors(claims)
         return [
             {
                 **_fields(claim, _PLAIN),

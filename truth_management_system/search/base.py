@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, literal, literal_column, select
@@ -20,6 +21,7 @@ from ..schema.operators import among, has_begun, has_not_ended, holds_any
 from ..schema.tables import claim_domains, claim_entities, claim_tags, claims, context_claims, contexts, tags
 
 _SECONDS_A_DAY = 86_400
+_RRF_CONSTANT = 60
 
 
 @dataclass(slots=True, kw_only=True)
@@ -200,7 +202,7 @@ def merge_results_rrf(
     result_lists: Sequence[Sequence[SearchResult]],
     k: int = 20,
     weights: Sequence[float] | None = None,
-    rrf_constant: int = 60,
+    rrf_constant: int = _RRF_CONSTANT,
     *,
     strategy_weights: Mapping[str, float] | None = None,
 ) -> list[SearchResult]:
@@ -246,6 +248,15 @@ def apply_recency_confidence_rerank(
     config, now = config or PKBConfig(), now or datetime.now(UTC)
     reranked = [_reranked(result, config, now) for result in results]
     return sorted(reranked, key=lambda result: -result.score)
+
+
+def rerank_reach(k: int, config: PKBConfig) -> int | None:
+    """How many results of one ranking may be among the first `k` once age and confidence have changed their scores.
+
+    None: any of them. A score falls by the two weights at most, and those of ranks are apart by a known factor.
+    """
+    least = 1 - config.recency_weight - config.confidence_weight
+    return ceil((_RRF_CONSTANT + k - 1) / least) - _RRF_CONSTANT + 1 if least > 0 else None
 
 
 def _reranked(result: SearchResult, config: PKBConfig, now: datetime) -> SearchResult:

@@ -47,7 +47,11 @@ class FTSSearchStrategy(SearchStrategy):
 
     def find(self, query: str, k: int = 20, filters: SearchFilters | None = None) -> Found:
         """At most `k` claims that hold words of `query`, those with all of them first. Any text is a query."""
-        return Found(results=self._found(CLAIMS, query, k, filters))
+        return self.find_first(query, k, filters, read=None)
+
+    def find_first(self, query: str, k: int, filters: SearchFilters | None, *, read: int | None) -> Found:
+        """The first `read` of what `find` finds, without reading the others from the store; None: all."""
+        return Found(results=self._found(CLAIMS, query, k, filters, read=read))
 
     def search_by_column(
         self, column: str, query: str, k: int = 20, filters: SearchFilters | None = None
@@ -60,12 +64,19 @@ class FTSSearchStrategy(SearchStrategy):
         return self._found(_one_column(column), query, k, filters, said=search)
 
     def _found(
-        self, table: SearchedTable, query: str, k: int, filters: SearchFilters | None, **given: Any
+        self,
+        table: SearchedTable,
+        query: str,
+        k: int,
+        filters: SearchFilters | None,
+        *,
+        read: int | None = None,
+        **given: Any,
     ) -> list[SearchResult]:
         conditions, values = (filters or SearchFilters()).conditions()
         values |= given
         searched = Searched(db=self.db, table=table, user_email=self.user_email, conditions=conditions, values=values)
-        best = best_matches(searched, query, k)
+        best = best_matches(searched, query, k)[:read]
         claims = claims_by_rowid(self.db, self.user_email, [match.rowid for match in best])
         found = [(match, claims[match.rowid]) for match in best if match.rowid in claims]
         return [

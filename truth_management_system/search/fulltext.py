@@ -113,20 +113,15 @@ class Searched:
         given = {**self.values, "user": self.user_email, "pieces": pieces}
         return self.db.rows(_unspaced_rows(self.table, self.conditions), **given)
 
-    def last_number(self) -> int:
-        """The number of the user's newest row; 0 for none."""
-        return self._number(_last_number(self.table), user=self.user_email)
-
-    def last_rowid(self) -> int:
-        """The key of the newest row of all; 0 for none."""
-        return self._number(_last_rowid(self.table))
+    def last_row(self) -> tuple[int, int]:
+        """The number of the user's newest row, and the key of the newest row of all; 0 for none."""
+        row = self.db.row(_last_row(self.table), user=self.user_email)
+        assert row is not None
+        return int(row[0] or 0), int(row[1] or 0)
 
     def number_of(self, rowid: int) -> int:
-        """The number of a row."""
-        return self._number(_number_of(self.table), key=rowid)
-
-    def _number(self, statement: Prepared, **given: Any) -> int:
-        row = self.db.row(statement, **given)
+        """The number of a row; 0 where it is gone."""
+        row = self.db.row(_number_of(self.table), key=rowid)
         return int(row[0] or 0) if row else 0
 
     def _rows(self, statement: Prepared, **given: Any) -> Rows:
@@ -173,14 +168,10 @@ def _unspaced_rows(searched: SearchedTable, conditions: Conditions) -> Prepared:
 
 
 @cache
-def _last_number(searched: SearchedTable) -> Prepared:
+def _last_row(searched: SearchedTable) -> Prepared:
     rows = searched.table.c
-    return Prepared(select(func.max(rows[searched.number])).where(rows.user_email == bindparam("user")))
-
-
-@cache
-def _last_rowid(searched: SearchedTable) -> Prepared:
-    return Prepared(select(func.max(searched.table.c[searched.rowid])))
+    number = select(func.max(rows[searched.number])).where(rows.user_email == bindparam("user")).scalar_subquery()
+    return Prepared(select(number, select(func.max(rows[searched.rowid])).scalar_subquery()))
 
 
 @cache
@@ -248,8 +239,8 @@ def best_matches(searched: Searched, query: str, k: int) -> list[Match]:
     word for half of its weight. Any text is a query; one without a word finds nothing.
     """
     with searched.db.snapshot():
-        last = searched.last_number()
-        searched = replace(searched, owns_most=2 * last >= searched.last_rowid())
+        last, last_rowid = searched.last_row()
+        searched = replace(searched, owns_most=2 * last >= last_rowid)
         words = [*_spaced(searched, query_words(query), last, k), *_unspaced(searched, unspaced_pieces(query), last)]
     scores = _scores(words)
     best = heapq.nlargest(k, scores.items(), key=lambda item: (item[1], item[0]))

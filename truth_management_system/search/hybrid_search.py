@@ -11,7 +11,15 @@ from language_models.ports import EmbeddingModel
 
 from ..config import PKBConfig
 from ..database import PKBDatabase
-from .base import Found, SearchFilters, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf
+from .base import (
+    Found,
+    SearchFilters,
+    SearchResult,
+    SearchStrategy,
+    apply_recency_confidence_rerank,
+    merge_results_rrf,
+    rerank_reach,
+)
 from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
@@ -53,20 +61,24 @@ class HybridSearchStrategy(SearchStrategy):
         by meaning gives the nearest 200 at most.
         """
         wanted = max(_FEWEST_MERGED, k)
-        by_words, by_meaning = self._both(query, wanted, filters)
+        by_words, by_meaning = self._both(query, wanted, filters, read=rerank_reach(k, self.config))
         merged = _merged(by_words.results, by_meaning.results, wanted)
         results = apply_recency_confidence_rerank(merged, self.config)[:k]
         return Found(results=results, warnings=[*by_words.warnings, *by_meaning.warnings])
 
-    def _both(self, query: str, k: int, filters: SearchFilters | None) -> tuple[Found, Found]:
+    def _both(self, query: str, k: int, filters: SearchFilters | None, *, read: int | None) -> tuple[Found, Found]:
+        """read: how many of the first that words find are wanted, where words alone are searched."""
         nearest = min(k, _MOST_BY_MEANING)
         if not self.config.embedding_enabled:
-            return self.by_words.find(query, k, filters), Found()
+            return self.by_words.find_first(query, k, filters, read=read), Found()
         if not self.config.fts_enabled:
             return Found(), self._by_meaning_and_tags.find(query, nearest, filters)
         # A knowledge base in memory has one connection, which the caller may be holding.
         model = self.by_meaning.model
-        if self.db.config.in_memory or model is None:
+        if model is None:
+            by_words = self.by_words.find_first(query, k, filters, read=read)
+            return by_words, self._by_meaning_and_tags.find(query, nearest, filters)
+        if self.db.config.in_memory:
             return self.by_words.find(query, k, filters), self._by_meaning_and_tags.find(query, nearest, filters)
         by_meaning = begin(model, self._by_meaning_and_tags.find, query, nearest, filters)
         return self.by_words.find(query, k, filters), self._finished(model, by_meaning)
