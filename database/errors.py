@@ -3,6 +3,8 @@
 StoreError
  ├─ NotFoundError                    also for what belongs to somebody else: the two can't be told apart
  │   ├─ ConversationNotFoundError
+ │   │   └─ RoomNotFoundError        holds the nearest ones
+ │   ├─ ActivityNotFoundError
  │   ├─ MessageNotFoundError
  │   ├─ VariantNotFoundError
  │   ├─ BranchNotFoundError
@@ -30,6 +32,7 @@ StoreError
  │   ├─ NameTakenError
  │   ├─ UserExistsError
  │   ├─ LastAdministratorError
+ │   ├─ AmbiguousReferenceError      holds the ids of all that are called so
  │   └─ StoreIncompleteError         people's things without an account: a file of the data folder is missing
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
  │   └─ OnlyWithSQLiteError          a command on SQLite's file, where PostgreSQL holds the store
@@ -41,6 +44,8 @@ StoreError
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class StoreError(Exception):
@@ -64,6 +69,21 @@ class ConversationNotFoundError(NotFoundError):
     """No such conversation of this user."""
 
     noun = "conversation"
+
+
+class RoomNotFoundError(ConversationNotFoundError):
+    """No conversation of this user is called so. `nearest`: what those of similar names are called."""
+
+    def __init__(self, name: str, *, nearest: Sequence[str] = ()) -> None:
+        near = f" The nearest: {', '.join(nearest)}." if nearest else ""
+        super().__init__(f"There is no conversation {name}.{near}")
+        self.nearest = list(nearest)
+
+
+class ActivityNotFoundError(NotFoundError):
+    """No such activity of this user."""
+
+    noun = "activity"
 
 
 class MessageNotFoundError(NotFoundError):
@@ -222,6 +242,14 @@ class NameTakenError(ConflictError):
 
 class UserExistsError(ConflictError):
     """An account with this e-mail address exists."""
+
+
+class AmbiguousReferenceError(ConflictError):
+    """Several things are called so. `candidates`: their ids."""
+
+    def __init__(self, message: str, *, candidates: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.details = {"candidates": list(candidates)}
 
 
 class LastAdministratorError(ConflictError):

@@ -1,1 +1,1 @@
-"""Moving data in and out: bundles and exports of conversations, backups of a data folder."""
+"""Moving data in and out: bundles of conversations, imports of exported files, backups of a data folder."""

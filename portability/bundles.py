@@ -7,8 +7,10 @@ import json
 import os
 import pickle
 import re
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from database.turns.ephemeral import is_unkept
 
 from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 
+_BYTES_AT_ONCE = 64 * 1024
 _Types = Mapping[str, type | tuple[type, ...]]
 
 _PERHAPS_TEXT = (str, type(None))
@@ -251,3 +254,17 @@ def _write(path: Path, data: bytes) -> None:
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def zipped_bundle(conversation_id: str, save: Callable[[Path], object]) -> Iterator[bytes]:
+    """A ZIP of the bundle that `save` writes into a folder."""
+    with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / conversation_id
+        save(folder)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.iterdir()):
+                archive.write(path, f"{conversation_id}/{path.name}")
+        shutil.rmtree(folder)
+        file.seek(0)
+        while chunk := file.read(_BYTES_AT_ONCE):
+            yield chunk

@@ -1,130 +1,15 @@
-"""The parts of a message beside its words: thinking, notices, tool calls, files, pictures.
-
-The words of a message are its `text` part. They stand in `messages.text` alone: only they are quoted, searched and
-given to models. Every other part is a row of `message_parts`, and a plain message has none. `at` says how many
-characters of the text come before a part.
-
-A new kind of part is one object with the shape of `PartKind` and one line in `KINDS`. What the kind does not define
-(storing, streaming, copying, erasing) is the same for all kinds.
-"""
+"""The parts of an answer that is being written; `activity.parts` says what kinds there are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-import orjson
+from activity.parts import Part
 
 from . import events
 from .events import Event
-
-Part = Mapping[str, Any]
-"""`{id, kind, at, …}`: `id` is unique in its message, the further fields are those of the kind."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportedPart:
-    """A part in a readable export. title: one line of plain text. body: Markdown, "" for none."""
-
-    title: str
-    body: str = ""
-
-
-class PartKind(Protocol):
-    """What the program has to know of one kind of part."""
-
-    @property
-    def name(self) -> str:
-        """The `kind` of such parts."""
-        ...
-
-    def exported(self, part: Part) -> ExportedPart:
-        """The part as Markdown and HTML exports show it. JSON exports and bundles hold the part itself."""
-        ...
-
-    def shared(self, part: Part) -> dict[str, Any] | None:
-        """The fields of the part that the readers of a shared link may see; None: nothing of it."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimpleKind:
-    """A `PartKind` made of two functions; without `shows`, readers of a shared link see nothing of the part."""
-
-    name: str
-    export: Callable[[Part], ExportedPart]
-    shows: tuple[str, ...] = ()
-
-    def exported(self, part: Part) -> ExportedPart:
-        """See `PartKind`."""
-        return self.export(part)
-
-    def shared(self, part: Part) -> dict[str, Any] | None:
-        """See `PartKind`."""
-        return {name: part[name] for name in self.shows if name in part} or None
-
-
-def _thinking(part: Part) -> ExportedPart:
-    return ExportedPart(title="Thinking", body=str(part.get("text", "")))
-
-
-def _notice(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"Note: {' '.join(str(part.get('text', '')).split())}")
-
-
-def _tool_call(part: Part) -> ExportedPart:
-    fields = {name: part[name] for name in ("arguments", "result") if name in part}
-    shown = orjson.dumps(fields, option=orjson.OPT_INDENT_2).decode().replace("\n", "\n    ")
-    return ExportedPart(title=f"Tool: {part.get('name', '')}", body=f"    {shown}" if fields else "")
-
-
-def _file(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"File: {part.get('name', '')}")
-
-
-def _image(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"Picture: {part.get('name', '')}")
-
-
-# A shared link never shows thinking: it quotes memories, documents and other conversations. Notices are for the owner.
-KINDS: dict[str, PartKind] = {
-    kind.name: kind
-    for kind in (
-        SimpleKind(name="thinking", export=_thinking),
-        SimpleKind(name="notice", export=_notice),
-        SimpleKind(name="tool_call", export=_tool_call, shows=("name",)),
-        SimpleKind(name="file", export=_file),
-        SimpleKind(name="image", export=_image),
-    )
-}
-"""Every kind of part by its name."""
-
-
-def exported(part: Part) -> ExportedPart:
-    """The part as readable exports show it; a part of an unknown kind, which a newer version wrote, is only named."""
-    kind = KINDS.get(str(part["kind"]))
-    return ExportedPart(title=str(part["kind"])) if kind is None else kind.exported(part)
-
-
-def shared(part: Part) -> dict[str, Any] | None:
-    """What readers of a shared link see of the part, with its kind and place; None for nothing."""
-    kind = KINDS.get(str(part["kind"]))
-    fields = None if kind is None else kind.shared(part)
-    return None if fields is None else {"kind": part["kind"], "at": part["at"], **fields}
-
-
-def in_reading_order(text: str, parts: Sequence[Part]) -> Iterator[str | ExportedPart]:
-    """The pieces of a message's text, none empty, with the exported parts between them."""
-    done = 0
-    for part in sorted(parts, key=lambda part: int(part["at"])):
-        place = min(int(part["at"]), len(text))
-        if text[done:place]:
-            yield text[done:place]
-        done = max(done, place)
-        yield exported(part)
-    if text[done:]:
-        yield text[done:]
 
 
 @dataclass(slots=True)

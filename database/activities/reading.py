@@ -99,6 +99,11 @@ def live_activities(user_email: str) -> Select[Any]:
     return _ACTIVITIES.where(_a.user_email == user_email, _SEEN)
 
 
+def own_activities(user_email: str) -> Select[Any]:
+    """All of the person's activities, deleted ones and those of other branches among them."""
+    return _ACTIVITIES.where(_a.user_email == user_email)
+
+
 def read_activities(connection: Connection, query: Select[Any]) -> list[Activity]:
     """The rows of `live_activities`, with further conditions, as activities."""
     return [_activity(row._mapping) for row in connection.execute(query)]

@@ -308,14 +308,6 @@ _IN_WINDOW = messages.c.seq.in_(
     .offset(bindparam("start", type_=Integer))
 )
 _WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
-_BEHIND = Prepared(
-    _ROWS.where(
-        live_in_any_branch(bindparam("conversation_id", type_=Text)),
-        messages.c.ordinal > bindparam("ordinal", type_=Integer),
-    )
-    .order_by(messages.c.ordinal)
-    .limit(bindparam("limit", type_=Integer))
-)
 # Read backwards through the index, so that only what is asked for is fetched.
 _FROM_END = Prepared(
     select(
@@ -357,23 +349,6 @@ def rows_from(connection: Connection, conversation_id: str, *, start: int, limit
     """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
     rows = _WINDOW.rows(connection, conversation_id=conversation_id, start=start, limit=limit)
     return _whole(connection, [_message((*row, index, *_PLAIN)) for index, row in enumerate(rows, start + 1)])
-
-
-def rows_behind(
-    connection: Connection, conversation_id: str, *, ordinal: int, index: int, limit: int
-) -> list[MessageRow]:
-    """Up to `limit` live messages of all branches, in order, from the first behind `ordinal` on.
-
-    index: how many messages of the active path come before it.
-    """
-    found: list[MessageRow] = []
-    for row in _BEHIND.rows(connection, conversation_id=conversation_id, ordinal=ordinal, limit=limit):
-        message = _message((*row, 0, *_PLAIN))
-        if message.other_branch is None:
-            index += 1
-            message = message._replace(index=index)
-        found.append(message)
-    return _whole(connection, found)
 
 
 def newest_first(
@@ -418,6 +393,12 @@ def places_of(connection: Connection, seqs: Sequence[int]) -> dict[int, int]:
     if not seqs:
         return {}
     return {seq: index for seq, index in connection.execute(_PLACES, {"seqs": list(seqs)})}  # noqa: C416
+
+
+def rows_with_seqs(connection: Connection, seqs: Sequence[int]) -> list[MessageRow]:
+    """The messages with these `seq`, in order of it, of all branches; `index` is 0: nobody has counted them."""
+    rows = connection.execute(_ROWS.where(_chosen).order_by(messages.c.seq), {"seqs": list(seqs)}) if seqs else ()
+    return _whole(connection, [_message((*row, 0, *_PLAIN)) for row in rows])
 
 
 _message = MessageRow._make

@@ -1,4 +1,4 @@
-"""The parts of messages beside their words, as rows; `chat.turns.parts` says what kinds there are.
+"""The parts of messages beside their words, as rows; `activity.parts` says what kinds there are.
 
 A part belongs to one version of its message: version 1, or one of the variants of an answer that was made again.
 `messages.has_parts` says whether any version has parts, so that reading plain messages asks for nothing more.

@@ -17,7 +17,6 @@ from database.conversations.friendly_ids import ensure_friendly_id
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
 from database.schema import activities, conversations, message_edits, message_variants, messages
-from database.turns.ephemeral import is_unkept
 
 from .documents import documents_of
 from .hashes import give_hashes
@@ -28,7 +27,6 @@ from .message import (
     newest_first,
     row_with_hash,
     row_with_id,
-    rows_behind,
     rows_from,
     rows_of_all_branches,
     rows_where,
@@ -315,7 +313,6 @@ def _window(*, before: int | None, after: int | None, limit: int, count: int) ->
     return start, min(stop, start + limit)
 
 
-_MESSAGES_AT_ONCE = 500
 _OF_AN_EDIT = ("text", "replaced_at")
 _OF_A_VARIANT = ("number", "text", "status", "config", "created_at")
 
@@ -324,39 +321,19 @@ _OF_A_VARIANT = ("number", "text", "status", "config", "created_at")
 class MessagePage:
     """Messages in order.
 
-    short_ids: of what they reply to, by its id; what was deleted is not among them. edits: earlier texts, oldest first,
-    `{text, replaced_at}` each, and variants: all there are of an answer, `{number, text, status, config, created_at,
-    parts}` each, by message id, where there are any.
+    edits: earlier texts, oldest first, `{text, replaced_at}` each, and variants: all there are of an answer, `{number,
+    text, status, config, created_at, parts, document_references}` each, by message id, where there are any.
     """
 
     messages: Sequence[MessageRow]
-    short_ids: dict[str, str]
     edits: dict[str, list[dict[str, Any]]]
     variants: dict[str, list[dict[str, Any]]]
 
 
-def message_pages(*, database: Database, user_email: str, conversation_id: str) -> Iterator[MessagePage]:
-    """All live messages that are kept, of all branches.
-
-    Raises ConversationNotFoundError, also when the conversation is deleted meanwhile.
-    """
-    store, ordinal, index = database, 0, 0
-    while True:
-        with store.reading() as connection:
-            access_head(connection, user_email=user_email, conversation_id=conversation_id)
-            rows = rows_behind(connection, conversation_id, ordinal=ordinal, index=index, limit=_MESSAGES_AT_ONCE)
-            page = _page(connection, [row for row in rows if not is_unkept(row.config)])
-        if page.messages:
-            yield page
-        if len(rows) < _MESSAGES_AT_ONCE:
-            return
-        ordinal, index = rows[-1].ordinal, max(index, *(row.index for row in rows))
-
-
-def _page(connection: Connection, rows: Sequence[MessageRow]) -> MessagePage:
+def page_of(connection: Connection, rows: Sequence[MessageRow]) -> MessagePage:
+    """`rows` with what belongs to them."""
     return MessagePage(
         messages=rows,
-        short_ids=_short_ids(connection, {row.reply_to_id for row in rows if row.reply_to_id}),
         edits=_belonging(
             connection, message_edits, [row.message_id for row in rows if row.edited_at is not None], _OF_AN_EDIT
         ),
@@ -375,15 +352,6 @@ def _variants(connection: Connection, rows: Sequence[MessageRow]) -> dict[str, l
             version["parts"] = list(parts.get((message_id, version["number"]), ()))
             version["document_references"] = list(documents.get((message_id, version["number"]), ()))
     return variants
-
-
-def _short_ids(connection: Connection, ids: set[str]) -> dict[str, str]:
-    if not ids:
-        return {}
-    query = select(activities.c.activity_id, activities.c.short_id).where(
-        activities.c.activity_id.in_(ids), activities.c.deleted_at.is_(None)
-    )
-    return {row.activity_id: row.short_id for row in connection.execute(query)}
 
 
 def _belonging(

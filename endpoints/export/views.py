@@ -1,23 +1,31 @@
-"""Conversations as files."""
+"""Conversations, threads and what happened in recipes, as files."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from urllib.parse import quote
 
 from anyascii import anyascii
 from flask import Blueprint
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from endpoints.http.models import Query
-from endpoints.http.scope import access_conversation, current_user_scope
+from activity.export import INCLUDED, MEDIA_TYPES, Export, export, file_name
+from endpoints.http.models import LARGEST_NUMBER, Id, Query
+from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
-from endpoints.http.validation import answers, asks
+from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
-from portability.exports import MEDIA_TYPES
-from portability.exports import export_conversation as export
+from portability.bundles import zipped_bundle
 
 blueprint = Blueprint("exports", __name__)
+
+_BUNDLE_MEDIA = "application/zip"
+Included = Literal["chat", "tools", "events", "knowledge", "documents", "agents", "other"]
+assert get_args(Included) == INCLUDED
+
+
+def _split(names: object) -> object:
+    return [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else names
 
 
 class ConversationExport(Query):
@@ -29,16 +37,64 @@ class ConversationExport(Query):
     ] = "markdown"
 
 
+class ActivityExport(Query):
+    """Which activities, and how they are written down. Room, thread and recipe narrow each other; one is needed."""
+
+    room: Annotated[Id | None, Field(description="A conversation: its id, friendly id or exact title.")] = None
+    thread: Annotated[Id | None, Field(description="A thread id.")] = None
+    recipe: Annotated[Id | None, Field(description="The domain of a recipe.")] = None
+    after: Annotated[
+        Id | None, Field(description="A uuid or short id; the activity is printed too, before what followed it.")
+    ] = None
+    limit: Annotated[
+        int | None, Field(ge=1, le=LARGEST_NUMBER, description="The newest so many; with `after`, the next so many.")
+    ] = None
+    format: Literal["markdown", "html", "json"] = "markdown"
+    include: Annotated[
+        list[Included] | None,
+        BeforeValidator(_split),
+        Field(description="Separated by commas; everything with a thread or a recipe, `chat` with only a room."),
+    ] = None
+
+
 @blueprint.get("/export_conversation/<conversation_id>")
 @asks(ConversationExport)
-@answers(None, media=MEDIA_TYPES)
+@answers(None, media=(*MEDIA_TYPES, _BUNDLE_MEDIA))
 @works(Work.LONG)
 def export_conversation(conversation_id: str, query: ConversationExport) -> StreamResponse:
     """A conversation as a file, called after its title: Markdown, a web page, JSON, or a ZIP with its bundle."""
     conversation = access_conversation(conversation_id)
-    made = export(
-        **current_user_scope(), conversation_id=conversation_id, fmt=query.format, save=conversation.save_local
+    if query.format == "bundle":
+        chunks = zipped_bundle(conversation_id, conversation.save_local)
+        name = file_name(conversation.get_metadata()["title"], "zip")
+        return _sent(Export(name=name, media=_BUNDLE_MEDIA, chunks=chunks))
+    own, recipes = current_user_scope(), current_state().recipes
+    return _sent(export(**own, recipes=recipes, room=conversation_id, fmt=query.format))
+
+
+@blueprint.get("/api/export")
+@asks(ActivityExport)
+@answers(None, media=MEDIA_TYPES)
+@fails("conversation_not_found", "thread_not_found", "recipe_not_found", "activity_not_found", "ambiguous")
+@works(Work.LONG)
+def export_activities(query: ActivityExport) -> StreamResponse:
+    """What happened in a conversation, in a thread, or in a recipe's domain, as a file."""
+    return _sent(
+        export(
+            **current_user_scope(),
+            recipes=current_state().recipes,
+            room=query.room,
+            thread=query.thread,
+            after=query.after,
+            recipe=query.recipe,
+            limit=query.limit,
+            fmt=query.format,
+            include=query.include,
+        )
     )
+
+
+def _sent(made: Export) -> StreamResponse:
     response = StreamResponse(FileStream(made.chunks), media=made.media)
     response.headers["Content-Disposition"] = _attachment(made.name)
     return response

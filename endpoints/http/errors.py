@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from activity.errors import RecipeNotFoundError
 from chat.runtime.startup import ServerRunningError
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from chat.turns import errors
@@ -109,10 +110,12 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(vault.VaultReadOnlyError, HTTPStatus.FORBIDDEN, "vault_read_only"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
+    Row(RecipeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
     Row(OtherAccountError, HTTPStatus.CONFLICT, "other_account"),
     Row(store.StoreIncompleteError, HTTPStatus.CONFLICT, "store_incomplete"),
     Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
+    Row(store.AmbiguousReferenceError, HTTPStatus.CONFLICT, AMBIGUOUS),
     Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
     Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),
     Row(vault.VersionConflictError, HTTPStatus.PRECONDITION_FAILED, "version_conflict"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint, url_for
 
-from chat.turns import parts
+from activity.parts import shared
 from database.sharing import shares
 from database.sharing.shares import Share
 from endpoints.http.models import Done
@@ -27,7 +27,10 @@ blueprint = Blueprint("shares", __name__)
 def share(conversation_id: str) -> object:
     """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
     made = shares.share_conversation(
-        **current_user_scope(), conversation_id=conversation_id, secret_key=_secret_key(), show_part=parts.shared
+        **current_user_scope(),
+        conversation_id=conversation_id,
+        secret_key=_secret_key(),
+        show_part=shared,
     )
     return _item(made)
 

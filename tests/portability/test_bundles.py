@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,7 +37,7 @@ from database.messages.reading import list_messages
 from database.turns.turns import accept_turn, finish_turn
 from language_models.file_lock import locked
 from language_models.testing import ScriptedChatModel
-from portability.bundles import BRANCHED_VERSION, FORMAT, read_index
+from portability.bundles import BRANCHED_VERSION, FORMAT, read_index, zipped_bundle
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
 from portability.siblings import load_sibling
 from tests.chat.conftest import ScriptedModels
@@ -65,6 +67,16 @@ def database(database_url: str | None, tmp_path: Path) -> Iterator[Database]:
     database = open_store(tmp_path / "users", database_url=database_url)
     yield database
     close_store(database.folder)
+
+
+def test_a_zipped_bundle_opens_again(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    content = b"".join(zipped_bundle(conversation.conversation_id, conversation.save_local))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        archive.extractall(tmp_path / "out")
+    again = Conversation.load_local(tmp_path / "out" / conversation.conversation_id)
+    assert [message["text"] for message in again.get_message_list()] == ["How?", "Like\r\nthis: é 👍🏽"]
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from activity.builtin import BUILT_IN
+from activity.export import export
+from activity.recipes import RecipeRegistry
 from chat.context.documents import (
     MAX_DOCUMENTS,
     NOT_FOUND,
@@ -37,7 +40,6 @@ from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn
 from language_models.ports import Delta
 from language_models.testing import Reply, ScriptedChatModel
-from portability import exports
 from tests.chat.conftest import EMAIL, Talk
 from tests.database.conftest import statements
 from vault.documents import Vault, Vaults
@@ -583,7 +585,9 @@ def test_exports_carry_the_documents(library: Library) -> None:
 
 
 def exported(own: dict[str, Any], form: str) -> str:
-    return b"".join(exports.export_conversation(**own, fmt=form, save=lambda folder: folder).chunks).decode()
+    room = own["conversation_id"]
+    made = export(EMAIL, database=own["database"], recipes=RecipeRegistry(BUILT_IN), room=room, fmt=form)
+    return b"".join(made.chunks).decode()
 
 
 def test_documents_of_a_conversation_are_sorted_by_use(library: Library) -> None:

@@ -13,10 +13,15 @@ import orjson
 import pytest
 from sqlalchemy import Connection, func, select, update
 
-from chat.turns import events, parts
+from activity import parts
+from activity.builtin import BUILT_IN
+from activity.export import export
+from activity.parts import ExportedPart, in_reading_order
+from activity.recipes import RecipeRegistry
+from chat.turns import events
 from chat.turns.accept import ANSWER_AGAIN
 from chat.turns.journal import Journal, Row
-from chat.turns.parts import AnswerParts, ExportedPart, in_reading_order
+from chat.turns.parts import AnswerParts
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation
@@ -35,7 +40,6 @@ from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
 from language_models.ports import Delta
 from language_models.testing import Hold, Reply, ScriptedChatModel
-from portability.exports import export_conversation
 from search.messages import search_conversation
 from tests.chat.conftest import EMAIL, Talk, joined, wait_until
 
@@ -73,10 +77,9 @@ def told(told_events: Sequence[dict[str, Any]], kind: str) -> str:
 
 
 def exported(talk: Talk, conversation: Conversation, fmt: str) -> str:
-    export = export_conversation(
-        **own(talk, conversation), fmt=fmt, save=lambda folder: talk.again(conversation).save_local(folder)
-    )
-    return b"".join(export.chunks).decode()
+    who = own(talk, conversation)
+    room, email = who.pop("conversation_id"), who.pop("user_email")
+    return b"".join(export(email, **who, recipes=RecipeRegistry(BUILT_IN), room=room, fmt=fmt).chunks).decode()
 
 
 def test_thinking_is_streamed_and_stored_apart_from_the_words(talk: Talk) -> None:
@@ -184,7 +187,7 @@ def test_each_variant_has_parts_of_its_own(talk: Talk) -> None:
     assert [part["kind"] for part in answer_of(talk, conversation)["parts"]] == ["thinking"]
     choose_variant(database=talk.database, user_email=EMAIL, message_id=message_id, number=1)
     assert answer_of(talk, conversation)["parts"] == []
-    variants = json.loads(exported(talk, conversation, "json"))["messages"][-1]["variants"]
+    variants = json.loads(exported(talk, conversation, "json"))["activities"][-1]["message"]["variants"]
     assert [[part["kind"] for part in variant["parts"]] for variant in variants] == [[], ["thinking"]]
     assert list(verify_store(database=talk.database)) == []
 
@@ -206,7 +209,7 @@ def test_exports_show_parts_between_the_words(talk: Talk) -> None:
     thought = {"id": 1, "kind": "thinking", "at": 0, "text": "Hm & <b>"}
     notice = {"id": 3, "kind": "notice", "at": 10, "text": "It *was* cut."}
     conversation = with_parts(talk, thought, CALL | {"id": 2}, notice)
-    assert json.loads(exported(talk, conversation, "json"))["messages"][-1]["parts"] == [
+    assert json.loads(exported(talk, conversation, "json"))["activities"][-1]["message"]["parts"] == [
         thought,
         CALL | {"id": 2},
         notice,

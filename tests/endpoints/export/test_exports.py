@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -66,3 +67,49 @@ def test_a_foreign_conversation_is_a_missing_one(ada: Person, eve: Person, fmt: 
     missing = eve.get(f"/export_conversation/eve@example.com_{'x' * 36}?format={fmt}")
     assert (foreign.status_code, foreign.json["code"]) == (404, "conversation_not_found")
     assert foreign.json["message"] == missing.json["message"]
+
+
+def test_a_thread_a_room_and_what_followed_come_as_files_and_no_path_is_written(ada: Person, tmp_path: Path) -> None:
+    conversation_id = named(ada, "Water")
+    question, answer = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    ada.say(conversation_id, "And basil?", reply_to=question["short_id"])
+    ada.say(conversation_id, "And now?")
+    messages = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    written = tmp_path / "out.md"
+    asked = {"room": "Water", "after": f"#{answer['short_id'].upper()}", "limit": 2, "output": str(written)}
+    text = ada.get("/api/export", query_string=asked)
+    assert (text.status_code, text.mimetype) == (200, "text/markdown")
+    assert 'filename="Water.md"' in text.headers["Content-Disposition"]
+    told = text.get_data(as_text=True)
+    assert [f"[#{message['short_id']}]" in told for message in messages] == [False, True, True, True, False, False]
+    assert not written.exists()
+    thread = {"thread": messages[2]["thread_id"], "format": "json", "include": "chat,tools"}
+    (root,) = ada.get("/api/export", query_string=thread).json["activities"]
+    below = root["replies"][0]
+    assert (root["id"], below["id"]) == (question["message_id"], messages[2]["message_id"])
+    assert [reply["id"] for reply in below["replies"]] == [messages[3]["message_id"]]
+
+
+def test_an_export_of_nothing_that_is_there_is_refused_and_another_persons_is_not_there(
+    ada: Person, eve: Person
+) -> None:
+    conversation_id = named(ada, "Water")
+    named(ada, "Water")
+    (question, answer) = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    ada.say(conversation_id, "Really?", reply_to=answer["short_id"])
+    thread_id = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[2]["thread_id"]
+    for person, asked, expected in (
+        (ada, {}, (400, "bad_request")),
+        (ada, {"room": conversation_id, "limit": 0}, (400, "bad_request")),
+        (ada, {"room": conversation_id, "include": "chat,nothing"}, (400, "bad_request")),
+        (ada, {"room": conversation_id, "after": "#ffffff"}, (404, "activity_not_found")),
+        (ada, {"room": "Water"}, (409, "ambiguous")),
+        (ada, {"recipe": "nowhere"}, (404, "recipe_not_found")),
+        (eve, {"room": conversation_id}, (404, "conversation_not_found")),
+        (eve, {"thread": thread_id}, (404, "thread_not_found")),
+        (eve, {"recipe": "general-discussion", "after": question["message_id"]}, (404, "activity_not_found")),
+    ):
+        refused = person.get("/api/export", query_string=asked)
+        assert (refused.status_code, refused.json["code"]) == expected, asked
+    nothing = eve.get("/api/export?recipe=general-discussion").get_data(as_text=True)
+    assert nothing == "# General Discussion Session\n\n---\n\nMessages: 0\n"

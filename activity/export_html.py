@@ -1,21 +1,20 @@
-"""A conversation as one self-contained web page: no scripts, no pictures, no requests."""
+"""An export as one self-contained web page: no scripts, no pictures, no requests."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from html import escape
+from typing import Any
 
+import orjson
 from markdown_it import MarkdownIt
 
-from chat.turns.parts import ExportedPart
-from database.conversations.conversation import ConversationRow
-from database.messages.message import MessageRow
-from database.messages.reading import MessagePage
-from portability.export_text import facts_of, moment, notes_of, pieces_of, reply_of, speaker_of, title_of
+from .export_document import Entry, Heading, facts_of, moment, reply_of, text_of
+from .parts import ExportedPart
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --own: #eef4fb; --code: #f2f4f7; }
@@ -27,11 +26,14 @@ _STYLE = """
 body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; color: var(--text); }
 body { font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; }
+h2 { font-size: 1.2rem; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .2rem 1rem; color: var(--muted); font-size: .875rem; }
 dd { margin: 0; }
 article { margin: 1rem 0; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem; }
 article.user { background: var(--own); }
 article.hidden { border-style: dashed; }
+.replies { margin-left: 1rem; }
+.replies .replies .replies .replies .replies .replies { margin-left: 0; }
 header { color: var(--muted); font-size: .875rem; }
 header b { color: var(--text); }
 .part { color: var(--muted); font-size: .875rem; }
@@ -63,10 +65,13 @@ def _renderer(*, typed: bool) -> _Renderer:
     return _Renderer(breaks=typed)
 
 
-def render(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Iterator[str]:
+def render(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
     """The page, piece by piece."""
-    title = escape(title_of(conversation))
-    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts_of(conversation))
+    title = escape(heading.title)
+    conversation = heading.conversation if heading.recipe is None else None
+    facts = [] if conversation is None else facts_of(conversation)
+    shown = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
+    thread = f"<h2>{escape(heading.thread.title)}</h2>\n" if conversation and heading.thread else ""
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -74,24 +79,36 @@ def render(conversation: ConversationRow, pages: Iterator[MessagePage]) -> Itera
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{title}</h1>\n<dl>{facts}</dl>\n<main>\n"
+        f"<h1>{title}</h1>\n<dl>{shown}</dl>\n{thread}<main>\n"
     )
-    for page in pages:
-        for message in page.messages:
-            yield _article(message, page)
-    yield "</main>\n</body>\n</html>\n"
+    opened = count = 0
+    for entry in entries:
+        count += 1
+        depth = min(entry.depth, opened + 1) if count > 1 else 0
+        section = "" if entry.section is None else f"<h2>{escape(entry.section)}</h2>\n"
+        yield _nesting(opened, depth) + section + _article(entry, heading)
+        opened = depth
+    yield f"{_nesting(opened, 0)}</main>\n<footer>Messages: {count}</footer>\n</body>\n</html>\n"
 
 
-def _article(message: MessageRow, page: MessagePage) -> str:
-    typed = message.sender == "user"
-    kinds = f"{'user' if typed else 'assistant'}{' hidden' if message.show_hide == 'hide' else ''}"
-    notes = "".join(f" <i>{escape(note)}</i>" for note in notes_of(message))
+def _nesting(opened: int, depth: int) -> str:
+    """What opens or closes lists of replies."""
+    return '<div class="replies">\n' * (depth - opened) + "</div>\n" * (opened - depth)
+
+
+def _article(entry: Entry, heading: Heading) -> str:
+    text, activity = text_of(entry), entry.activity
+    typed = activity.actor_type == "user"
+    kinds = f"{'user' if typed else 'assistant'}{' hidden' if activity.is_hidden else ''}"
+    elsewhere = heading.elsewhere(activity)
+    notes = [*([f"by {text.by}"] if text.by else []), *([f"in {elsewhere}"] if elsewhere else []), *text.notes]
+    told = "".join(f" <i>{escape(note)}</i>" for note in notes)
+    body = "".join(_piece(piece, typed=typed) for piece in text.pieces) + _data(text.data)
     return (
-        f'<article class="{kinds}" id="m-{escape(message.short_id)}">\n'
-        f"<header>#{escape(message.short_id)} <b>{escape(speaker_of(message))}</b> "
-        f'<time datetime="{escape(message.created_at)}">{moment(message.created_at)}</time>'
-        f"{_reply(message, page)}{notes}</header>\n"
-        f"{''.join(_piece(piece, typed=typed) for piece in pieces_of(message))}</article>\n"
+        f'<article class="{kinds}" id="m-{escape(activity.short_id)}">\n'
+        f"<header>#{escape(activity.short_id)} <b>{escape(text.label)}</b> "
+        f'<time datetime="{escape(activity.created_at)}">{moment(activity.created_at)}</time>'
+        f"{_reply(reply_of(activity))}{told}</header>\n{body}</article>\n"
     )
 
 
@@ -104,8 +121,14 @@ def _piece(piece: str | ExportedPart, *, typed: bool) -> str:
     return f'<details class="part"><summary>{escape(piece.title)}</summary>\n{body}</details>\n'
 
 
-def _reply(message: MessageRow, page: MessagePage) -> str:
-    reply = reply_of(message, page)
+def _data(data: Mapping[str, Any] | None) -> str:
+    if data is None:
+        return ""
+    shown = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    return f"<pre>{escape(shown)}</pre>\n"
+
+
+def _reply(reply: str | None) -> str:
     if reply is None:
         return ""
     target = f'<a href="#m-{escape(reply[1:])}">{escape(reply)}</a>' if reply.startswith("#") else escape(reply)

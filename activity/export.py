@@ -1,0 +1,344 @@
+"""Exporting activities as a file: of a conversation, a thread, a recipe, or what is in several of them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import Any
+
+from database.activities.exporting import (
+    ActivityPage,
+    ChosenActivity,
+    RecipeAndType,
+    Selection,
+    choose_activities,
+    find_anchors,
+    read_chosen,
+    read_threads,
+    thread_totals,
+)
+from database.activities.reading import MESSAGE, Activity
+from database.conversations.conversation import ConversationRow
+from database.conversations.repository import get_conversation
+from database.engine.database import Database
+from database.errors import (
+    ActivityNotFoundError,
+    AmbiguousReferenceError,
+    ConversationNotFoundError,
+    InvalidChangeError,
+    ThreadNotFoundError,
+)
+
+from . import export_html, export_json, export_markdown
+from .builtin import EXPORT_KINDS
+from .errors import RecipeNotFoundError
+from .export_document import Entry, ExportedMessage, Heading
+from .nesting import nested
+from .recipes import RecipeRegistry
+from .rooms import find_room
+
+_EARLIER: Mapping[str, Sequence[RecipeAndType]] = {
+    "tools": [("general-discussion", "tool_invocation")],
+    "documents": [("documents", None)],
+}
+"""How earlier versions stored activities of these kinds."""
+_KINDS: Mapping[str, Sequence[RecipeAndType]] = {
+    kind: [MESSAGE if kind == "chat" else (recipe, None), *_EARLIER.get(kind, ())]
+    for recipe, kind in EXPORT_KINDS.items()
+}
+OTHER = "other"
+INCLUDED = (*_KINDS, OTHER)
+"""What `include` may name: kinds of activities; "other" are those of recipes from outside."""
+_ACTIVITIES_AT_ONCE = 500
+
+Writer = Callable[[Heading, Iterator[Entry]], Iterator[str]]
+_FORMATS: Mapping[str, tuple[str, str, Writer]] = {
+    "markdown": ("md", "text/markdown", export_markdown.render),
+    "html": ("html", "text/html", export_html.render),
+    "json": ("json", "application/json", export_json.render),
+}
+FORMATS = tuple(_FORMATS)
+MEDIA_TYPES = tuple(media for _, media, _ in _FORMATS.values())
+"""The media types of all formats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A file to send: its name, its media type, and its bytes, produced on demand."""
+
+    name: str
+    media: str
+    chunks: Iterator[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """Where the entries of one file come from. has_totals: the file says how many replies its threads have."""
+
+    database: Database
+    recipes: RecipeRegistry
+    selection: Selection
+    chosen: Sequence[ChosenActivity]
+    heading: Heading
+    has_totals: bool
+
+
+def export(
+    user_email: str,
+    *,
+    database: Database,
+    recipes: RecipeRegistry,
+    room: str | None = None,
+    thread: str | None = None,
+    after: str | None = None,
+    recipe: str | None = None,
+    limit: int | None = None,
+    fmt: str = "markdown",
+    include: Collection[str] | None = None,
+) -> Export:
+    """What happened in a conversation, in a thread, or in a recipe's domain, as a file; together they narrow.
+
+    Deleted activities and turns that are not kept are left out; the other branches of a conversation are not.
+
+    Args:
+        user_email: whose activities.
+        database: that holds them.
+        recipes: that say how they read.
+        room: the id, friendly id or exact title of a conversation.
+        thread: a thread id.
+        after: the uuid or short id of an activity, which is printed too, before what followed it.
+        recipe: the domain of a recipe.
+        limit: the newest so many; with `after`, the next so many.
+        fmt: one of `FORMATS`.
+        include: some of `INCLUDED`; None: everything with a thread or a recipe, messages alone with only a room.
+
+    Raises:
+        ConversationNotFoundError, AmbiguousReferenceError: no conversation, or several, are called so.
+        ThreadNotFoundError, RecipeNotFoundError: there is none.
+        ActivityNotFoundError, AmbiguousReferenceError: an `after` that is not there, or means several activities.
+        InvalidChangeError: neither room nor thread nor recipe.
+        KeyError: another format.
+    """
+    extension, media, render = _FORMATS[fmt]
+    if room is None and thread is None and recipe is None:
+        raise InvalidChangeError("Name a conversation, a thread or a recipe to export.")
+    conversation_id = None if room is None else find_room(room, database=database, user_email=user_email)
+    if include is None and thread is None and recipe is None:
+        include = ("chat",)
+    selection = Selection(
+        user_email=user_email,
+        conversation_id=conversation_id,
+        thread_id=thread,
+        recipe=recipe,
+        only=None if include is None else [kind for name in include if name != OTHER for kind in _KINDS[name]],
+        other_than=[kind for kinds in _KINDS.values() for kind in kinds] if include and OTHER in include else None,
+    )
+    is_whole = thread is None and recipe is None and after is None and limit is None
+    chosen = _chosen(selection, database=database, after=after, limit=limit)
+    title = None if recipe is None else _recipe_title(recipe, recipes, is_used=bool(chosen))
+    heading = _heading(selection, chosen, database=database, recipe=title, is_whole=is_whole)
+    is_json = fmt == "json"
+    source = _Source(
+        database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=is_json
+    )
+    by_section = recipe is not None and not is_json
+    texts = render(heading, _entries(source, _in_sections(source) if by_section else _in_tree(source)))
+    return Export(name=file_name(heading.title, extension), media=media, chunks=(text.encode() for text in texts))
+
+
+def _chosen(
+    selection: Selection, *, database: Database, after: str | None, limit: int | None
+) -> Sequence[ChosenActivity]:
+    """The activities of the file, in order: those from the anchor on, or the newest."""
+    if after is None:
+        chosen = choose_activities(selection, database=database)
+        return chosen if limit is None else chosen[max(0, len(chosen) - limit) :]
+    anchor = find_anchor(selection, after, database=database)
+    chosen = choose_activities(selection, database=database, anchor=anchor)
+    start = next(place for place, each in enumerate(chosen) if each.seq == anchor)
+    return chosen[start:] if limit is None else chosen[start : start + limit + 1]
+
+
+def find_anchor(selection: Selection, reference: str, *, database: Database) -> int:
+    """`seq` of the activity after which something is asked for: a uuid or short id, with or without `#`.
+
+    It is one of the conversation or thread of `selection`, whatever its recipe. Raises ActivityNotFoundError,
+    AmbiguousReferenceError.
+    """
+    found = find_anchors(selection, reference.strip().removeprefix("#").lower(), database=database)
+    if not found:
+        raise ActivityNotFoundError(f"There is no activity {reference[:100]} to begin after.")
+    if len(found) > 1:
+        raise AmbiguousReferenceError(f"Several activities are called {reference[:100]}. Name the one by its uuid.")
+    return found[0]
+
+
+def _heading(
+    selection: Selection,
+    chosen: Sequence[ChosenActivity],
+    *,
+    database: Database,
+    recipe: str | None,
+    is_whole: bool,
+) -> Heading:
+    own: dict[str, Any] = {"database": database, "user_email": selection.user_email}
+    thread_id = selection.thread_id
+    thread_ids = {each.thread_id: None for each in chosen if each.thread_id is not None}
+    threads = read_threads(list(thread_ids) if thread_id is None else [thread_id], **own)
+    if thread_id is not None and thread_id not in threads:
+        raise ThreadNotFoundError
+    # A thread stands under the title of the conversation that it begins in.
+    rooms = list(dict.fromkeys(each.conversation_id for each in chosen))
+    main = selection.conversation_id or (rooms[0] if rooms and thread_id is not None else None)
+    if main is not None:
+        rooms = [main, *(room for room in rooms if room != main)]
+    conversations = {room: _conversation(room, **own) for room in rooms}
+    conversation = None if main is None else conversations.pop(main)
+    return Heading(
+        conversation=conversation,
+        other_conversations=[row for row in conversations.values() if row is not None],
+        thread=None if thread_id is None else threads[thread_id],
+        threads=threads,
+        recipe=recipe,
+        is_whole=is_whole,
+        summarised=_summarised(conversation, chosen),
+    )
+
+
+def _conversation(conversation_id: str, *, database: Database, user_email: str) -> ConversationRow | None:
+    """None for the rooms beside the conversations, where changes of memories and documents stand."""
+    try:
+        return get_conversation(database=database, user_email=user_email, conversation_id=conversation_id)
+    except ConversationNotFoundError:
+        return None
+
+
+def _recipe_title(domain: str, recipes: RecipeRegistry, *, is_used: bool) -> str:
+    """The title of a recipe, or its domain where it is not installed any more."""
+    try:
+        return recipes.get(domain).title
+    except RecipeNotFoundError:
+        if not is_used:
+            raise
+        return domain
+
+
+def _summarised(conversation: ConversationRow | None, chosen: Sequence[ChosenActivity]) -> int:
+    """How many of the messages the running summary of the conversation tells of."""
+    last = 0 if conversation is None else conversation.summarised_ordinal
+    return sum(each.ordinal is not None and each.ordinal <= last for each in chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an activity stands in the file: its place in time, how deep it is nested, and the heading above it."""
+
+    place: int
+    depth: int
+    section: str | None = None
+
+
+def _in_tree(source: _Source) -> Iterator[_Place]:
+    """Replies below what they reply to. In a conversation each thread has a heading."""
+    chosen, headed = source.chosen, set[str]()
+    current: str | None = None
+    for place, depth in nested(chosen):
+        thread_id = chosen[place].thread_id
+        section = None
+        if depth == 0 and source.selection.thread_id is None and thread_id != current:
+            thread = source.heading.threads.get(thread_id or "")
+            section = _once(f"Thread: {thread.title}" if thread else "Conversation", headed, key=thread_id or "")
+            current = thread_id
+        yield _Place(place, depth, section)
+
+
+def _in_sections(source: _Source) -> Iterator[_Place]:
+    """In order of time, with a heading for each run of activities of one kind; replies are nested within a run."""
+    headed: set[str] = set()
+    places = range(len(source.chosen))
+    for title, run in groupby(places, key=lambda place: _section_title(source.chosen[place].kind, source.recipes)):
+        members = list(run)
+        section: str | None = _once(title, headed, key=title)
+        for place, depth in nested(source.chosen[members[0] : members[-1] + 1]):
+            yield _Place(members[0] + place, depth, section)
+            section = None
+
+
+def _once(title: str, headed: set[str], *, key: str) -> str:
+    """The heading of a section, which says whether there was one of this key before."""
+    is_known = key in headed or not key
+    headed.add(key)
+    return f"{title} (continued)" if is_known else title
+
+
+def _section_title(kind: tuple[str, str], recipes: RecipeRegistry) -> str:
+    recipe, type_name = kind
+    try:
+        known = recipes.get(recipe).activity_types.get(type_name)
+    except RecipeNotFoundError:
+        known = None
+    return known.section if known else type_name
+
+
+def _entries(source: _Source, places: Iterator[_Place]) -> Iterator[Entry]:
+    """The entries of the file, read in pages.
+
+    Raises ConversationNotFoundError where the conversation is deleted meanwhile: half a file is worse than none.
+    """
+    members: defaultdict[str, list[int]] = defaultdict(list)
+    for chosen in source.chosen:
+        if chosen.thread_id is not None:
+            members[chosen.thread_id].append(chosen.seq)
+    roots = {thread.root_activity_id for thread in source.heading.threads.values()} if source.has_totals else set()
+    while some := list(islice(places, _ACTIVITIES_AT_ONCE)):
+        seqs = [source.chosen[each.place].seq for each in some]
+        page = read_chosen(source.selection, seqs, database=source.database)
+        begun = {each.thread_id or "" for each in page.activities if each.activity_id in roots}
+        totals = thread_totals([seq for thread_id in begun for seq in members[thread_id]], database=source.database)
+        found = {activity.seq: activity for activity in page.activities}
+        for each, seq in zip(some, seqs, strict=True):
+            if activity := found.get(seq):
+                entry = _entry(activity, each, page, source.recipes)
+                is_root = activity.activity_id in roots
+                yield replace(entry, totals=totals.get(activity.thread_id or "")) if is_root else entry
+
+
+def _entry(activity: Activity, place: _Place, page: ActivityPage, recipes: RecipeRegistry) -> Entry:
+    row = page.messages.get(activity.activity_id)
+    message = None
+    if row is not None:
+        edits, variants = page.edits.get(row.message_id, []), page.variants.get(row.message_id, [])
+        message = ExportedMessage(row=row, edits=edits, variants=variants)
+    return Entry(
+        activity=activity,
+        position=place.place + 1,
+        depth=place.depth,
+        section=place.section,
+        message=message,
+        block=None if message else recipes.format_export(activity),
+    )
+
+
+_LONGEST = 80
+_UNSAFE = re.compile(r'[/\\:*?"<>|]+')
+_SPACE = re.compile(r"[\s_]+")
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+_OTHERWISE = "conversation"
+
+
+def file_name(title: str, extension: str) -> str:
+    """A file name that is valid on every system, without invisible characters or folders."""
+    visible = "".join(" " if _is_invisible(character) else character for character in title)
+    stem = _SPACE.sub(" ", _UNSAFE.sub(" ", visible)).strip(" .")[:_LONGEST].strip(" .")
+    if _RESERVED.match(stem):
+        stem = f"{_OTHERWISE} {stem}"
+    return f"{stem or _OTHERWISE}.{extension}"
+
+
+def _is_invisible(character: str) -> bool:
+    # Control, format (text direction among them), surrogate, private-use and unassigned characters.
+    return unicodedata.category(character).startswith("C")

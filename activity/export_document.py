@@ -1,0 +1,174 @@
+"""An exported document: its heading, its entries, and the texts that its readable forms share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from database.activities.exporting import ExportedThread, ThreadTotals
+from database.activities.reading import Activity
+from database.conversations.conversation import ConversationRow
+from database.messages.message import MessageRow
+
+from .formatting import DELETED, ExportBlock, one_line
+from .parts import ExportedPart, in_reading_order
+
+UNTITLED = "(untitled)"
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#&|~!])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """What a document is about.
+
+    conversation: that was asked for, or in which the thread begins; None for a recipe alone. thread, recipe: those that
+    were asked for; recipe is a title. threads: all that the entries are in, by id. is_whole: the document holds
+    all messages of the conversation. summarised: how many of them the running summary tells of.
+    """
+
+    conversation: ConversationRow | None
+    other_conversations: Sequence[ConversationRow]
+    thread: ExportedThread | None
+    threads: Mapping[str, ExportedThread]
+    recipe: str | None
+    is_whole: bool
+    summarised: int
+
+    @property
+    def title(self) -> str:
+        """The title on one line."""
+        if self.recipe is not None:
+            thread = f" (Thread: {self.thread.thread_id})" if self.thread else ""
+            return f"{one_line(self.recipe)} Session{thread}"
+        if self.conversation is not None:
+            return one_line(self.conversation.title) or UNTITLED
+        return one_line(self.thread.title) if self.thread else UNTITLED
+
+    def elsewhere(self, activity: Activity) -> str | None:
+        """The title of the conversation of an activity that is not the document's own."""
+        if self.conversation is None or activity.conversation_id == self.conversation.conversation_id:
+            return None
+        titles = {row.conversation_id: one_line(row.title) or UNTITLED for row in self.other_conversations}
+        return titles.get(activity.conversation_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedMessage:
+    """A message with its earlier texts and its variants, as `MessagePage` has them."""
+
+    row: MessageRow
+    edits: Sequence[Mapping[str, Any]]
+    variants: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One activity of a document.
+
+    position: counted from 1, in order of time. depth: how many activities it is nested in. section: the heading that
+    begins with it. block: of an activity that is no message. totals: of the thread whose root it is.
+    """
+
+    activity: Activity
+    position: int
+    depth: int
+    section: str | None = None
+    message: ExportedMessage | None = None
+    block: ExportBlock | None = None
+    totals: ThreadTotals | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryText:
+    """An entry as its readable forms show it.
+
+    label: the name of who said it, or what happened. by: whose doing, where the label does not say it. notes: such as
+    "hidden". pieces: the body, texts and parts in turn. data: a body that is no text.
+    """
+
+    label: str
+    by: str | None = None
+    notes: Sequence[str] = ()
+    pieces: Sequence[str | ExportedPart] = ()
+    data: Mapping[str, Any] | None = field(default=None)
+
+
+def text_of(entry: Entry) -> EntryText:
+    """How `entry` reads."""
+    if entry.message is not None:
+        message = entry.message.row
+        return EntryText(label=name_of(entry), notes=_notes_of(message), pieces=list(_pieces_of(message)))
+    if entry.block is None:
+        return EntryText(label=entry.activity.type)
+    words, data = entry.block.words, entry.block.data
+    return EntryText(
+        label=one_line(entry.block.heading),
+        by=entry.block.by,
+        pieces=[words] if words else [],
+        data=None if words else data,
+    )
+
+
+def name_of(entry: Entry) -> str:
+    """Who said or did it, on one line: a message made again has the name of who made it last."""
+    if entry.message is not None:
+        message = entry.message.row
+        agent = message.config.get("agent")
+        if message.sender != "user" and isinstance(agent, dict):
+            return one_line(str(agent.get("title") or "Agent"))
+        if message.sender != "user":
+            return one_line(str(message.config.get("model") or "Assistant"))
+    return one_line(entry.activity.actor_name)
+
+
+def reply_of(activity: Activity) -> str | None:
+    """`#short_id` of what the activity replies to, "(deleted)" where that is deleted; None for no reply."""
+    if activity.reply_to_id is None:
+        return None
+    return f"#{activity.reply_to_short_id}" if activity.reply_to_short_id else DELETED
+
+
+def facts_of(conversation: ConversationRow) -> list[tuple[str, str]]:
+    """(name, value) of each fact about the conversation."""
+    facts = [("Created", moment(conversation.created_at)), ("Last updated", moment(conversation.updated_at))]
+    if conversation.conversation_friendly_id:
+        facts.append(("Reference", f"@conversation_{conversation.conversation_friendly_id}"))
+    return facts
+
+
+def literal(text: str) -> str:
+    """`text` as Markdown that says just that."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def moment(time: str) -> str:
+    """An ISO time as "YYYY-MM-DD HH:MM:SS" (UTC)."""
+    return f"{time[:10]} {time[11:19]}"
+
+
+def _pieces_of(message: MessageRow) -> Iterator[str | ExportedPart]:
+    """The text of a message, none of it empty, with its parts between, and the documents that it refers to."""
+    yield from in_reading_order(message.text, message.parts)
+    if message.documents:
+        yield ExportedPart(title="Referenced documents", body="\n".join(map(_document_line, message.documents)))
+
+
+def _document_line(document: Mapping[str, Any]) -> str:
+    path, summary = document["relative_path"], one_line(document["summary"] or "")
+    line = f"- {literal(document['wikilink'])} ({literal(path) if path else 'not found'})"
+    if path and not document["used"]:
+        line += ", found but not used"
+    return f"{line}: {literal(summary)}" if summary else line
+
+
+def _notes_of(message: MessageRow) -> list[str]:
+    """Notes on a message: beside the active path, hidden from models, edited, not completed."""
+    notes = ["other branch"] if message.other_branch is not None else []
+    notes += ["hidden"] if message.show_hide == "hide" else []
+    if message.edited_at is not None:
+        notes.append("edited")
+    if message.status not in {"complete", "streaming"}:
+        notes.append(message.status)
+    return notes + (["still being written"] if message.status == "streaming" else [])

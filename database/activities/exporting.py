@@ -1,0 +1,242 @@
+"""The activities that an export takes: chosen by one statement, then read in pages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+
+from database.conversations.conversation import access_head
+from database.conversations.titles import heuristic_title
+from database.engine.database import Database
+from database.messages.message import MessageRow, rows_with_seqs
+from database.messages.reading import page_of
+from database.schema import activities, conversations, messages, threads
+
+from .reading import Activity, own_activities, read_activities
+
+_a, _m = activities.c, messages.c
+_parent = activities.alias("parent")
+# A statement holds at most 32,766 parameters.
+_AT_ONCE = 10_000
+
+RecipeAndType = tuple[str, str | None]
+"""A recipe and one of its types; None: all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which activities of a person are meant. What is None does not narrow.
+
+    recipe: the domain of one recipe. only: the activities of these recipes and types. other_than: beside those of
+    `only`, all that are of none of these.
+    """
+
+    user_email: str
+    conversation_id: str | None = None
+    thread_id: str | None = None
+    recipe: str | None = None
+    only: Collection[RecipeAndType] | None = None
+    other_than: Collection[RecipeAndType] | None = None
+
+
+class ChosenActivity(NamedTuple):
+    """An activity of an export. parent: `seq` of what it replies to, 0 for none. ordinal: None for no message."""
+
+    seq: int
+    parent: int
+    ordinal: int | None
+    kind: tuple[str, str]
+    thread_id: str | None
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityPage:
+    """Some activities of an export, in order.
+
+    messages: the rows of those that are messages, by their ids. edits, variants: as in `MessagePage`.
+    """
+
+    activities: Sequence[Activity]
+    messages: dict[str, MessageRow]
+    edits: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    variants: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+def choose_activities(selection: Selection, *, database: Database, anchor: int | None = None) -> list[ChosenActivity]:
+    """The live activities of `selection`, of all branches, in order; turns that are not kept are left out.
+
+    In a conversation the order is that of its messages, which a person may have moved; other activities follow the
+    message that was there before them. Otherwise it is the order in which everything happened. anchor: the `seq` of an
+    activity that is among them, whatever its recipe.
+    """
+    narrowed = and_(*_narrowing(selection))
+    query = (
+        select(
+            _a.seq,
+            func.coalesce(_parent.c.seq, 0),
+            _m.ordinal,
+            _a.recipe,
+            _a.type,
+            _a.thread_id,
+            _a.conversation_id,
+        )
+        .select_from(activities)
+        .outerjoin(messages, _m.seq == _a.seq)
+        .outerjoin(_parent, and_(_parent.c.activity_id == _a.reply_to_id, _parent.c.deleted_at.is_(None)))
+        .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
+        .where(*_within(selection), narrowed if anchor is None else or_(narrowed, _a.seq == anchor))
+        .order_by(_a.seq)
+    )
+    with database.reading() as connection:
+        chosen = list(_compact(connection.execute(query.execution_options(yield_per=_AT_ONCE))))
+    return chosen if selection.conversation_id is None else _in_order_of_messages(chosen)
+
+
+def find_anchors(selection: Selection, reference: str, *, database: Database) -> list[int]:
+    """`seq` of each live activity within the conversation or thread that has this uuid or short id, in lower case."""
+    named = (_a.activity_id == reference) | (_a.short_id == reference)
+    query = (
+        select(_a.seq)
+        .outerjoin(messages, _m.seq == _a.seq)
+        .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
+        .where(*_within(selection), named)
+        .order_by(_a.seq)
+    )
+    with database.reading() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database) -> ActivityPage:
+    """The activities with these `seq`, in this order; those that were deleted meanwhile are missing.
+
+    Raises ConversationNotFoundError where the conversation was deleted meanwhile.
+    """
+    query = own_activities(selection.user_email).where(_a.seq.in_(seqs), _a.deleted_at.is_(None))
+    with database.reading() as connection:
+        if selection.conversation_id is not None:
+            access_head(connection, user_email=selection.user_email, conversation_id=selection.conversation_id)
+        found = {activity.seq: activity for activity in read_activities(connection, query)}
+        told = [found[seq] for seq in seqs if seq in found]
+        rows = rows_with_seqs(connection, [activity.seq for activity in told if activity.is_message])
+        page = page_of(connection, rows)
+    return ActivityPage(
+        activities=told, messages={row.message_id: row for row in rows}, edits=page.edits, variants=page.variants
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedThread:
+    """A thread; the title is made of its root where nobody has given one."""
+
+    thread_id: str
+    title: str
+    root_activity_id: str
+    session_key: str | None
+    created_at: str
+
+
+def read_threads(thread_ids: Sequence[str], *, database: Database, user_email: str) -> dict[str, ExportedThread]:
+    """Those of these threads that are the person's, by id."""
+    columns = [threads.c[name] for name in ExportedThread.__dataclass_fields__]
+    query = select(*columns, _m.text).outerjoin(messages, _m.message_id == threads.c.root_activity_id)
+    found: dict[str, ExportedThread] = {}
+    for start in range(0, len(thread_ids), _AT_ONCE):
+        chosen = threads.c.thread_id.in_(thread_ids[start : start + _AT_ONCE])
+        with database.reading() as connection:
+            rows = connection.execute(query.where(chosen, threads.c.user_email == user_email)).all()
+        for *fields, text in rows:
+            thread = ExportedThread(**dict(zip(ExportedThread.__dataclass_fields__, fields, strict=True)))
+            title = thread.title or heuristic_title(text or "")
+            found[thread.thread_id] = replace(thread, title=title)
+    return {thread_id: found[thread_id] for thread_id in thread_ids if thread_id in found}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadTotals:
+    """What happened in a thread. participant_ids: in the order in which they came."""
+
+    reply_count: int
+    last_reply_at: str | None
+    participant_ids: Sequence[str]
+
+
+def thread_totals(seqs: Sequence[int], *, database: Database) -> dict[str, ThreadTotals]:
+    """The totals of the threads that these activities are in, counting them alone, by thread id."""
+    members: defaultdict[str, list[Any]] = defaultdict(list)
+    for start in range(0, len(seqs), _AT_ONCE):
+        query = select(_a.thread_id, _a.created_at, _a.actor_id, _a.activity_id, threads.c.root_activity_id).join(
+            threads, threads.c.thread_id == _a.thread_id
+        )
+        some = query.where(_a.seq.in_(seqs[start : start + _AT_ONCE])).order_by(_a.seq)
+        with database.reading() as connection:
+            for row in connection.execute(some):
+                members[row.thread_id].append(row)
+    return {thread_id: _totals(rows) for thread_id, rows in members.items()}
+
+
+def _totals(rows: Sequence[Any]) -> ThreadTotals:
+    replies = [row for row in rows if row.activity_id != row.root_activity_id]
+    return ThreadTotals(
+        reply_count=len(replies),
+        last_reply_at=max((row.created_at for row in replies), default=None),
+        participant_ids=list(dict.fromkeys(row.actor_id for row in rows)),
+    )
+
+
+def _within(selection: Selection) -> Iterator[ColumnElement[bool]]:
+    """What holds of every activity of the conversation, the thread, or the person, whatever its recipe."""
+    yield _a.user_email == selection.user_email
+    yield _a.deleted_at.is_(None)
+    yield conversations.c.deleted_at.is_(None)
+    # Turns that are not kept have rows while they run.
+    yield or_(_m.seq.is_(None), _m.config["kept"].as_boolean().is_not(False))
+    if selection.conversation_id is not None:
+        yield _a.conversation_id == selection.conversation_id
+    if selection.thread_id is not None:
+        yield _a.thread_id == selection.thread_id
+
+
+def _narrowing(selection: Selection) -> Iterator[ColumnElement[bool]]:
+    yield _a.user_email == selection.user_email
+    if selection.recipe is not None:
+        yield _a.recipe == selection.recipe
+    if selection.only is not None:
+        others = [] if selection.other_than is None else [~or_(*map(_is_of, selection.other_than))]
+        yield or_(*map(_is_of, selection.only), *others)
+
+
+def _is_of(wanted: RecipeAndType) -> ColumnElement[bool]:
+    recipe, type_name = wanted
+    is_of_recipe = _a.recipe == recipe
+    return is_of_recipe if type_name is None else and_(is_of_recipe, _a.type == type_name)
+
+
+def _compact(rows: Iterable[Any]) -> Iterator[ChosenActivity]:
+    """The rows, with one object for each text that occurs often: a long conversation has many."""
+    texts: dict[str, str] = {}
+    kinds: dict[tuple[str, str], tuple[str, str]] = {}
+    for seq, parent, ordinal, recipe, type_name, thread_id, conversation_id in rows:
+        kind = (recipe, type_name)
+        yield ChosenActivity(
+            seq,
+            parent,
+            ordinal,
+            kinds.setdefault(kind, kind),
+            thread_id and texts.setdefault(thread_id, thread_id),
+            texts.setdefault(conversation_id, conversation_id),
+        )
+
+
+def _in_order_of_messages(chosen: list[ChosenActivity]) -> list[ChosenActivity]:
+    keys: dict[int, tuple[int, int]] = {}
+    place = 0
+    for each in chosen:
+        if each.ordinal is not None:
+            place = each.ordinal
+        keys[each.seq] = (place, 0 if each.ordinal is not None else each.seq)
+    return sorted(chosen, key=lambda each: keys[each.seq])
