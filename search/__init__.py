@@ -33,7 +33,7 @@ class Engine(Protocol):
         conditions: Mapping[str, str],
         by_length: bool,
         only_live: bool,
-    ) -> tuple[list[tuple[int, str]], bool]:
+    ) -> tuple[Sequence[Any], bool]:
         """(seq, text) of messages that fit `expression`, and whether more fit."""
 
     def shown(self, connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:

@@ -89,18 +89,39 @@ def _places(text: str, phrases: Phrases, *, beginning: bool) -> Iterator[tuple[i
     """(number of the phrase, place in `text`) of each time that a phrase is said, in order; none overlaps another."""
     if not phrases:
         return
+    if text.isascii() and all(len(phrase) == 1 for phrase in phrases):
+        yield from _places_of_words(folded(text), [word for (word,) in phrases], beginning=beginning)
+        return
     plain, origin = _folded_with_origins(text)
-    longest, is_ascii = max(len(phrase) for phrase in phrases), plain.isascii()
-    position = 0
+    longest, position = max(len(phrase) for phrase in phrases), 0
     # Only where the first word of a phrase stands the text is cut into words.
     for begin in _occurrences(plain, {phrase[0] for phrase in phrases}):
-        if begin < position or (begin > 0 and _is_within_word(plain, begin, is_ascii=is_ascii)):
+        if begin < position or (begin > 0 and _GOES_ON.match(plain, begin - 1)):
             continue
         cut = [match.span() for match in islice(WORD.finditer(plain, begin), longest)]
         number = _said_at([plain[start:end] for start, end in cut], phrases, beginning=beginning)
         if number is not None:
             position = cut[len(phrases[number]) - 1][1]
             yield number, (origin[begin], origin[position - 1] + 1)
+
+
+def _places_of_words(plain: str, sought: Sequence[str], *, beginning: bool) -> list[tuple[int, tuple[int, int]]]:
+    """`_places` of phrases of one word each, in a folded text of ASCII characters: the usual case."""
+    found, last = list[tuple[int, int, int]](), len(sought) - 1
+    for number, word in enumerate(sought):
+        begin = plain.find(word)
+        while begin >= 0:
+            end = begin + len(word)
+            if begin == 0 or not plain[begin - 1].isalnum():
+                while beginning and number == last and plain[end : end + 1].isalnum():
+                    end += 1
+                if not plain[end : end + 1].isalnum():
+                    found.append((begin, number, end))
+            begin = plain.find(word, end)
+    firsts = dict[int, tuple[int, tuple[int, int]]]()
+    for begin, number, end in sorted(found):
+        firsts.setdefault(begin, (number, (begin, end)))  # of equals, the first phrase
+    return list(firsts.values())
 
 
 def _occurrences(text: str, words: Iterable[str]) -> Iterator[int]:
@@ -112,11 +133,6 @@ def _occurrences(text: str, words: Iterable[str]) -> Iterator[int]:
         following[word] = text.find(word, following[word] + 1)
         if following[word] < 0:
             del following[word]
-
-
-def _is_within_word(text: str, place: int, *, is_ascii: bool) -> bool:
-    """Whether the word that stands at `place` goes on to the left."""
-    return text[place - 1].isalnum() if is_ascii else _GOES_ON.match(text, place - 1) is not None
 
 
 def _said_at(words: Sequence[str], phrases: Phrases, *, beginning: bool) -> int | None:
@@ -151,6 +167,8 @@ def _densest(places: Iterable[tuple[int, tuple[int, int]]], phrases: int) -> tup
             break
         numbers.append(number)
         seen.append(place)
+        if most == phrases:
+            continue
         while first < len(seen) - 1 and place[1] > seen[first][0] + _LENGTH - _AROUND:
             first += 1
         said = len(set(numbers[first:]))

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
+from database.engine.statements import rows_of
 from database.search.lengths import lengths_of
 
 _HITS = 5_000
@@ -107,7 +108,7 @@ def candidates(
     conditions: Mapping[str, str],
     by_length: bool,
     only_live: bool,
-) -> tuple[list[tuple[int, str]], bool]:
+) -> tuple[Sequence[Any], bool]:
     """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
 
     Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
@@ -117,8 +118,8 @@ def candidates(
     hits = _hits(connection, expression, up_to=up_to, conditions=conditions)
     chosen = _chosen(connection, hits) if by_length else hits[:_READ]
     sql = _TEXTS.format(in_live_conversations="" if only_live else _IN_LIVE_CONVERSATIONS)
-    rows = connection.exec_driver_sql(sql, {"chosen": _json(chosen), "user_email": user_email}).all()
-    return [(seq, text) for seq, text in rows], bool(rows) and len(hits) > len(chosen)
+    rows = rows_of(connection, sql, {"chosen": _json(chosen), "user_email": user_email})
+    return rows, bool(rows) and len(hits) > len(chosen)
 
 
 def _hits(connection: Connection, expression: str, *, up_to: int, conditions: Mapping[str, str]) -> list[int]:
@@ -133,7 +134,7 @@ def _hits(connection: Connection, expression: str, *, up_to: int, conditions: Ma
     }
     if fulfilled:
         parameters["hits"] = _HITS
-    found = connection.exec_driver_sql(_TOLD.format(hits=hits), parameters).scalar()
+    ((found,),) = rows_of(connection, _TOLD.format(hits=hits), parameters)
     return orjson.loads(f"[{found or ''}]")  # type: ignore[no-any-return]
 
 
@@ -148,7 +149,7 @@ def _chosen(connection: Connection, hits: list[int]) -> list[int]:
 
 def shown(connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
     """See `Engine.shown`."""
-    return connection.exec_driver_sql(_SHOWN, (_json(seqs),)).all()
+    return rows_of(connection, _SHOWN, (_json(seqs),))
 
 
 def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
@@ -163,7 +164,7 @@ def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
 
 def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
     """A person's temporary conversations, and those in the bin, the last 200 of each; and whether these are all."""
-    found = connection.exec_driver_sql(_LEFT_OUT, {"user_email": user_email, "most": _BINS}).scalars().all()
+    found = [row[0] for row in rows_of(connection, _LEFT_OUT, {"user_email": user_email, "most": _BINS})]
     return found, len(found) < _BINS
 
 

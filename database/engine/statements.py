@@ -92,6 +92,18 @@ class Prepared:
         return form
 
 
+def rows_of(connection: Connection, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Row]:
+    """All rows of a query in the SQL of one database, asked of the driver itself. Raises what the driver raises."""
+    cursor = connection.connection.dbapi_connection.cursor()  # type: ignore[union-attr]
+    try:
+        for heard in connection.engine.dispatch.before_cursor_execute:
+            heard(connection, cursor, sql, parameters, None, False)
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
+    finally:
+        cursor.close()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
     """A statement as one kind of database takes it.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select, update
 
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, rows_of
 from database.messages.message import MessageRow
 from database.schema import conversations, messages, search_state
 from database.search.vectors import queue_vectors, renew_vectors
@@ -192,7 +192,7 @@ def completions(connection: Connection, beginning: str) -> list[str] | None:
     if len(beginning) <= _SHORT or _is_postgresql(connection):
         return None
     parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
-    found = list(connection.exec_driver_sql(_BEGINNING_WITH, parameters).scalars())
+    found = [row[0] for row in rows_of(connection, _BEGINNING_WITH, parameters)]
     return found if 0 < len(found) <= _COMPLETIONS else None
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import Connection
 
+from database.engine.statements import rows_of
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -85,7 +87,7 @@ def lengths_of(connection: Connection, seqs: Sequence[int]) -> NDArray[np.uint16
     lengths = packed[places * BLOCK + offsets]
     if len(found) < len(wanted):
         unpacked = np.flatnonzero(~np.isin(blocks, list(found)))
-        known: dict[int, bytes] = dict(connection.exec_driver_sql(_LENGTHS, (_json(numbers[unpacked].tolist()),)).all())
+        known = {seq: size for seq, size in rows_of(connection, _LENGTHS, (_json(numbers[unpacked].tolist()),))}  # noqa: C416
         lengths[unpacked] = [_words(known[seq]) for seq in numbers[unpacked].tolist()]
     return lengths
 
@@ -97,7 +99,7 @@ def _packed(connection: Connection) -> int:
 
 
 def _blocks(connection: Connection, blocks: Sequence[int]) -> dict[int, bytes]:
-    return dict(connection.exec_driver_sql(_BLOCKS, (_json(blocks),)).all())
+    return {block: packed for block, packed in rows_of(connection, _BLOCKS, (_json(blocks),))}  # noqa: C416
 
 
 def _write(packed: bytearray, rows: Iterable[Sequence[Any]], *, begin: int) -> None:
