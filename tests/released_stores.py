@@ -62,7 +62,50 @@ def unpack(name: str, users_dir: Path) -> list[Asked]:
     with zipfile.ZipFile(FOLDER / f"{name}.zip") as archive:
         for store in STORES:
             (users_dir / store).write_bytes(archive.read(store))
-        return [Asked(**row) for row in json.loads(archive.read(_ANSWERS))]
+        rows = json.loads(archive.read(_ANSWERS))
+    return [Asked(**{**row, "answer": _as_exported_today(row["answer"])}) for row in rows]
+
+
+_OF_AN_ACTIVITY = {"message_id": "id", "text": "content"} | {
+    name: name for name in ("short_id", "reply_to_id", "thread_id", "created_at", "references")
+}
+_OF_A_MESSAGE = (
+    "sender",
+    "message_short_hash",
+    "status",
+    "show_hide",
+    "config",
+    "in_answer_to",
+    "pinned_at",
+    "edited_at",
+    "chosen_variant",
+    "variants",
+    "edits",
+)
+
+
+def _as_exported_today(answer: Any) -> Any:
+    """An answer; an export of the earlier form in the form of today, whose order says what indexes said."""
+    if not isinstance(answer, dict) or answer.get("format") != "anaphora-export":
+        return answer
+    head = {name: value for name, value in answer["conversation"].items() if name != "summarised_ordinal"}
+    activities = [
+        {today: message[then] for then, today in _OF_AN_ACTIVITY.items()}
+        | {"position": message["message_index"], "message": {name: message[name] for name in _OF_A_MESSAGE}}
+        for message in answer["messages"]
+    ]
+    return {"schema": 1, "conversation": head, "activities": activities, "count": len(activities)}
+
+
+def _flat(answer: Any) -> Any:
+    """An answer; of an export, whose replies are nested, with all activities in one list."""
+    if not isinstance(answer, dict) or "activities" not in answer:
+        return answer
+    found, waiting = [], list(answer["activities"])
+    while waiting:
+        found.append(waiting.pop())
+        waiting += found[-1]["replies"]
+    return answer | {"activities": sorted(found, key=lambda each: each["position"])}
 
 
 @contextmanager
@@ -109,8 +152,8 @@ class Teller:
         return json.loads(text) if answer.mimetype == "application/json" else text
 
     def get(self, path: str) -> Any:
-        """The decoded answer of a GET."""
-        return self.ask("GET", path)
+        """The decoded answer of a GET; the activities of an export in one list."""
+        return _flat(self.ask("GET", path))
 
     def say(self, conversation_id: str, text: str, **more: Any) -> None:
         """Send a message and take the whole answer."""
