@@ -16,6 +16,7 @@ import mmh3
 from anyascii import anyascii
 
 from markdown_code import code_ranges
+from sentences import NOTHING, Sentence, say
 
 _BASE36 = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LONGEST_WORD = 24
@@ -47,7 +48,7 @@ CONV_RANGE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:messages|msgs)_
 CONV_WHOLE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)$")
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _INDEX = re.compile(r"0|[1-9][0-9]*")
-_LEADING_ZERO = "the number of a message has no leading zero"
+_LEADING_ZERO = say("malformed_number")
 _MESSAGE_MARKER = re.compile(r"_(?:messages?|msgs?)_")
 
 
@@ -159,7 +160,7 @@ class ConversationReference:
     identifier: str = ""
     start: int | None = None
     end: int | None = None
-    problem: str = ""
+    problem: Sentence = NOTHING
 
 
 def classify_conversation_reference(ref: str) -> ConversationReference | None:
@@ -178,7 +179,7 @@ def classify_conversation_reference(ref: str) -> ConversationReference | None:
     span = CONV_RANGE_PATTERN.fullmatch(name)
     one = CONV_REF_PATTERN.fullmatch(name)
     if (parts := span or one) and not _FRIENDLY_ID.fullmatch(parts[1]):
-        return found(kind="malformed", problem="this is no conversation's id")
+        return found(kind="malformed", problem=say("malformed_id"))
     if span:
         return _classify_range(span, found)
     if one and (_INDEX.fullmatch(one[2]) or len(one[2]) == MESSAGE_HASH_LENGTH):
@@ -194,9 +195,9 @@ def _classify_range(match: re.Match[str], found: partial[ConversationReference])
         return found(kind="malformed", problem=_LEADING_ZERO)
     start, end = _index(match[2]), _index(match[3])
     if end < start:
-        return found(kind="malformed", problem="the range is reversed")
+        return found(kind="malformed", problem=say("malformed_order"))
     if end - start >= RANGE_LIMIT:
-        return found(kind="malformed", problem=f"a range holds at most {RANGE_LIMIT} messages")
+        return found(kind="malformed", problem=say("malformed_length", most=RANGE_LIMIT))
     return found(kind="range", conv_fid=match[1], identifier=f"{match[2]}-{match[3]}", start=start, end=end)
 
 
@@ -205,7 +206,7 @@ def _classify_rest(rest: str, found: partial[ConversationReference]) -> Conversa
     if _MESSAGE_MARKER.search(f"_{rest}") and not (
         is_friendly_id and len(rest.rpartition("_")[2]) in _FRIENDLY_ID_HASH_LENGTHS
     ):
-        return found(kind="malformed", problem="a message is named by its number or its hash of six characters")
+        return found(kind="malformed", problem=say("malformed_name"))
     return found(kind="conversation", conv_fid=rest) if is_friendly_id else None
 
 

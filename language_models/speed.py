@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from language_models.ports import Speed, Usage
+from sentences import say
 
 _FEWEST_READ = 32
 _FEWEST_WRITTEN = 8
@@ -65,8 +66,8 @@ class SpeedMeter:
                 return None
             speed = (done - cached) / seconds if done > cached and seconds > 0 else self._speed.reading
             if not speed:
-                return "The model is reading your message and what goes with it."
-            return f"The model is reading: about {in_steps((total - done) / speed)} s left."
+                return say("model_reading")
+            return say("model_reading_left", seconds=in_steps((total - done) / speed))
         return None
 
 

@@ -304,7 +304,7 @@ class TestClassification:
         found = classify_conversation_reference(f"conversation_a_b4f2_{identifier}")
         assert found is not None
         assert (found.kind, found.conv_fid) == ("malformed", "")
-        assert found.problem == "the number of a message has no leading zero"
+        assert found.problem == "The number of a message has no leading zero."
 
     def test_six_digits_with_a_leading_zero_are_a_hash_and_no_index(self) -> None:
         found = classify_conversation_reference("conversation_a_b4f2_message_000002")
@@ -323,7 +323,7 @@ class TestClassification:
         assert most is not None
         assert most.kind == "range"
         assert more is not None
-        assert (more.kind, more.problem) == ("malformed", "a range holds at most 100 messages")
+        assert (more.kind, more.problem) == ("malformed", "A range holds at most 100 messages.")
 
     def test_a_whole_conversation(self) -> None:
         found = classify_conversation_reference("@conversation_React_b4f2")
@@ -347,16 +347,16 @@ class TestClassification:
     @pytest.mark.parametrize(
         ("ref", "problem"),
         [
-            ("conversation_a_b4f2_message_-1", "a message is named by its number or its hash of six characters"),
-            ("conversation_a_b4f2_message_abc", "a message is named by its number or its hash of six characters"),
-            ("conversation_a_b4f2_message_a3f2b1c", "a message is named by its number or its hash of six characters"),
-            ("conversation_a_b4f2_message_", "a message is named by its number or its hash of six characters"),
-            ("conversation_a_b4f2_messages_3", "a message is named by its number or its hash of six characters"),
-            ("conversation_message_5", "a message is named by its number or its hash of six characters"),
-            ("conversation__message_5", "a message is named by its number or its hash of six characters"),
-            ("conversation_a__message_5", "this is no conversation's id"),
-            ("conversation_a-b_messages_3-7", "this is no conversation's id"),
-            ("conversation_a_b4f2_messages_7-3", "the range is reversed"),
+            ("conversation_a_b4f2_message_-1", "A message is named by its number or its hash of six characters."),
+            ("conversation_a_b4f2_message_abc", "A message is named by its number or its hash of six characters."),
+            ("conversation_a_b4f2_message_a3f2b1c", "A message is named by its number or its hash of six characters."),
+            ("conversation_a_b4f2_message_", "A message is named by its number or its hash of six characters."),
+            ("conversation_a_b4f2_messages_3", "A message is named by its number or its hash of six characters."),
+            ("conversation_message_5", "A message is named by its number or its hash of six characters."),
+            ("conversation__message_5", "A message is named by its number or its hash of six characters."),
+            ("conversation_a__message_5", "This is no conversation's id."),
+            ("conversation_a-b_messages_3-7", "This is no conversation's id."),
+            ("conversation_a_b4f2_messages_7-3", "The range is reversed."),
         ],
     )
     def test_what_is_shaped_like_a_message_but_names_none_is_malformed(self, ref: str, problem: str) -> None:

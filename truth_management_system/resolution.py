@@ -10,6 +10,7 @@ from typing import Any
 
 from database.engine.clock import now
 from database.engine.text import storable
+from sentences import Sentence, say
 
 from .constants import ClaimStatus
 from .crud.catalog import DomainCatalog
@@ -109,19 +110,19 @@ class ReferenceResolver:
         # An imported claim has the id that it had elsewhere, which may be any text.
         return (self.claims.get_by_friendly_id(name) or self.claims.get(name)) if name else None
 
-    def notes_of(self, claims: Sequence[Claim]) -> dict[str, list[str]]:
+    def notes_of(self, claims: Sequence[Claim]) -> dict[str, list[Sentence]]:
         """For each claim, by its id, what a reader should know of it: see `Resolved.notes`."""
         replaced = [claim.claim_id for claim in claims if claim.status == ClaimStatus.SUPERSEDED]
         heads = supersession_heads(self.db, replaced, user_email=self.claims.user_email)
         successors = {claim.claim_id: claim for claim in self.claims.get_many(list(heads.values()))}
         moment = now()
-        notes = {}
+        notes: dict[str, list[Sentence]] = {}
         for claim in claims:
             successor = successors.get(heads.get(claim.claim_id, ""))
             if successor is not None and successor.claim_id != claim.claim_id:
-                notes[claim.claim_id] = [f"superseded by @{successor.friendly_id}"]
+                notes[claim.claim_id] = [say("memory_superseded_by", reference=f"@{successor.friendly_id}")]
             else:
-                status = [] if claim.status == ClaimStatus.ACTIVE else [claim.status]
+                status = [] if claim.status == ClaimStatus.ACTIVE else [say(f"memory_{claim.status}")]
                 notes[claim.claim_id] = [*status, *_validity(claim, moment)]
         return notes
 
@@ -180,12 +181,14 @@ def _bare(reference: str) -> str:
     return _SIGN.sub("", storable(reference).strip(), count=1)
 
 
-def _validity(claim: Claim, moment: datetime) -> list[str]:
+def _validity(claim: Claim, moment: datetime) -> list[Sentence]:
     """What there is to say about a claim that is not valid now."""
     if claim.is_valid_at(moment):
         return []
     has_begun = replace(claim, valid_to=None).is_valid_at(moment)
-    return [f"valid until {claim.valid_to}" if has_begun else f"valid from {claim.valid_from}"]
+    if has_begun:
+        return [say("memory_valid_until", date=str(claim.valid_to))]
+    return [say("memory_valid_from", date=str(claim.valid_from))]
 
 
 def _differs_in_case(found: Found, name: str) -> bool:

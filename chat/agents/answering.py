@@ -24,6 +24,7 @@ from database.agents.repository import Agent, find_agents
 from database.connection import database_of
 from database.engine.database import Database
 from database.engine.text import storable
+from sentences import NOTHING, Sentence, say
 
 Query = Mapping[str, Any]
 
@@ -75,12 +76,12 @@ def _answering(asked: Sequence[str], own: str | None, *, database: Database, use
 
 def _answerers(answering: Sequence[Agent], query: Query, history: History) -> list[Answerer]:
     if len(answering) > 1 and history.metadata()["stateless"]:
-        notice = f"Nothing of this conversation is kept, so {answering[0].title} alone answers."
+        notice = say("agent_alone", agent=answering[0].title)
         return [_answerer(answering[0], query, history, notice=notice)]
     return [_answerer(agent, query, history) for agent in answering]
 
 
-def _answerer(agent: Agent, query: Query, history: History, *, notice: str = "") -> Answerer:
+def _answerer(agent: Agent, query: Query, history: History, *, notice: Sentence = NOTHING) -> Answerer:
     chosen = _model_of(agent, query, history)
     return Answerer(
         model=chosen.model,
@@ -101,7 +102,7 @@ def _model_of(agent: Agent, query: Query, history: History) -> ChosenModel:
     """The agent's own model; without one, that of the message or the conversation."""
     services: TurnServices = query.get("_services") or default_services()
     if agent.model and not (query.get(ANSWER_AGAIN) and query.get("model")):
-        return model_or_main(agent.model, services=services, chosen_by=agent.title)
+        return model_or_main(agent.model, services=services, agent=agent.title)
     return chosen_model(query, history.metadata()["conversation_settings"], services=services)
 
 
@@ -116,5 +117,5 @@ def _as_answered_before(query: Query, history: History, *, database: Database, u
         return {**query, ANSWERERS: [_answerer(agent, query, history)]}
     services: TurnServices = query.get("_services") or default_services()
     model = chosen_model(query, history.metadata()["conversation_settings"], services=services).model
-    notice = f"The agent {before.get('title')} is not there any more: {model.name} answers instead."
+    notice = say("agent_gone", agent=str(before.get("title")), instead=model.name)
     return {**query, ANSWERERS: [Answerer(model=model, notice=notice)]}

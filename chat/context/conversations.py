@@ -16,6 +16,7 @@ from conversation_reference_utils import (
 )
 from database.errors import ConversationNotFoundError, NotFoundError
 from database.references import NamedConversation
+from sentences import Sentence, say
 
 from .items import PkbItem, cut, shorten
 from .report import ReportEntry, Resolution, preview
@@ -97,7 +98,7 @@ class Digest:
     body: str
     shown: int
     chars: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
 
 
 def digested(metadata: Mapping[str, Any], summary: str, messages: Sequence[Message], *, cap: int) -> Digest:
@@ -110,7 +111,7 @@ def digested(metadata: Mapping[str, Any], summary: str, messages: Sequence[Messa
         f"{metadata['created_at'][:10]} to {metadata['updated_at'][:10]}"
     )
     head = f"{header}\n\nSummary: {summary}" if summary else header
-    left, parts, lost, notes = cap, list[str](), 0, list[str]()
+    left, parts, lost, notes = cap, list[str](), 0, list[Sentence]()
     for message in reversed(messages):
         heading, text = _heading(message), message["text"]
         if len(heading) + len(text) > left:
@@ -118,7 +119,7 @@ def digested(metadata: Mapping[str, Any], summary: str, messages: Sequence[Messa
                 break
             text, _ = cut(text, max(0, left - len(heading)))
             lost = len(message["text"]) - len(text)
-            notes.append(f"Message {message['message_index']} is cut to {cap:,} characters.")
+            notes.append(say("message_cut_to", index=message["message_index"], characters=cap))
         parts.append(heading + text)
         left -= len(parts[-1])
     if len(parts) < int(metadata["message_count"]):
@@ -132,12 +133,12 @@ def _heading(message: Message) -> str:
     return f"#{message['message_index']} · {message['message_short_hash']} ({sender}):\n"
 
 
-def _part_of(messages: Sequence[Message], *, shown: int, count: int) -> str:
+def _part_of(messages: Sequence[Message], *, shown: int, count: int) -> Sentence:
     """Which part of a conversation's `count` messages `shown` of the newest are; those hidden from models are none."""
     hidden = count - messages[0]["message_index"] + 1 - len(messages) if messages else count
     if hidden:
-        return f"The newest {shown} of {count} messages; {hidden} hidden from the model left out."
-    return f"The newest {shown} of {count} messages."
+        return say("newest_visible_messages", shown=shown, count=count, hidden=hidden)
+    return say("newest_messages", shown=shown, count=count)
 
 
 log = logging.getLogger(__name__)
@@ -197,10 +198,10 @@ class ConversationReferences:
             )
         kind = _kind(ref, parts)
         if parts.kind == "malformed":
-            return _failed(ref, kind, "malformed", f"{parts.problem[:1].upper()}{parts.problem[1:]}.")
+            return _failed(ref, kind, "malformed", parts.problem)
         found = named.get(parts.conv_fid)
         if found is None:
-            return _failed(ref, kind, "not_found", "No such conversation.")
+            return _failed(ref, kind, "not_found", say("no_conversation"))
         resolver: _Resolver = {"message": self._message, "range": self._range}.get(parts.kind, self._whole_conversation)
         return self._opened(ref, kind, found, lambda conversation: resolver(ref, conversation, parts))
 
@@ -212,16 +213,16 @@ class ConversationReferences:
         resolver: Callable[[AddressableConversation], Resolution],
     ) -> Resolution:
         if named.deleted:
-            return _failed(ref, kind, "deleted", "The conversation was deleted.", title=named.title)
+            return _failed(ref, kind, "deleted", say("conversation_deleted"), title=named.title)
         try:
             if named.conversation_id not in self._loaded:
                 self._loaded[named.conversation_id] = addressable(self.load(named.conversation_id))
             return resolver(self._loaded[named.conversation_id])
         except NotFoundError:
-            return _failed(ref, kind, "not_found", "No such conversation.")
+            return _failed(ref, kind, "not_found", say("no_conversation"))
         except Exception:  # one conversation that can't be read must not take the turn along
             log.exception("the conversation %s can't be read", named.conversation_id)
-            return _failed(ref, kind, "unavailable", "The conversation can't be read.", title=named.title)
+            return _failed(ref, kind, "unavailable", say("conversation_unreadable"), title=named.title)
 
     def _message(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
         message = _find(conversation, parts.identifier)
@@ -229,7 +230,7 @@ class ConversationReferences:
         if message is None:
             return _missing_message(ref, parts.identifier, conversation, title)
         if message.get("deleted_at"):
-            return _failed(ref, "message", "deleted", "The message was deleted.", title=title)
+            return _failed(ref, "message", "deleted", say("message_deleted"), title=title)
         entry = ReportEntry(
             ref=ref,
             kind="message",
@@ -249,11 +250,11 @@ class ConversationReferences:
         count = int(metadata["message_count"])
         messages = conversation.messages_between(start, min(end, count)) if 1 <= start <= count else []
         if not messages:
-            note = f"The conversation has {count} messages." if count else "The conversation has no messages."
+            note = say("conversation_has", count=count) if count else say("conversation_empty")
             return _failed(ref, "message_range", "out_of_range", note, title=metadata["title"])
         others = self._without_the_running(messages)
         if not others:
-            note = "It holds nothing but this question and its answer."
+            note = say("nothing_but_this")
             return _failed(ref, "message_range", "empty", note, title=metadata["title"])
         entry = ReportEntry(
             ref=ref,
@@ -270,9 +271,9 @@ class ConversationReferences:
             },
         )
         if len(others) < len(messages):
-            entry = entry.with_note("This question and its answer are left out.")
+            entry = entry.with_note(say("this_left_out"))
         if end > count:
-            entry = entry.with_note(f"The conversation ends at message {count}.")
+            entry = entry.with_note(say("conversation_ends", index=count))
         return self._with_items(ref, entry, conversation, others)
 
     def _without_the_running(self, messages: Sequence[Message]) -> list[Message]:
@@ -287,7 +288,7 @@ class ConversationReferences:
         finished = [message for message in said if message.get("status") != "streaming"]
         summary = conversation.running_summary
         if not finished and not summary:
-            return _failed(ref, "conversation", "empty", "The conversation has no messages.", title=metadata["title"])
+            return _failed(ref, "conversation", "empty", say("conversation_empty"), title=metadata["title"])
         count = int(metadata["message_count"]) - (len(newest) - len(finished))
         digest = digested({**metadata, "message_count": count}, summary, finished, cap=cap)
         entry = ReportEntry(
@@ -301,7 +302,7 @@ class ConversationReferences:
             target={"conversation_id": conversation.conversation_id},
         )
         if len(finished) < len(said):
-            entry = entry.with_note("The answer that is still being written is left out.")
+            entry = entry.with_note(say("unfinished_left_out"))
         for note in digest.notes:
             entry = entry.marked("truncated", note)
         item = PkbItem(
@@ -318,17 +319,19 @@ class ConversationReferences:
     ) -> Resolution:
         finished = [message for message in messages if message.get("status") != "streaming"]
         if not finished:
-            return Resolution(entry=entry.marked("streaming", "This answer is still being written."))
+            return Resolution(entry=entry.marked("streaming", say("still_written")))
         if len(finished) < len(messages):
-            entry = entry.with_note("The answer that is still being written is left out.")
+            entry = entry.with_note(say("unfinished_left_out"))
         fid = conversation.get_metadata()["conversation_friendly_id"]
         items = tuple(shorten(_message_item(ref, fid, message), self.caps.message) for message in finished)
         cuts = sum(item.truncated_from is not None for item in items)
         if cuts:
-            subject = "Cut" if len(finished) == 1 else f"{cuts} of them cut"
-            entry = entry.marked("truncated", f"{subject} to {self.caps.message:,} characters.")
+            most = self.caps.message
+            is_one = len(finished) == 1
+            note = say("cut_to", characters=most) if is_one else say("some_cut_to", count=cuts, characters=most)
+            entry = entry.marked("truncated", note)
         elif not any(message["text"] for message in finished):
-            entry = entry.marked("empty", "The message has no text.")
+            entry = entry.marked("empty", say("message_empty"))
         return Resolution(entry=entry, items=items)
 
 
@@ -356,9 +359,9 @@ def _find(conversation: AddressableConversation, identifier: str) -> Message | N
 
 def _missing_message(ref: str, identifier: str, conversation: AddressableConversation, title: str) -> Resolution:
     if not identifier.isdigit() or (identifier.startswith("0") and len(identifier) > 1):
-        return _failed(ref, "message", "not_found", "No message of this conversation has this hash.", title=title)
+        return _failed(ref, "message", "not_found", say("no_such_hash"), title=title)
     count = conversation.get_metadata()["message_count"]
-    note = "Messages are counted from 1." if int(identifier[:16]) == 0 else f"The conversation has {count} messages."
+    note = say("counted_from_one") if int(identifier[:16]) == 0 else say("conversation_has", count=int(count))
     return _failed(ref, "message", "out_of_range", note, title=title)
 
 
@@ -385,14 +388,14 @@ def _message_target(conversation: AddressableConversation, message: Message) -> 
     }
 
 
-def _notes(message: Message) -> tuple[str, ...]:
-    notes = ["edited"] if message.get("edited_at") or message.get("variants") else []
+def _notes(message: Message) -> tuple[Sentence, ...]:
+    notes = [say("edited")] if message.get("edited_at") or message.get("variants") else []
     if message.get("other_branch"):
-        notes.append("other branch")
+        notes.append(say("other_branch"))
     if message.get("status") in {"interrupted", "cancelled", "failed"}:
-        notes.append(f"answer {message['status']}")
+        notes.append(say(f"answer_{message['status']}"))
     return tuple(notes)
 
 
-def _failed(ref: str, kind: str, status: str, note: str, *, title: str = "") -> Resolution:
+def _failed(ref: str, kind: str, status: str, note: Sentence, *, title: str = "") -> Resolution:
     return Resolution(entry=ReportEntry(ref=ref, kind=kind, status=status, notes=(note,), title=title))

@@ -12,6 +12,7 @@ from chat.ports import TurnServices
 from chat.prompting.prompt import CHARS_A_TOKEN, ContextBlock, reserved_for_answer, template
 from language_models.errors import ContextTooLongError, ModelError, ModelFailedError
 from language_models.ports import ChatModel
+from sentences import say, together
 
 from .items import CONDENSED_HEADING, PkbItem, fit, neutralised, render
 
@@ -323,19 +324,15 @@ def _tokens(items: Sequence[PkbItem]) -> int:
 
 
 def _left_out(dropped: int) -> str:
-    return f"{dropped} less important memories were left out: there was no time to condense them." if dropped else ""
+    return say("no_time_to_condense", count=dropped) if dropped else ""
 
 
 def _note(parts: Batches, *, failures: int, dropped: int) -> str:
     if failures:
-        subject = "The context" if failures == len(parts.batches) else "A part of the context"
-        note = f"{subject} could not be condensed; everything you named goes in word for word"
-        return note + (f", {dropped} less important memories were left out." if dropped else ".")
+        note = say("not_condensed" if failures == len(parts.batches) else "partly_condensed")
+        return together(note, say("left_out", count=dropped) if dropped else "")
     if dropped:
         return _left_out(dropped)
     if parts.not_whole:
-        return (
-            f"The model that condenses did not see the whole of {parts.not_whole} of the things you named; "
-            "they go in word for word."
-        )
+        return say("not_wholly_read", count=parts.not_whole)
     return ""

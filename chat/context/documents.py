@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from sentences import say
 from vault.documents import Vault
 from vault.resolution import Resolution as LinkResolution
 from vault.wikilinks import find_wikilinks, fold, without_extension
@@ -20,10 +21,10 @@ KIND = "document"
 MAX_DOCUMENTS = 50
 """How many documents of one message are kept."""
 
-NOT_FOUND = "Warning: Document not found"
-_AMBIGUOUS = "Several documents have this name; the first one is taken."
-_UNAVAILABLE = "The vault could not be read. The server's log says why."
-_WORD_FOR_WORD = "Its text goes with the message, since this model has no tools."
+NOT_FOUND = say("no_document")
+_AMBIGUOUS = say("several_documents")
+_UNAVAILABLE = say("documents_fault")
+_WORD_FOR_WORD = say("document_word_for_word")
 _LONGEST_SNIPPET = 100
 _LONGEST_SUMMARY = 100
 _MOST_CANDIDATES = 5
@@ -149,7 +150,7 @@ class DocumentLinks:
         )
         given, entry = shorten(item, self.cap), replace(entry, chars=len(text)).with_note(_WORD_FOR_WORD)
         if given is not item:
-            entry = entry.marked("truncated", f"Only the first {self.cap:,} of {len(text):,} characters are given.")
+            entry = entry.marked("truncated", say("document_cut", shown=self.cap, count=len(text)))
         return Resolution(entry=entry, items=(given,))
 
     def summary(self, path: str) -> str | None:

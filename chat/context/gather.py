@@ -14,6 +14,7 @@ from chat.turns.turn import Turn
 from conversation_reference_utils import parse_references
 from database.engine.database import Database
 from database.references import NamedConversation, conversations_by_friendly_id
+from sentences import Sentence, say, says
 
 from . import kinds
 from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn
@@ -39,7 +40,7 @@ Find = Callable[["GatheredContext"], Found]
 FoundBeside = Callable[[Found, Sequence[PkbItem], Sequence[ReportEntry]], Found]
 """The memories that were found, the items and the report of what goes with a message anyway → what else does."""
 
-_CUT_TO_FIT = "Cut so that everything named fits the model"
+_CUT_TO_FIT = "cut_to_fit"
 
 
 KeepReport = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], None]
@@ -130,7 +131,7 @@ def _found(
     return memories if beside is None else beside(memories, context.items, context.report)
 
 
-def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: str) -> GatheredContext:
+def unresolved(references: Sequence[str], claim_ids: Sequence[str] = (), *, note: Sentence) -> GatheredContext:
     """Each of the references that `gather` would have followed, as one that could not be looked up; `note` says why."""
     wanted = [reference for reference in dict.fromkeys(references) if reference]
     report = [
@@ -149,7 +150,7 @@ def _beyond_the_limit(count: int, *, kind: str = "message", most: int = MAX_REFE
         kind=kind,
         status="unavailable",
         count=count,
-        notes=(f"{count:,} further references were not followed: at most {most} in one message.",),
+        notes=(say("too_many_references", count=count, most=most),),
     )
 
 
@@ -160,7 +161,7 @@ def fitted(context: GatheredContext, max_chars: int) -> GatheredContext:
     beside = [item for item in context.items if item.source != "referenced"]
     others = _that_fit(beside, max_chars - len(render(kept)))
     cut_refs = {ref for item in shortened for ref in item.refs}
-    note = f"{_CUT_TO_FIT} ({max_chars:,} characters together)."
+    note = say(_CUT_TO_FIT, characters=max_chars)
     report = [_cut_anew(entry, note) if entry.ref in cut_refs else entry for entry in context.report]
     dropped = len(beside) - len(others)
     if dropped:
@@ -171,8 +172,8 @@ def fitted(context: GatheredContext, max_chars: int) -> GatheredContext:
     return GatheredContext(items=(*kept, *others), report=tuple(report), find=context.find)
 
 
-def _cut_anew(entry: ReportEntry, note: str) -> ReportEntry:
-    notes = tuple(earlier for earlier in entry.notes if not earlier.startswith(_CUT_TO_FIT))
+def _cut_anew(entry: ReportEntry, note: Sentence) -> ReportEntry:
+    notes = tuple(earlier for earlier in entry.notes if not says(earlier, _CUT_TO_FIT))
     return replace(entry, notes=notes).marked("truncated", note)
 
 
@@ -246,8 +247,8 @@ def stored_lookup(database: Database, user_email: str) -> FriendlyIdLookup:
 
 _PATIENCE = 1.5
 """Seconds that whoever stops an answer waits for its references; a search may hang at a model for longer."""
-_STOPPED = "It was not looked up: the answer was stopped before."
-_BROKEN = "It could not be looked up. The server's log says why."
+_STOPPED = say("stopped_before_lookup")
+_BROKEN = say("lookup_fault")
 
 
 def running(turn: Turn) -> RunningTurn:
@@ -321,7 +322,7 @@ def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:
     return None
 
 
-_UNKNOWN = "It could not be looked up after the server had stopped. The server's log says why."
+_UNKNOWN = say("lookup_fault_after_stop")
 
 
 def lost_report(

@@ -17,6 +17,7 @@ from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
 from search.language import beginnings, nearest_names
+from sentences import say
 from vault.wikilinks import parse_wikilink, without_extension
 
 from .conversations import ConversationReferences, kind_of
@@ -152,7 +153,7 @@ class _Agents:
     def _resolution(self, name: str, agent: Agent | None, answering: Sequence[Agent]) -> Resolution:
         ref = f"@{name}"
         if agent is None:
-            note = "There is no such agent: it may have been deleted."
+            note = say("no_agent")
             return Resolution(
                 entry=ReportEntry(ref=ref, kind="agent", status="not_found", notes=(note,)), passes_on=True
             )
@@ -164,7 +165,7 @@ class _Agents:
             target={"agent_id": agent.agent_id, "slug": agent.slug},
         )
         if agent not in answering:
-            entry = entry.marked("unavailable", f"At most {MOST_ANSWERERS} agents answer one message.")
+            entry = entry.marked("unavailable", say("most_agents", most=MOST_ANSWERERS))
         return Resolution(entry=entry)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:

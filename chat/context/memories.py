@@ -16,6 +16,7 @@ from conversation_reference_utils import _extract_meaningful_words, parse_refere
 from database.engine.clock import now, now_iso
 from database.engine.database import Database
 from language_models.ports import EmbeddingModel
+from sentences import Sentence, otherwise, say
 from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
 
@@ -36,19 +37,19 @@ def not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
         ref=ref,
         kind="claim",
         status="not_found",
-        notes=(f"No memory or context found with ID: {reference}",),
+        notes=(say("no_memory", reference=reference),),
         muted=not surely and not _looks_like_an_id(reference),
     )
 
 
-def ambiguous(ref: str, result: ActionResult) -> ReportEntry:
+def ambiguous(ref: str, reference: str, result: ActionResult) -> ReportEntry:
     """That several things have this name, with those."""
     candidates = tuple(result.data["candidates"])
-    kind = candidates[0]["kind"]
-    return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=tuple(result.errors), candidates=candidates)
+    kind, note = candidates[0]["kind"], say("several_memories", reference=reference, count=len(candidates))
+    return ReportEntry(ref=ref, kind=kind, status="ambiguous", notes=(note,), candidates=candidates)
 
 
-def noted(claim: Claim, notes: Sequence[str]) -> ReportEntry:
+def noted(claim: Claim, notes: Sequence[Sentence]) -> ReportEntry:
     """That a memory which was attached came along, and what there is to say of it ("retracted")."""
     body = claim.rendered()
     return ReportEntry(
@@ -64,14 +65,14 @@ def noted(claim: Claim, notes: Sequence[str]) -> ReportEntry:
     )
 
 
-def unavailable(ref: str, note: str, *, muted: bool = False) -> ReportEntry:
+def unavailable(ref: str, note: Sentence, *, muted: bool = False) -> ReportEntry:
     """That something could not be had, and why."""
     return ReportEntry(ref=ref, kind="claim", status="unavailable", notes=(note,), muted=muted)
 
 
 def left_out(count: int) -> ReportEntry:
     """That so many of the memories nobody named had no room."""
-    return unavailable(WHOLE, f"{count} less important memories did not fit the model and were left out.")
+    return unavailable(WHOLE, say("memories_did_not_fit", count=count))
 
 
 def _looks_like_an_id(name: str) -> bool:
@@ -104,7 +105,7 @@ _FEW_WORDS = 4
 _SUMMARY_CHARS = 300
 _CLAIM_KEY = "claim:"
 _UNEXPECTED = "internal_error"
-_FAULT = "Memories could not be looked through. The server's log says why."
+_FAULT = say("memories_fault")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +150,7 @@ class Knowledge:
     limits: KnowledgeLimits = field(default_factory=KnowledgeLimits)
     _api: StructuredAPI | None = None
     _has_claims: bool | None = None
-    _unavailable: str = ""
+    _unavailable: Sentence | None = None
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
         """One resolution for each reference (without "@", as typed), in order."""
@@ -204,8 +205,8 @@ class Knowledge:
     def _lost(self, sentence: str) -> Found:
         """Note that the store failed. It is not asked again for this message: each try may take a while."""
         log.warning("memories can't be read: %s", sentence)
-        self._api, self._unavailable = None, sentence
-        return Found(entries=[unavailable(WHOLE, sentence)])
+        self._api, self._unavailable = None, otherwise(sentence, "memories_unavailable")
+        return Found(entries=[unavailable(WHOLE, self._unavailable)])
 
     def _failed(self, result: ActionResult) -> Found:
         """What is left of a source that failed."""
@@ -213,14 +214,15 @@ class Knowledge:
         if code == KnowledgeUnavailableError.code:
             return self._lost(result.errors[0])
         log.warning("memories could not be gathered: %s", result.errors[0])
-        return Found(entries=[unavailable(WHOLE, _FAULT if code == _UNEXPECTED else result.errors[0])])
+        fault = _FAULT if code == _UNEXPECTED else otherwise(result.errors[0], "memories_fault")
+        return Found(entries=[unavailable(WHOLE, fault)])
 
     def _opened(self) -> StructuredAPI | None:
         if self._api is None and self.api is not None and not self._unavailable:
             try:
                 self._api = self.api()
             except KnowledgeUnavailableError as error:
-                self._unavailable = error.message
+                self._unavailable = otherwise(error.message, "memories_unavailable")
         return self._api
 
     def _resolve(self, reference: str, *, ref: str, surely: bool = False) -> Resolution:
@@ -240,7 +242,7 @@ class Knowledge:
         if result.success:
             return self._resolved(ref, result.data)
         if result.data and result.data["type"] == "ambiguous":
-            return Resolution(entry=ambiguous(ref, result))
+            return Resolution(entry=ambiguous(ref, reference, result))
         if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
             (missing,) = self._failed(result).entries
             return Resolution(entry=unavailable(ref, missing.notes[0]))
@@ -262,9 +264,9 @@ class Knowledge:
             target={kind if kind == "domain" else f"{kind}_id": found["source_id"]},
         )
         if not total:
-            entry = entry.with_note("Nothing is filed there.")
+            entry = entry.with_note(say("nothing_filed"))
         elif len(claims) < total:
-            entry = entry.marked("truncated", f"The newest {len(claims):,} of {total:,} memories.")
+            entry = entry.marked("truncated", say("newest_memories", shown=len(claims), count=total))
         # A group holds nothing retracted or superseded; a claim that is named has to say that it is.
         note = "; ".join(found["notes"]) if kind == "claim" else ""
         return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref, note=note) for claim in claims))
@@ -282,7 +284,7 @@ class Knowledge:
             if claim is None
         ]
         if len(asked) > self.limits.attached:
-            entries.append(unavailable(WHOLE, f"Only {self.limits.attached} of {len(asked)} attached memories fit."))
+            entries.append(unavailable(WHOLE, say("attached_that_fit", shown=self.limits.attached, count=len(asked))))
         claims = [claim for claim in result.data if claim is not None]
         notes = api.references.notes_of(claims)
         entries += [noted(claim, notes[claim.claim_id]) for claim in claims if notes[claim.claim_id]]
@@ -327,7 +329,9 @@ class Knowledge:
             log.info("memories were searched in part: %s", warning)
         return Found(
             items=[_item(found.claim, "auto") for found in result.data],
-            entries=[unavailable(WHOLE, warning, muted=True) for warning in result.warnings],
+            entries=[
+                unavailable(WHOLE, otherwise(warning, "memories_fault"), muted=True) for warning in result.warnings
+            ],
         )
 
 

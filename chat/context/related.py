@@ -26,6 +26,7 @@ from search.language import terms
 from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessage, related_messages
 from search.ranking import snippet
+from sentences import say
 from vault.documents import Excerpt
 
 from .documents import KIND as DOCUMENT
@@ -36,7 +37,7 @@ from .room import first_that_fit, tokens_for_found
 
 log = logging.getLogger(__name__)
 _LONGEST_QUERY = 2_000
-_NOTE = "Found by what it says: the message did not name it."
+_NOTE = say("found_by_content")
 _SIGNS = ("@", "#", "+", "[[")
 """What a reference begins with that a person typed."""
 _CONTROLS = re.compile(r"[\s\x00-\x1f\x7f]")
@@ -162,7 +163,7 @@ def _shortened(hit: _Hit, fitted: PkbItem, *, query: str) -> _Hit:
     begin = min(begin, whole - chars)
     begin = item.body.find(" ", begin, begin + chars // 8) + 1 or begin if begin else 0
     part = item.body[begin : begin + chars].rstrip()
-    note = f"An excerpt is given: {len(part):,} of {whole:,} characters."
+    note = say("excerpt_given", shown=len(part), count=whole)
     label = f"{item.label.removesuffix(':')}, an excerpt:"
     return _Hit(
         replace(item, label=label, body=f"… {part}" if begin else part, truncated_from=whole),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sentences import Sentence, said
+
 from .items import PkbItem
 
 PREVIEW_CHARS = 200
@@ -17,6 +19,8 @@ PREVIEW_CHARS = 200
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportEntry:
     """The fate of one reference.
+
+    notes: sent and stored as English sentences, and with what they say in any language.
 
     ref: as typed, with its "@". kind: message, message_range, conversation, claim, context, entity, tag, domain.
     status: resolved, truncated, not_found, out_of_range, malformed, ambiguous, empty, deleted, streaming, unavailable.
@@ -27,7 +31,7 @@ class ReportEntry:
     ref: str
     kind: str
     status: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     title: str = ""
     preview: str = ""
     count: int = 0
@@ -36,11 +40,11 @@ class ReportEntry:
     target: Mapping[str, Any] = field(default_factory=dict)
     candidates: tuple[Mapping[str, Any], ...] = ()
 
-    def with_note(self, note: str) -> ReportEntry:
+    def with_note(self, note: Sentence) -> ReportEntry:
         """The same, with one note more."""
         return replace(self, notes=(*self.notes, note))
 
-    def marked(self, status: str, note: str) -> ReportEntry:
+    def marked(self, status: str, note: Sentence) -> ReportEntry:
         """The same with another status, and a note that says why."""
         return replace(self, status=status, notes=(*self.notes, note))
 
@@ -50,7 +54,8 @@ class ReportEntry:
             "ref": self.ref,
             "kind": self.kind,
             "status": self.status,
-            "notes": list(self.notes),
+            "notes": [str(note) for note in self.notes],
+            "said": [said(note) for note in self.notes],
             "title": self.title,
             "preview": self.preview,
             "count": self.count,

@@ -20,6 +20,7 @@ from chat.turns.threads import in_thread
 from chat.turns.turn import Turn
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta, Usage
+from sentences import Sentence, say, together
 
 from .citing import MarkRemover
 from .prompt import ContextBlock
@@ -66,16 +67,16 @@ class Drafts:
         prompt = self._last = self.make(found.context, share)
         if prompt == before:
             return None
-        losses = ["older messages are left out"] if len(prompt) < len(before) else []
+        losses = [say("older_messages_left_out")] if len(prompt) < len(before) else []
         told: list[Event] = []
         if context.report != self.context.report:
             told.append(events.references(context.report_dicts()))
             await in_thread(context.keep_with, self.keep)
-            losses.append("what goes with your message is cut, as its references say")
+            losses.append(say("references_cut"))
         if found.condensed != self.found.condensed:
-            losses.append("what was condensed is cut")
-        sentence = f"All of it is too long for the model: {', and '.join(losses)}."
-        return Draft(prompt=prompt, told=[*told, events.status(sentence)])
+            losses.append(say("condensed_cut"))
+        status = events.status(together(say("too_long_for_model"), *losses))
+        return Draft(prompt=prompt, told=[*told, status])
 
     def _refitted(self, chars: int) -> tuple[Distilled, GatheredContext]:
         condensed, _ = cut(self.found.condensed, chars // 2)
@@ -207,24 +208,21 @@ def _used(turn: Turn, usage: Usage, *, seconds: float | None) -> Event:
     return event
 
 
-def _why_cut(turn: Turn, last: Delta) -> str:
+def _why_cut(turn: Turn, last: Delta) -> Sentence:
     """Whose limit cut the answer, and what to do."""
     longest = turn.options.answer_tokens
     if longest is not None and (not last.usage or last.usage.completion_tokens >= longest):
-        whose = "message" if "answer_tokens" in (turn.query.get("options") or {}) else "conversation"
-        why = f"The answer was cut at {longest:,} tokens, as the settings of this {whose} say."
+        is_own = "answer_tokens" in (turn.query.get("options") or {})
+        why: str = say("cut_by_message" if is_own else "cut_by_conversation", tokens=longest)
     else:
-        why = last.status or f"{turn.model.name} cut the answer at a limit of its own."
-    return f"{why} Ask the model to go on where it stopped."
+        why = last.status or say("cut_by_model", model=turn.model.name)
+    return together(why, say("ask_to_go_on"))
 
 
 def _why_nothing_was_said(turn: Turn) -> str:
     if turn.config.get("finish_reason") == "length":
-        return (
-            "The model used up all tokens of its answer by thinking, and said nothing. Allow longer answers "
-            "(ANAPHORA_ANSWER_TOKENS), or ask for less at once."
-        )
-    return "The model ended without saying anything. Try again, or ask in other words."
+        return say("thought_only")
+    return say("said_nothing")
 
 
 async def _close(deltas: AsyncIterator[Delta]) -> None:

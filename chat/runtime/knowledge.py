@@ -19,6 +19,7 @@ from database.errors import MessageNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow
 from language_models.ports import EmbeddingModel
+from sentences import say
 from truth_management_system import ClaimCRUD, PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.interface.structured_api import (
     EmbeddingIndexer,
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
 _PATIENCE = 1.5
-_DAMAGED = "The knowledge base is damaged. `flask --app server data verify` says where; a backup brings it back."
+_DAMAGED = say("memories_damaged")
 
 _opened: dict[str, KnowledgeAccess] = {}
 _lock = threading.Lock()
@@ -135,7 +136,7 @@ class _Opening:
         try:
             return self._opened.result(timeout=_PATIENCE)
         except TimeoutError:
-            raise KnowledgeUnavailableError("The knowledge base is still being opened. Try again soon.") from None
+            raise KnowledgeUnavailableError(say("memories_opening")) from None
 
     def opened(self) -> PKBDatabase | None:
         """The store, if it is open."""
@@ -162,7 +163,7 @@ class _Opening:
             self._opened.set_exception(error)
         except Exception:
             log.exception("the knowledge base can't be opened")
-            self._opened.set_exception(KnowledgeUnavailableError("The knowledge base can't be opened. See the log."))
+            self._opened.set_exception(KnowledgeUnavailableError(say("memories_closed")))
         else:
             self._file = _identity(self._config.path)
             self._store = opened

@@ -20,6 +20,7 @@ from database.turns.identity import AcceptedTurn
 from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel
 from language_models.unavailable import UnavailableChatModel
+from sentences import NOTHING, Sentence, say
 
 from .errors import EmptyMessageError, MessageTooLongError
 from .history import History
@@ -36,7 +37,7 @@ class ChosenModel:
 
     model: ChatModel
     is_own: bool = False
-    notice: str = ""
+    notice: Sentence = NOTHING
 
 
 def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServices) -> ChosenModel:
@@ -53,24 +54,27 @@ def chosen_model(query: Mapping[str, Any], settings: Any, *, services: TurnServi
     return model_or_main(own, services=services) if own else ChosenModel(model=services.models.main())
 
 
-def model_or_main(name: str, *, services: TurnServices, chosen_by: str = "this conversation") -> ChosenModel:
-    """The model of this name, or the main model where it is not available any more."""
+def model_or_main(name: str, *, services: TurnServices, agent: str = "") -> ChosenModel:
+    """The model of this name, or the main model where it is not available any more.
+
+    agent: the title of the agent that has chosen it; "" where the conversation has.
+    """
     try:
         model = services.models.for_name(name)
     except (ValueError, ModelNotAllowedError):
-        return instead_of(name, services=services, chosen_by=chosen_by)
+        return instead_of(name, services=services, agent=agent)
     # Its key is gone from the server's settings.
     if isinstance(model, UnavailableChatModel):
-        return instead_of(name, services=services, chosen_by=chosen_by)
+        return instead_of(name, services=services, agent=agent)
     return ChosenModel(model=model, is_own=True)
 
 
-def instead_of(gone: str, *, services: TurnServices, chosen_by: str = "this conversation") -> ChosenModel:
+def instead_of(gone: str, *, services: TurnServices, agent: str = "") -> ChosenModel:
     """The main model in the place of one that is not to be had any more."""
     main = services.models.main()
-    return ChosenModel(
-        model=main, notice=f"{gone}, which {chosen_by} has chosen, is not there any more: {main.name} answers instead."
-    )
+    if agent:
+        return ChosenModel(model=main, notice=say("model_of_agent_gone", model=gone, agent=agent, instead=main.name))
+    return ChosenModel(model=main, notice=say("model_gone", model=gone, instead=main.name))
 
 
 def _own_choice(settings: Any) -> str | None:

@@ -3,7 +3,8 @@
 Every event has `text` (what to append to the answer, often "") and `status` (a sentence for the person who waits, often
 ""), so that a simple client can just append `text`. `seq`, which counts the events of the turn, is added when an
 event is stored. What an answer has beside its words comes as parts, see `chat.turns.parts`. In a turn with several
-answers, an `answer` event begins each, and the events that belong to one have its `message_id`.
+answers, an `answer` event begins each, and the events that belong to one have its `message_id`. A sentence of
+the server's own comes with `said`, by which a page says it in the person's language: see `sentences`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
+
+from sentences import said
 
 Event = dict[str, Any]
 
@@ -23,7 +26,7 @@ def references(report: Sequence[Mapping[str, Any]]) -> Event:
 
 def status(sentence: str) -> Event:
     """What is going on, for the person who waits."""
-    return {"text": "", "status": sentence}
+    return {"text": "", **spoken("status", sentence)}
 
 
 def part(fields: Mapping[str, Any]) -> Event:
@@ -85,7 +88,18 @@ def usage(
 
 def error(*, code: str, message: str) -> Event:
     """What went wrong; the answer keeps what was said so far."""
-    return {"text": "", "status": "", "error": {"code": code, "message": message}}
+    return {"text": "", "status": "", "error": failure(code, message)}
+
+
+def failure(code: str, message: str) -> dict[str, Any]:
+    """An error as an event and the settings of an answer hold it."""
+    return {"code": code, **spoken("message", message)}
+
+
+def spoken(name: str, sentence: str) -> dict[str, Any]:
+    """A sentence as the field `name`, and as `said` what it says in any language, where that is known."""
+    parts = said(sentence)
+    return {name: str(sentence), "said": parts} if parts else {name: sentence}
 
 
 def done(answer_status: str) -> Event:

@@ -21,6 +21,7 @@ from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
 from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
+from sentences import say
 
 from . import events
 from .accept import ANSWER_AGAIN, OWNER
@@ -366,7 +367,7 @@ class TurnRunner:
         """
         if stream.closed:
             return
-        code, message = "internal_error", "Something went wrong here. The server's log says what."
+        code, message = "internal_error", str(say("fault"))
         if isinstance(error, StoreError):
             code, message = STORAGE_FAILED, error.message
         farewell = (events.error(code=code, message=message), events.done(INTERRUPTED))

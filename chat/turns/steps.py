@@ -23,6 +23,7 @@ from database.conversations.titles import heuristic_title
 from database.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError
+from sentences import say, together
 
 from . import events
 from .history import History
@@ -36,11 +37,8 @@ GoOn = Callable[[Turn, str | None], FinishedTurn]
 _LISTED_CHARS = 2_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
-_KEPT = "What was said is kept."
-_INTERRUPTIONS = {
-    "interrupted": "The server stopped in the middle of this answer.",
-    "storage_failed": "This answer could not be stored as it came, and was stopped.",
-}
+_KEPT = say("kept")
+_INTERRUPTIONS = {"interrupted": say("server_stopped"), "storage_failed": say("not_stored")}
 
 
 def begin_title(turn: Turn) -> asyncio.Task[str] | None:
@@ -87,7 +85,7 @@ async def flushed(turn: Turn) -> None:
     """
     if turn.flush is not None and not await undisturbed(turn.flush()):
         turn.status = "interrupted"
-        turn.config["error"] = {"code": "storage_failed", "message": f"{_INTERRUPTIONS['storage_failed']} {_KEPT}"}
+        turn.config["error"] = events.failure("storage_failed", together(_INTERRUPTIONS["storage_failed"], _KEPT))
 
 
 async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn, title: str | None) -> FinishedTurn:
@@ -237,9 +235,9 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
     if turn.notice:
         yield turn.note(turn.notice)
     if not turn.preferences.fit(turn.model):
-        yield events.status("What you wrote about yourself is too long for this model: it gets the beginning.")
+        yield events.status(say("preferences_cut"))
     if not turn.options.fit(turn.model):
-        yield turn.note("The system prompt is too long for this model: it gets the beginning.")
+        yield turn.note(say("system_prompt_cut"))
     if turn.continued or turn.decided_calls is not None:
         yield from turn.parts.told()
     if turn.continued:
@@ -249,7 +247,7 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
 def failed(turn: Turn, code: str, message: str) -> events.Event:
     """Note that the model broke off; what it said is kept."""
     turn.status = "failed"
-    turn.config["error"] = {"code": code, "message": message}
+    turn.config["error"] = events.failure(code, message)
     turn.services.metrics.count("model_failures", job="answer")
     log.warning("no answer from %s: %s", turn.model.name, message)
     return events.error(code=code, message=message)
@@ -259,14 +257,14 @@ def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
     """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
     _go_on()
     why = str(stop.args[0]) if stop.args else ""
-    fate = _KEPT if turn.accepted.kept else "What was said is not kept."
+    fate = _KEPT if turn.accepted.kept else say("not_kept")
     if why in _INTERRUPTIONS:
         turn.status = "interrupted"
-        message = f"{_INTERRUPTIONS[why]} {fate}"
-        turn.config["error"] = {"code": why, "message": message}
+        message = together(_INTERRUPTIONS[why], fate)
+        turn.config["error"] = events.failure(why, message)
         return events.error(code=why, message=message)
     turn.status = "cancelled"
-    return events.status(f"Stopped. {fate}")
+    return events.status(together(say("stopped"), fate))
 
 
 def _go_on() -> None:
@@ -277,16 +275,17 @@ def _go_on() -> None:
 
 def broken(turn: Turn, error: Exception) -> events.Event:
     """Note a failure of ours; the log has the whole of it, the person a sentence."""
-    code, message = "internal_error", "Something went wrong here. The server's log says what."
+    code = "internal_error"
+    message: str = say("fault")
     if isinstance(error, NotFoundError):
-        code, message = "conversation_not_found", "This conversation was deleted before the model was asked."
+        code, message = "conversation_not_found", say("deleted_before_asked")
         log.info("the turn %s has no conversation any more: %s", turn.answer_id, error)
     else:
         log.error("the turn %s failed", turn.answer_id, exc_info=error)
         if isinstance(error, StoreError):
             code, message = "storage_failed", error.message
     turn.status = "failed"
-    turn.config["error"] = {"code": code, "message": message}
+    turn.config["error"] = events.failure(code, message)
     return events.error(code=code, message=message)
 
 

@@ -35,6 +35,7 @@ from database.engine.database import Database
 from database.engine.text import storable
 from database.turns.identity import AcceptedTurn, AgentIdentity, config_of_answer
 from language_models.ports import ChatModel
+from sentences import NOTHING, Sentence, say, together
 
 from . import events
 from .events import Event
@@ -44,10 +45,7 @@ log = logging.getLogger(__name__)
 MAX_MESSAGE_CHARS = 200_000
 MOST_ANSWERERS = 6
 """How many agents answer one message."""
-ABANDONED = {
-    "code": "interrupted",
-    "message": "The program that asked went away in the middle of this answer. What was said is kept.",
-}
+ABANDONED = events.failure("interrupted", together(say("asker_gone"), say("kept")))
 Flush = Callable[[], Coroutine[Any, Any, bool]]
 
 
@@ -65,7 +63,7 @@ class Answerer:
     system_prompt: str | None = None
     tools: Sequence[str] | None = None
     has_own_model: bool = False
-    notice: str = ""
+    notice: Sentence = NOTHING
 
     @property
     def title(self) -> str:
@@ -111,7 +109,7 @@ class Turn:
     history: Sequence[Message] = ()
     has_own_model: bool = False
     options: AnswerOptions = field(default_factory=AnswerOptions)
-    notice: str = ""
+    notice: Sentence = NOTHING
     continued: str = ""
     called_before: str = ""
     decided_calls: Mapping[str, str] | None = None
@@ -214,9 +212,9 @@ class Turn:
         """What was said so far."""
         return self.continued + "".join(self.answer)
 
-    def note(self, sentence: str) -> Event:
+    def note(self, sentence: Sentence) -> Event:
         """Add a notice to the answer: what the person ought to know of it, also when it is complete."""
-        return self.parts.add("notice", at=len(self.answer_text), text=sentence)
+        return self.parts.add("notice", at=len(self.answer_text), **events.spoken("text", sentence))
 
 
 Finish = Callable[[Turn, str | None], object]

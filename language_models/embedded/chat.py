@@ -21,6 +21,7 @@ from language_models.openai.failures import RetryPolicy
 from language_models.openai.wire import request_body
 from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed
 from language_models.speed import in_steps
+from sentences import say, together
 
 # Small models ramble at the usual 0.8, and repeat themselves at 0.
 _TEMPERATURE = 0.3
@@ -112,9 +113,11 @@ class EmbeddedChatModel(ChatModel):
     def _why_waiting(self) -> str:
         gate = self._runtime.gate
         ahead, seconds = gate.ahead(self._urgency), gate.estimated_wait(self._urgency)
-        place = f", and {ahead} more {'waits' if ahead == 1 else 'wait'} before you" if ahead else ""
-        estimate = f" (about {in_steps(seconds)} s)" if seconds is not None else ""
-        return f"Waiting for the model: it is answering others{place}{estimate}."
+        return together(
+            say("model_busy"),
+            say("ahead_of_you", count=ahead) if ahead else "",
+            say("takes_about", seconds=in_steps(seconds)) if seconds is not None else "",
+        )
 
     async def _until_ready(self) -> AsyncGenerator[str, None]:
         status = ""
@@ -134,7 +137,7 @@ class EmbeddedChatModel(ChatModel):
             yield Delta(status=status)  # it crashed while this request waited for a slot
         process = self._runtime.process()
         if process is None:
-            raise ModelFailedError("The model has just crashed and is being started again. Try once more.")
+            raise ModelFailedError(say("model_crashed"))
         client = await self._client_of(process)
         try:
             async with aclosing(client.stream_request(body)) as steps:

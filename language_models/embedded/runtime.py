@@ -19,11 +19,12 @@ from language_models.embedded.supervised_process import SLOTS, EmbeddedProcess
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState, Phase
 from language_models.speed import SpeedMeter
+from sentences import say
 
 log = logging.getLogger(__name__)
 _CRASH_WINDOW = 300.0
 _POLL_SECONDS = 0.2
-_NOT_LOADED = "The model is loaded when it is first needed."
+_NOT_LOADED = say("model_not_loaded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class EmbeddedRuntime:
             if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
                 return
             self._unloading = False
-            self._set_state("loading", "The model is being loaded.")
+            self._set_state("loading", say("model_loading"))
             self._thread = threading.Thread(target=self._keep_running, name="embedded-model", daemon=True)
             self._thread.start()
 
@@ -185,7 +186,7 @@ class EmbeddedRuntime:
         """End the process and the thread for good; blocks briefly."""
         with self._lock:
             self._unloading = False
-            self._set_state("failed", "The model was stopped, as the server stops.")
+            self._set_state("failed", say("model_closing"))
             self._stop.set()
         self._kill()
         if self._thread is not None:
@@ -215,7 +216,7 @@ class EmbeddedRuntime:
     def _is_admitted(self) -> bool:
         if self._limit is None:
             return True
-        self._set_state("loading", "The model waits for room in memory: another one is answering.")
+        self._set_state("loading", say("model_waits_for_memory"))
         return self._limit.acquire(self, stop=self._stop)
 
     def _run(self, path: Path) -> None:
@@ -234,7 +235,7 @@ class EmbeddedRuntime:
         return self._stop.is_set() or self._unloading
 
     def _run_once(self, path: Path) -> None:
-        self._set_state("loading", "The model is being loaded.")
+        self._set_state("loading", say("model_loading"))
         process = self._process = EmbeddedProcess()
         try:
             if self._is_over():
@@ -246,7 +247,7 @@ class EmbeddedRuntime:
             if not self._is_over():
                 process.log_last_lines()
                 self._hint = process.hint()
-            self._set_state("loading", "The model has crashed and is being started again.")
+            self._set_state("loading", say("model_restarting"))
         finally:
             self._process = None
             process.close()
@@ -255,8 +256,13 @@ class EmbeddedRuntime:
 
     def _note_progress(self, done: int, total: int) -> None:
         share = done / total if total else None
-        percent = f"{int(100 * share)} %" if share is not None else f"{done >> 20} MB"
-        self._set_state("fetching", f"The model is being fetched: {percent}", share)
+        known = share is not None
+        detail = (
+            say("model_fetching", percent=int(100 * (share or 0)))
+            if known
+            else say("model_fetching_megabytes", megabytes=done >> 20)
+        )
+        self._set_state("fetching", detail, share)
 
     def _set_state(self, phase: Phase, detail: str, progress: float | None = None) -> None:
         progress = 1.0 if phase == "ready" else progress

@@ -27,6 +27,7 @@ from language_models.ports import (
 )
 from language_models.speed import SpeedMeter, Stopwatch
 from language_models.tokens import ContextWindow, estimated_tokens, known_answer_limit
+from sentences import say
 
 _UNUSED_TOKENS = 16
 """The most tokens that a model leaves unused when it ends an answer because its window is full."""
@@ -132,7 +133,7 @@ class ProviderChatModel(ChatModel):
                 if pause is None:
                     self._note_failure(failure)
                     raise failure.error from failure
-            yield Delta(status=f"The model does not answer; trying again in {math.ceil(pause)} s")
+            yield Delta(status=say("model_silent", seconds=math.ceil(pause)))
             await asyncio.sleep(pause)
             attempt += 1
         self._http.note_success()
@@ -215,11 +216,11 @@ class ProviderChatModel(ChatModel):
         limit = sent.get("max_tokens") or sent.get("max_completion_tokens")
         if limit and (not usage.completion_tokens or usage.completion_tokens >= limit):
             if limit == self._answer_tokens:
-                return f"The answer was cut at {limit:,} tokens, which ANAPHORA_ANSWER_TOKENS allows {self._model}."
-            return f"The answer was cut at its limit of {limit:,} tokens."
+                return say("cut_by_server", tokens=limit, model=self._model)
+            return say("cut_at_limit", tokens=limit)
         if usage.prompt_tokens + usage.completion_tokens >= self._window.tokens - _UNUSED_TOKENS:
-            return f"The answer was cut: with it, {self._model}'s window of {self._window.tokens:,} tokens is full."
-        return f"The provider of {self._model} cut the answer at a limit of its own."
+            return say("cut_by_window", model=self._model, tokens=self._window.tokens)
+        return say("cut_by_provider", model=self._model)
 
 
 async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Delta, None]:

@@ -12,9 +12,10 @@ from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.openai.failures import AttemptFailedError, error_within_stream
 from language_models.ports import ChatMessage, ChatOptions, Delta, Usage
 from language_models.speed import SpeedMeter, Stopwatch
+from sentences import say
 
 DONE = b"[DONE]"
-THINKING = "The model is thinking"
+THINKING = say("model_thinking")
 
 _OPTIONAL_FIELDS = ("stream_options", "temperature", "stop")
 _UNKNOWN_LIMIT = 4_096

@@ -8,8 +8,8 @@ const folder = new URL('../../interface/static/page/strings/', import.meta.url);
 const ENGLISH = 'en';
 const languages = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory()).map(({ name }) => name);
 const catalogues = readdirSync(new URL(`${ENGLISH}/`, folder));
-// English takes the words of the server's errors from the server.
-const WITHOUT_ENGLISH = 'errors.js';
+// English takes the words of the server's errors, and of what else it says, from the server.
+const WITHOUT_ENGLISH = new Set(['errors.js', 'said.js']);
 
 const load = (language, catalogue) => import(new URL(`${language}/${catalogue}`, folder));
 
@@ -70,7 +70,7 @@ test('each language has every word that English has, and no other', async () => 
 
 test('a translation says the values that English says', async () => {
   for (const language of languages) {
-    for (const catalogue of catalogues.filter((name) => name !== WITHOUT_ENGLISH && name !== 'count.js')) {
+    for (const catalogue of catalogues.filter((name) => !WITHOUT_ENGLISH.has(name) && name !== 'count.js')) {
       const [english, own] = await Promise.all([load(ENGLISH, catalogue), load(language, catalogue)]);
       const words = new Map(wordsOf(own));
       for (const [path, value] of wordsOf(english)) {
@@ -89,7 +89,7 @@ test('a translation says the values that English says', async () => {
 
 test('the errors of the server have words in each language but English, and general ones quote the server', async () => {
   const [german, ...others] = await Promise.all(languages.filter((language) => language !== ENGLISH)
-    .map(async (language) => (await load(language, WITHOUT_ENGLISH)).errorWords));
+    .map(async (language) => (await load(language, 'errors.js')).errorWords));
   assert.ok('conversation_not_found' in german);
   for (const words of [german, ...others]) {
     assert.deepEqual(Object.keys(words), Object.keys(german));
@@ -98,4 +98,27 @@ test('the errors of the server have words in each language but English, and gene
       if (typeof value === 'function') assert.ok(value('A tag has this name.').includes('A tag has this name.'), code);
     }
   }
+});
+
+/** The values that words take, written so that they are found in what is said. */
+function valuesTaken(words) {
+  const taken = {};
+  const values = new Proxy({}, { get: (_, name) => { taken[name] = 7000 + Object.keys(taken).length; return taken[name]; } });
+  const text = plain(words(values));
+  for (const [name, value] of Object.entries(taken)) assert.ok(text.includes(String(value)), `${name} in ${text}`);
+  return Object.keys(taken).toSorted();
+}
+
+test('what the server says has words in each language but English, which say the same values', async () => {
+  const catalogueOf = async (language) => (await load(language, 'said.js')).saidWords;
+  const [german, ...others] = await Promise.all(languages.filter((language) => language !== ENGLISH).map(catalogueOf));
+  assert.ok('no_conversation' in german);
+  for (const words of others) {
+    assert.deepEqual(Object.keys(words), Object.keys(german));
+    for (const [code, value] of Object.entries(words)) {
+      assert.equal(typeof value, typeof german[code], code);
+      if (typeof value === 'function') assert.deepEqual(valuesTaken(value), valuesTaken(german[code]), code);
+    }
+  }
+  for (const code of Object.keys(await catalogueOf(ENGLISH))) assert.ok(code in german, code);
 });

@@ -45,7 +45,7 @@ def test_what_was_named_is_cut_until_it_fits_and_its_report_says_so(talk: Talk) 
     assert len(parts) == 2
     assert all(DIGITS.startswith(each.split("\n... [truncated, original message was 7475 chars]")[0]) for each in parts)
     assert all(
-        sentence.endswith(": what goes with your message is cut, as its references say.") for sentence in said(events)
+        sentence.endswith(" What goes with your message is cut, as its references say.") for sentence in said(events)
     )
 
 
@@ -53,7 +53,7 @@ def test_history_is_said_to_be_left_out_only_where_there_was_some(talk: Talk) ->
     conversation = talk.about("Old Tables", ("first", DIGITS[:4_000]), ("second", DIGITS[:4_000]))
     events = talk.say(conversation, "And now?")
     assert joined(events) == "Read."
-    assert said(events)[-1] == "All of it is too long for the model: older messages are left out."
+    assert said(events)[-1] == "All of it is too long for the model. Older messages are left out."
     assert [event for event in events if "references" in event] == [events[0]]
 
 

@@ -24,6 +24,7 @@ from database.schema import messages
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.ports import Delta
 from language_models.testing import Reply, ScriptedChatModel
+from sentences import say
 from tests.chat.conftest import EMAIL, Talk, fid, joined, part
 from tests.live_server import ROOT
 
@@ -80,6 +81,33 @@ def test_a_plain_turn_whose_history_can_not_be_read_is_finished(talk: Talk, monk
 def test_no_constant_limits_an_answer(talk: Talk) -> None:
     talk.say(talk.new(), "Tell me all of it.")
     assert [call.max_tokens for call in talk.models.main_model.calls] == [None]
+
+
+def test_what_the_server_says_can_be_said_in_any_language_also_later(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(Delta(text="Once", finish_reason="length"))])
+    conversation = talk.new()
+    events = talk.say(conversation, "See @conversation_nothing_like_it_b4f2 and tell me all of it.")
+    question, answer = talk.again(conversation).get_message_list()[-2:]
+    (entry,) = part(events, "references")
+    assert (entry["notes"], entry["said"]) == (["No such conversation."], [[{"code": "no_conversation", "values": {}}]])
+    assert question["references"] == [entry]
+    (notice,) = answer["parts"]
+    name = talk.models.main_model.name
+    assert notice["text"] == f"{name} cut the answer at a limit of its own. Ask the model to go on where it stopped."
+    assert notice["said"] == [
+        {"code": "cut_by_model", "values": {"model": name}},
+        {"code": "ask_to_go_on", "values": {}},
+    ]
+    assert [event["part"] for event in events if "notice" in event] == [notice]
+
+
+def test_progress_is_told_with_its_code(talk: Talk) -> None:
+    told = Delta(status=say("model_reading_left", seconds=20))
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(told, "Read.")])
+    events = talk.say(talk.new(), "Read it.")
+    assert [(event["status"], event["said"]) for event in events if event["status"]] == [
+        ("The model is reading: about 20 s left.", [{"code": "model_reading_left", "values": {"seconds": 20}}])
+    ]
 
 
 def test_an_answer_that_was_cut_says_so_for_good(talk: Talk) -> None:
@@ -181,6 +209,7 @@ def test_a_conversation_deleted_before_its_model_is_asked_says_so(talk: Talk, te
     assert part(events, "error") == {
         "code": "conversation_not_found",
         "message": "This conversation was deleted before the model was asked.",
+        "said": [{"code": "deleted_before_asked", "values": {}}],
     }
     assert events[-1]["done"] is True
     assert talk.models.main_model.prompts == []
@@ -239,7 +268,7 @@ def test_a_prompt_that_the_model_finds_too_long_is_made_shorter_and_said_so(talk
     first, second = talk.models.main_model.prompts
     assert len(second) < len(first)
     assert joined(events) == "fits"
-    assert any("older messages are left out" in event["status"] for event in events)
+    assert any("Older messages are left out" in event["status"] for event in events)
 
 
 def test_a_refusal_that_tells_the_true_window_is_followed_by_a_prompt_for_that(talk: Talk) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from string import Formatter
 
 import pytest
 from flask import Flask
@@ -17,6 +18,7 @@ from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.errors import NotFoundError
 from endpoints.http.errors import AMBIGUOUS, ERROR_TABLE
 from endpoints.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
+from sentences import SENTENCES
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 from tests.live_server import ROOT
 
@@ -203,3 +205,19 @@ def codes_of_errors() -> set[str]:
 def test_each_code_of_the_table_of_errors_has_words(language: str) -> None:
     catalogue = (PAGE_STRINGS / language / "errors.js").read_text(encoding="utf-8")
     assert codes_of_errors() - set(re.findall(r"^  (\w+): ", catalogue, re.MULTILINE)) == set()
+
+
+def values_of(english: str) -> set[str]:
+    """The values that a sentence of the server has."""
+    return {name for _, name, _, _ in Formatter().parse(english) if name}
+
+
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {ENGLISH}))
+def test_each_sentence_of_the_server_has_words_that_take_its_values(language: str) -> None:
+    catalogue = (PAGE_STRINGS / language / "said.js").read_text(encoding="utf-8")
+    words = dict(re.findall(r"^  (\w+): (.+),$", catalogue, re.MULTILINE))
+    assert words.keys() == SENTENCES.keys()
+    for code, english in SENTENCES.items():
+        taken = re.match(r"\(\{ (.+?) \}\) => ", words[code])
+        names = {name.partition(":")[0] for name in taken[1].split(", ")} if taken else set()
+        assert names == values_of(english), code

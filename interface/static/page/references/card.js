@@ -1,7 +1,7 @@
 import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
-import { bareReference, documentTarget, iconOf, memoriesTarget } from './report_model.js';
+import { bareReference, documentTarget, iconOf, memoriesTarget, notesOf } from './report_model.js';
 import { attempt } from '../ui/attempts.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
@@ -70,7 +70,7 @@ function aboutOf(entry) {
     index ? `#${index}${hash ? ` · ${hash}` : ''}` : '',
     entry.count > 1 ? (COUNTS_MEMORIES.has(entry.kind) ? words.memories : words.many)(entry.count) : '',
     entry.chars ? words.details(entry.chars) : '',
-    ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
+    ...notesOf(entry),
   ].filter(Boolean).join(' · ');
 }
 

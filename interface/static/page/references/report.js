@@ -1,6 +1,6 @@
 import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
-import { isBeside, isMuted, summarise, summaryLine } from './report_model.js';
+import { isBeside, isMuted, notesOf, summarise, summaryLine } from './report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from './chips.js';
 
@@ -13,11 +13,11 @@ function titleOf({ kind, title, preview }) {
 }
 
 function row(entry, page) {
-  if (isBeside(entry)) return element('li', { class: 'report-entry report-details', text: (entry.notes ?? []).join(' · ') });
+  if (isBeside(entry)) return element('li', { class: 'report-entry report-details', text: notesOf(entry).join(' · ') });
   const details = [
     words.status[entry.status] ?? entry.status,
     titleOf(entry),
-    ...(entry.notes ?? []).map((note) => words.note[note] ?? note),
+    ...notesOf(entry),
   ].filter(Boolean).join(' · ');
   return element('li', { class: `report-entry status-${entry.status}` },
     createChip(entry.ref, entry, page, { isTitled: false }).node, element('span', { class: 'report-details', text: details }));

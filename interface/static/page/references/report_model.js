@@ -1,6 +1,7 @@
 /** Reading the report on references: the entries that the server stores with a user's message. */
 
 import { excerpt } from '../conversation/message_model.js';
+import { saidText } from '../core/said.js';
 
 const GIVEN = new Set(['resolved', 'truncated']);
 const ICONS = {
@@ -15,6 +16,7 @@ const ICONS = {
   document: 'file-text',
   agent: 'robot',
 };
+
 /** Where a target names what is in the knowledge base. */
 const MEMORY_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
 /** An id of ours, by its looks: with an ending that says so, or with four characters at the end of which one is a digit. */
@@ -29,6 +31,11 @@ export function isGiven(entry) {
 /** Whether the name was most likely no reference at all (a decorator, a handle), so that it is no failure. */
 export function isMuted(entry) {
   return entry.muted === true;
+}
+
+/** @param {object} entry @returns {string[]} what the server remarks on a reference, in the page's language */
+export function notesOf({ notes, said }) {
+  return (notes ?? []).map((note, place) => saidText(note, said?.[place]));
 }
 
 /** Whether an entry is about no reference but about what comes along by itself, such as `memories` that could not be read. */

@@ -1,4 +1,5 @@
 import { createProposal } from './proposal.js';
+import { saidText } from '../../core/said.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element } from '../../ui/dom.js';
 import { MarkdownView } from '../../markdown/view.js';
@@ -108,8 +109,8 @@ function createNotice() {
   const node = element('p', { class: 'message-notice', dir: 'auto' });
   return {
     node,
-    update({ text }) {
-      node.textContent = strings.parts.notice(text);
+    update({ text, said }) {
+      node.textContent = strings.parts.notice(saidText(text, said));
     },
   };
 }

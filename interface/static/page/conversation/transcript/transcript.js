@@ -1,5 +1,6 @@
 import { strings } from '../../strings/en/conversation.js';
 import { isUnkept } from '../message_model.js';
+import { TranscriptRequests } from './requests_model.js';
 import { TranscriptWindow } from './window_model.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, setHidden } from '../../ui/dom.js';
@@ -36,10 +37,7 @@ export class Transcript {
   /** The side whose messages could not be loaded, until somebody tries again. */
   #failed = null;
   #conversationId = null;
-  /** Counts what was loaded in the place of what was shown: an answer to what was asked before is out of date. */
-  #generation = 0;
-  /** The newest fetching of what is shown: it alone is shown. */
-  #refreshing = null;
+  #requests = new TranscriptRequests((query, options) => this.#page.api.listMessages(this.#conversationId, query, options));
 
   constructor({ container, page }) {
     this.#page = page;
@@ -103,7 +101,7 @@ export class Transcript {
   /** Empties the transcript, and turns it to another conversation. */
   clear(conversationId) {
     this.#conversationId = conversationId;
-    this.#nextGeneration();
+    this.#requests.forget();
     this.#forgetLoading();
     this.#window.clear();
     this.#list.show([]);
@@ -117,12 +115,11 @@ export class Transcript {
    * @param {{around?: string|null, signal?: AbortSignal}} [options]
    * @returns {Promise<void>} when they are shown
    */
-  async load({ around = null, signal } = {}) {
-    const conversationId = this.#conversationId;
-    const generation = this.#nextGeneration();
-    const messages = await this.#page.api.listMessages(conversationId, openingWindow(around), { signal });
-    if (generation !== this.#generation) return;
-    this.#nextGeneration();
+  load({ around = null, signal } = {}) {
+    return this.#requests.replace(openingWindow(around), (messages) => this.#showLoaded(messages, around), { signal });
+  }
+
+  #showLoaded(messages, around) {
     this.#forgetLoading();
     // Fewer than asked for are all there are.
     this.#window.replace(messages, { atEnd: around === null || messages.length < OPENING });
@@ -263,25 +260,13 @@ export class Transcript {
    *
    * @returns {Promise<void>} when it is shown, by this fetching or by one that began later
    */
-  async refresh(options) {
-    const mine = {};
-    this.#refreshing = mine;
-    mine.done = this.#fetchShown(mine, options);
-    let newest;
-    do {
-      newest = this.#refreshing;
-      await newest.done;
-    } while (this.#refreshing !== newest);
-  }
-
-  async #fetchShown(mine, options) {
-    const conversationId = this.#conversationId;
-    const generation = this.#generation;
+  refresh(options) {
     const first = this.#window.first?.message_index ?? 1;
     const limit = Math.max(PAGE, this.messages.length + (this.atEnd ? PAGE : 0));
-    const messages = await this.#page.api.listMessages(conversationId, { after: first - 1, limit }, options);
-    if (generation !== this.#generation || this.#refreshing !== mine) return;
-    const atEnd = messages.length < limit;
+    return this.#requests.refresh({ after: first - 1, limit }, (messages) => this.#renew(messages, { atEnd: messages.length < limit }), options);
+  }
+
+  #renew(messages, { atEnd }) {
     // A turn that was just sent has no ids here yet; the server lists it under those that it is going to tell.
     const unnumbered = this.messages.filter((message) => message.pending && !isUnkept(message));
     const sentFrom = unnumbered[0]?.message_index ?? Infinity;
@@ -298,15 +283,8 @@ export class Transcript {
   /** Adds what was said since behind the messages that are shown, where those are the newest. */
   async loadNewer(options) {
     if (!this.atEnd) return;
-    const generation = this.#generation;
     const after = this.#window.last?.message_index ?? 0;
-    const messages = await this.#page.api.listMessages(this.#conversationId, { after, limit: PAGE }, options);
-    if (generation === this.#generation && messages.length > 0) this.#take('later', messages, PAGE);
-  }
-
-  #nextGeneration() {
-    this.#generation += 1;
-    return this.#generation;
+    await this.#requests.add({ after, limit: PAGE }, (messages) => messages.length > 0 && this.#take('later', messages, PAGE), options);
   }
 
   #onScroll() {

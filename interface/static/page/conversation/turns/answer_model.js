@@ -1,3 +1,4 @@
+import { saidText } from '../../core/said.js';
 import { reduceParts } from '../card/parts_model.js';
 
 /**
@@ -39,7 +40,7 @@ export class AnswerState {
     const text = event.text ?? '';
     this.text += text;
     if (text !== '') this.#set('status', '', changed);
-    if (event.status) this.#set('status', event.status, changed);
+    if (event.status) this.#set('status', saidText(event.status, event.said), changed);
     for (const field of ['references', 'conversation', 'usage', 'error']) {
       if (event[field]) this.#set(field, event[field], changed);
     }

@@ -357,7 +357,6 @@ export const strings = fill(english, {
       activity: 'Aktivität',
       agent: 'Agent',
     },
-    note: { edited: 'seither bearbeitet', retracted: 'zurückgezogen' },
     memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
     candidates: 'Gemeint war vielleicht:', candidateFailed: (message) => `Das konnte nicht geöffnet werden. ${message}`,
     openMemories: 'In deinen Erinnerungen zeigen',

@@ -9,6 +9,8 @@ export const errorWords = {
   variant_not_found: 'Diese Variante gibt es nicht.',
   branch_not_found: 'Diesen Zweig gibt es nicht.',
   thread_not_found: 'Diesen Gesprächsfaden gibt es nicht.',
+  activity_not_found: 'Diese Aktivität gibt es nicht.',
+  recipe_not_found: 'Dieses Rezept gibt es nicht.',
   workspace_not_found: 'Diesen Arbeitsbereich gibt es nicht.',
   preset_not_found: 'Diese Vorlage gibt es nicht.',
   prompt_not_found: 'Diesen Prompt gibt es nicht.',

@@ -356,7 +356,6 @@ export const strings = {
       activity: 'Activity',
       agent: 'Agent',
     },
-    note: { edited: 'edited since', retracted: 'retracted' },
     memories: (n) => count(n, 'memory', 'memories'),
     candidates: 'Did you mean:', candidateFailed: (message) => `It could not be opened. ${message}`,
     openMemories: 'Show in your memories',

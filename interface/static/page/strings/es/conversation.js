@@ -356,7 +356,6 @@ export const strings = fill(english, {
       activity: 'Actividad',
       agent: 'Agente',
     },
-    note: { edited: 'editado después', retracted: 'retirado' },
     memories: (n) => count(n, 'recuerdo', 'recuerdos'),
     candidates: 'Quizá querías decir:', candidateFailed: (message) => `No se pudo abrir. ${message}`,
     openMemories: 'Mostrar en tus recuerdos',

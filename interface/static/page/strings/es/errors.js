@@ -9,6 +9,8 @@ export const errorWords = {
   variant_not_found: 'Esa variante no existe.',
   branch_not_found: 'Esa rama no existe.',
   thread_not_found: 'Ese hilo no existe.',
+  activity_not_found: 'Esta actividad no existe.',
+  recipe_not_found: 'Esta receta no existe.',
   workspace_not_found: 'Ese espacio de trabajo no existe.',
   preset_not_found: 'Ese preajuste no existe.',
   prompt_not_found: 'Ese prompt no existe.',

@@ -356,7 +356,6 @@ export const strings = fill(english, {
       activity: '活动',
       agent: '智能体',
     },
-    note: { edited: '之后已编辑', retracted: '已撤回' },
     memories: (n) => `${number(n)} 条记忆`,
     candidates: '你是不是想说：', candidateFailed: (message) => `无法打开。${message}`,
     openMemories: '在你的记忆中显示',

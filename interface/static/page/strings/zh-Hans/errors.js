@@ -9,6 +9,8 @@ export const errorWords = {
   variant_not_found: '没有这个变体。',
   branch_not_found: '没有这个分支。',
   thread_not_found: '没有这个话题串。',
+  activity_not_found: '没有这个活动。',
+  recipe_not_found: '没有这个配方。',
   workspace_not_found: '没有这个工作区。',
   preset_not_found: '没有这个预设。',
   prompt_not_found: '没有这个提示词。',

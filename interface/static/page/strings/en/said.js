@@ -1,0 +1,7 @@
+/**
+ * What the server says while an answer is made and about references, by the codes of its `sentences.py`. In English, the server
+ * says it itself, but for what is said otherwise here.
+ */
+
+export const saidWords = { edited: 'edited since' };
+export const betweenSentences = ' ';

@@ -1,0 +1,194 @@
+"""What the server tells a person while an answer is made, and about references: each sentence by its code.
+
+Programs, the terminal and the log get the English text. A page says the sentence in the person's language, by its code
+and values; the words are in `interface/static/page/strings/<language>/said.js`. What is stored has both, so that it can
+be read in another language later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Self
+
+Value = str | int
+
+_TURN = {
+    "agent_alone": "Nothing of this conversation is kept, so {agent} alone answers.",
+    "agent_gone": "The agent {agent} is not there any more: {instead} answers instead.",
+    "model_gone": "{model}, which this conversation has chosen, is not there any more: {instead} answers instead.",
+    "model_of_agent_gone": "{model}, which {agent} has chosen, is not there any more: {instead} answers instead.",
+    "preferences_cut": "What you wrote about yourself is too long for this model: it gets the beginning.",
+    "system_prompt_cut": "The system prompt is too long for this model: it gets the beginning.",
+    "too_long_for_model": "All of it is too long for the model.",
+    "older_messages_left_out": "Older messages are left out.",
+    "references_cut": "What goes with your message is cut, as its references say.",
+    "condensed_cut": "What was condensed is cut.",
+    "stopped": "Stopped.",
+    "server_stopped": "The server stopped in the middle of this answer.",
+    "not_stored": "This answer could not be stored as it came, and was stopped.",
+    "asker_gone": "The program that asked went away in the middle of this answer.",
+    "kept": "What was said is kept.",
+    "not_kept": "What was said is not kept.",
+    "deleted_before_asked": "This conversation was deleted before the model was asked.",
+    "fault": "Something went wrong here. The server's log says what.",
+    "said_nothing": "The model ended without saying anything. Try again, or ask in other words.",
+    "thought_only": "The model used up all tokens of its answer by thinking, and said nothing. Allow longer answers "
+    "(ANAPHORA_ANSWER_TOKENS), or ask for less at once.",
+    "tools_only": "The model called tools again and again and gave no answer. Ask for less at once.",
+}
+_CUT_ANSWERS = {
+    "cut_by_message": "The answer was cut at {tokens:,} tokens, as the settings of this message say.",
+    "cut_by_conversation": "The answer was cut at {tokens:,} tokens, as the settings of this conversation say.",
+    "cut_by_server": "The answer was cut at {tokens:,} tokens, which ANAPHORA_ANSWER_TOKENS allows {model}.",
+    "cut_at_limit": "The answer was cut at its limit of {tokens:,} tokens.",
+    "cut_by_window": "The answer was cut: with it, {model}'s window of {tokens:,} tokens is full.",
+    "cut_by_provider": "The provider of {model} cut the answer at a limit of its own.",
+    "cut_by_model": "{model} cut the answer at a limit of its own.",
+    "ask_to_go_on": "Ask the model to go on where it stopped.",
+}
+_MODEL = {
+    "model_not_loaded": "The model is loaded when it is first needed.",
+    "model_fetching": "The model is being fetched: {percent} %",
+    "model_fetching_megabytes": "The model is being fetched: {megabytes} MB",
+    "model_loading": "The model is being loaded.",
+    "model_waits_for_memory": "The model waits for room in memory: another one is answering.",
+    "model_restarting": "The model has crashed and is being started again.",
+    "model_crashed": "The model has just crashed and is being started again. Try once more.",
+    "model_closing": "The model was stopped, as the server stops.",
+    "model_busy": "Waiting for the model: it is answering others.",
+    "ahead_of_you": "Ahead of you: {count}.",
+    "takes_about": "This takes about {seconds} s.",
+    "model_silent": "The model does not answer; trying again in {seconds} s",
+    "model_thinking": "The model is thinking",
+    "model_reading": "The model is reading your message and what goes with it.",
+    "model_reading_left": "The model is reading: about {seconds} s left.",
+}
+_CONDENSING = {
+    "not_condensed": "The context could not be condensed; everything you named goes in word for word.",
+    "partly_condensed": "A part of the context could not be condensed; everything you named goes in word for word.",
+    "no_time_to_condense": "{count} less important memories were left out: there was no time to condense them.",
+    "left_out": "{count} less important memories were left out.",
+    "not_wholly_read": "The model that condenses did not see the whole of {count} of the things you named; they go in "
+    "word for word.",
+}
+_CONVERSATIONS = {
+    "malformed_id": "This is no conversation's id.",
+    "malformed_number": "The number of a message has no leading zero.",
+    "malformed_order": "The range is reversed.",
+    "malformed_length": "A range holds at most {most} messages.",
+    "malformed_name": "A message is named by its number or its hash of six characters.",
+    "no_conversation": "No such conversation.",
+    "conversation_deleted": "The conversation was deleted.",
+    "conversation_unreadable": "The conversation can't be read.",
+    "conversation_empty": "The conversation has no messages.",
+    "conversation_has": "The conversation has {count} messages.",
+    "conversation_ends": "The conversation ends at message {index}.",
+    "message_deleted": "The message was deleted.",
+    "no_such_hash": "No message of this conversation has this hash.",
+    "counted_from_one": "Messages are counted from 1.",
+    "message_empty": "The message has no text.",
+    "nothing_but_this": "It holds nothing but this question and its answer.",
+    "this_left_out": "This question and its answer are left out.",
+    "unfinished_left_out": "The answer that is still being written is left out.",
+    "still_written": "This answer is still being written.",
+    "cut_to": "Cut to {characters:,} characters.",
+    "some_cut_to": "{count} of them cut to {characters:,} characters.",
+    "message_cut_to": "Message {index} is cut to {characters:,} characters.",
+    "newest_messages": "The newest {shown} of {count} messages.",
+    "newest_visible_messages": "The newest {shown} of {count} messages; {hidden} hidden from the model left out.",
+    "edited": "edited",
+    "other_branch": "other branch",
+    "answer_interrupted": "answer interrupted",
+    "answer_cancelled": "answer cancelled",
+    "answer_failed": "answer failed",
+}
+_MEMORIES = {
+    "no_memory": "No memory or context found with ID: {reference}",
+    "several_memories": "{reference!r} names {count} things. Use the id of the one you mean.",
+    "memory_contested": "contested",
+    "memory_historical": "historical",
+    "memory_superseded": "superseded",
+    "memory_retracted": "retracted",
+    "memory_draft": "draft",
+    "memory_expired": "expired",
+    "memory_superseded_by": "superseded by {reference}",
+    "memory_valid_until": "valid until {date}",
+    "memory_valid_from": "valid from {date}",
+    "nothing_filed": "Nothing is filed there.",
+    "newest_memories": "The newest {shown:,} of {count:,} memories.",
+    "attached_that_fit": "Only {shown} of {count} attached memories fit.",
+    "memories_did_not_fit": "{count} less important memories did not fit the model and were left out.",
+    "memories_fault": "Memories could not be looked through. The server's log says why.",
+    "memories_damaged": "The knowledge base is damaged. `flask --app server data verify` says where; a backup brings "
+    "it back.",
+    "memories_opening": "The knowledge base is still being opened. Try again soon.",
+    "memories_closed": "The knowledge base can't be opened. See the log.",
+    "memories_unavailable": "The knowledge base is not available.",
+}
+_REFERENCES = {
+    "no_agent": "There is no such agent: it may have been deleted.",
+    "most_agents": "At most {most} agents answer one message.",
+    "no_document": "Warning: Document not found",
+    "several_documents": "Several documents have this name; the first one is taken.",
+    "documents_fault": "The vault could not be read. The server's log says why.",
+    "document_word_for_word": "Its text goes with the message, since this model has no tools.",
+    "document_cut": "Only the first {shown:,} of {count:,} characters are given.",
+    "found_by_content": "Found by what it says: the message did not name it.",
+    "excerpt_given": "An excerpt is given: {shown:,} of {count:,} characters.",
+    "too_many_references": "{count:,} further references were not followed: at most {most} in one message.",
+    "cut_to_fit": "Cut so that everything named fits the model ({characters:,} characters together).",
+    "stopped_before_lookup": "It was not looked up: the answer was stopped before.",
+    "lookup_fault": "It could not be looked up. The server's log says why.",
+    "lookup_fault_after_stop": "It could not be looked up after the server had stopped. The server's log says why.",
+}
+SENTENCES: Mapping[str, str] = MappingProxyType(
+    _TURN | _CUT_ANSWERS | _MODEL | _CONDENSING | _CONVERSATIONS | _MEMORIES | _REFERENCES
+)
+"""The English of each sentence by its code, with its values in braces."""
+
+
+class Sentence(str):
+    """English text that also says which sentences it is made of.
+
+    said: a `{code, values}` for each sentence that has a code, `{text}` for one in between that has none.
+    """
+
+    __slots__ = ("said",)
+
+    said: tuple[Mapping[str, Any], ...]
+
+    def __new__(cls, text: str, said: Sequence[Mapping[str, Any]] = ()) -> Self:
+        """`text`, which is what `said` says."""
+        sentence = super().__new__(cls, text)
+        sentence.said = tuple(said)
+        return sentence
+
+
+NOTHING = Sentence("")
+
+
+def say(code: str, **values: Value) -> Sentence:
+    """The sentence with this code. Raises KeyError for an unknown code or a missing value."""
+    return Sentence(SENTENCES[code].format(**values), ({"code": code, "values": values},))
+
+
+def together(*sentences: str) -> Sentence:
+    """Sentences in a row, the empty ones left out; those of a model or a provider, which have no code, among them."""
+    given = [sentence for sentence in sentences if sentence]
+    return Sentence(" ".join(given), [part for sentence in given for part in said(sentence) or [{"text": sentence}]])
+
+
+def said(text: str) -> list[dict[str, Any]]:
+    """`text` as a page can say it in another language: see `Sentence`; empty for text that has no code."""
+    return [dict(part) for part in text.said] if isinstance(text, Sentence) else []
+
+
+def says(text: str, code: str) -> bool:
+    """Whether the sentence with this code is in `text`."""
+    return any(part.get("code") == code for part in said(text))
+
+
+def otherwise(text: str, code: str) -> Sentence:
+    """`text`, which says more than other languages can where it has no code: they get the sentence with this code."""
+    return Sentence(text, said(text) or say(code).said)
