@@ -4,7 +4,8 @@ ActivityError
  ├─ RecipeNotFoundError
  ├─ UnknownTypeError
  ├─ AmbiguousTypeError        holds the recipes that have the type
- └─ InvalidPayloadError       holds what is wrong
+ ├─ InvalidPayloadError       holds what is wrong
+ └─ CrossDomainReplyError
 RecipePluginError             at start
  ├─ RecipeClashError
  └─ BrokenRecipeError
@@ -61,6 +62,12 @@ class InvalidPayloadError(ActivityError):
         where = ".".join(map(str, first["loc"]))
         super().__init__(f"The payload does not fit its type: {where}: {first['msg']}.")
         self.details = [dict(each) for each in details]
+
+
+class CrossDomainReplyError(ActivityError):
+    """Activities of this recipe reply to activities of their own recipe only."""
+
+    code = "cross_domain_reply"
 
 
 class RecipePluginError(Exception):

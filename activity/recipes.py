@@ -83,6 +83,10 @@ class Recipe(ABC):
     cross_domain_replies: bool = True
     answer_type: str | None = None
 
+    def rule_of(self, type_name: str) -> ThreadRule:
+        """How activities of this type are threaded."""
+        return self.threading_rules.get(type_name, "conversation")
+
     def icon_of(self, activity: Activity) -> str:
         """The icon of the activity, "" for what somebody says."""
         known = self.activity_types.get(activity.type)

@@ -89,6 +89,12 @@ MESSAGE = change_kind(
     "message",
     fields="the changed ones of `edited_at`, `show_hide`, `pinned`, `chosen_variant`, `chosen_branch`; `moved`",
 )
+ACTIVITY = change_kind(
+    "activity",
+    fields="`recipe`, `type`, `short_id`, `reply_to_id` and `thread_id` of an activity that was posted. A message that "
+    "was posted is a change of the kind `message`, too",
+)
+THREAD = change_kind("thread", fields="`title`, when it was renamed")
 MEMORY = change_kind(
     "memory",
     fields="`audit_id`, `object_type` and `action`, as in `GET /pkb/audit`; `claim_ids` of the claims that it touched, "

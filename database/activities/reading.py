@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, select
 
 from database.engine.database import Database
+from database.errors import ActivityNotFoundError, AmbiguousReferenceError
 from database.schema import activities, conversations, messages, users
 
 MESSAGE = ("general-discussion", "chat_message")
@@ -79,24 +80,37 @@ _OWN = (
     _m.show_hide,
     users.c.name,
 )
+
+
+def with_conversation(query: Select[Any]) -> Select[Any]:
+    """`query` on activities, joined with their messages and conversations, as `seen` needs them."""
+    return (
+        query.select_from(activities)
+        .outerjoin(messages, _m.seq == _a.seq)
+        .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
+    )
+
+
+def seen() -> ColumnElement[bool]:
+    """Whether an activity can be seen: not deleted, in no deleted conversation, on the active path."""
+    return and_(
+        _a.deleted_at.is_(None),
+        conversations.c.deleted_at.is_(None),  # also of the rooms beside the conversations, which have no row there
+        _m.other_branch.is_(None),
+    )
+
+
 _ACTIVITIES = (
-    select(*_OWN)
-    .select_from(activities)
-    .outerjoin(messages, _m.seq == _a.seq)
+    with_conversation(select(*_OWN))
     .outerjoin(_parent, and_(_parent.c.activity_id == _a.reply_to_id, _parent.c.deleted_at.is_(None)))
     .outerjoin(users, users.c.user_email == _a.user_email)
-    .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
-)
-_SEEN = and_(
-    _a.deleted_at.is_(None),
-    conversations.c.deleted_at.is_(None),  # also of the rooms beside the conversations, which have no row there
-    _m.other_branch.is_(None),
 )
 
 
-def live_activities(user_email: str) -> Select[Any]:
-    """The person's activities that can be seen: not deleted, in no deleted conversation, on the active path."""
-    return _ACTIVITIES.where(_a.user_email == user_email, _SEEN)
+def live_activities(user_email: str, **values: str) -> Select[Any]:
+    """The person's activities that can be seen, those with these values; for `read_activities`."""
+    conditions = (_a[name] == value for name, value in values.items())
+    return _ACTIVITIES.where(_a.user_email == user_email, seen(), *conditions)
 
 
 def own_activities(user_email: str) -> Select[Any]:
@@ -114,12 +128,65 @@ def activities_of_thread(
 ) -> list[Activity]:
     """The live activities of a thread in order, over all conversations: the first `limit` whose seq is above `after`.
 
-    before: the last `limit` whose seq is smaller, `NEWEST` for the newest. Empty for a thread that is not there, or
+    before: the last `limit` whose seq is smaller; `NEWEST` for the newest. Empty for a thread that is not there, or
     another person's.
     """
-    here = live_activities(user_email).where(_a.thread_id == thread_id, _a.seq > after)
     with database.reading() as connection:
+        here = live_activities(user_email, thread_id=thread_id).where(_a.seq > after)
         return _window(connection, here, before=before, limit=limit)
+
+
+def activities_by_id(*, database: Database, user_email: str, activity_ids: Collection[str]) -> dict[str, Activity]:
+    """Those of `activity_ids` that are the person's, by id, deleted ones included (`deleted_at` is set then)."""
+    these = own_activities(user_email).where(_a.activity_id.in_(activity_ids))
+    with database.reading() as connection:
+        return {each.activity_id: each for each in read_activities(connection, these)}
+
+
+def find_activity(
+    connection: Connection, *, user_email: str, reference: str, conversation_id: str | None = None
+) -> Activity:
+    """The live activity that `reference` means: its id, or its short id, with or without `#`, in any case.
+
+    A short id means an activity of this conversation, else one of its threads, else any of the person's. Raises
+    ActivityNotFoundError, AmbiguousReferenceError.
+    """
+    name = reference.strip().removeprefix("#").lower()
+    by_id = live_activities(user_email).where(_a.activity_id.in_(_ids_of(name)))
+    found = read_activities(connection, by_id)
+    found = found or read_activities(connection, live_activities(user_email, short_id=name).order_by(_a.seq))
+    if len(found) > 1:
+        found = _nearest(connection, found, conversation_id=conversation_id)
+    if not found:
+        raise ActivityNotFoundError
+    if len(found) > 1:
+        raise AmbiguousReferenceError(
+            "Several activities have this short id. Name the conversation, or the whole id.",
+            candidates=[each.activity_id for each in found],
+        )
+    return found[0]
+
+
+_UUID_DIGITS = 32
+
+
+def _ids_of(name: str) -> list[str]:
+    """The ids that `name` may be: as it is, and as a uuid with its dashes."""
+    if len(digits := name.replace("-", "")) != _UUID_DIGITS:
+        return [name]
+    return [name, "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))]
+
+
+def _nearest(connection: Connection, found: list[Activity], *, conversation_id: str | None) -> list[Activity]:
+    """Those of this conversation; without any, those of its threads; without any, all."""
+    here = [each for each in found if each.conversation_id == conversation_id]
+    if here or conversation_id is None:
+        return here or found
+    query = select(_a.thread_id).where(
+        _a.conversation_id == conversation_id, _a.thread_id.in_({each.thread_id for each in found if each.thread_id})
+    )
+    own = set(connection.execute(query.distinct()).scalars())
+    return [each for each in found if each.thread_id in own] or found
 
 
 def _window(connection: Connection, query: Select[Any], *, before: int | None, limit: int) -> list[Activity]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, insert, select, update
 
+from database.changes import THREAD, record
+from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
-from database.errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from database.engine.database import Database
+from database.errors import ThreadMismatchError, ThreadNotFoundError
 from database.schema import activities, threads
 
+from .reading import Activity, find_activity, seen, with_conversation
 from .storing import Place
+
+_a, _t = activities.c, threads.c
+MOST_THREADS = 200
 
 
 def find_place(
@@ -23,57 +32,165 @@ def find_place(
     thread_id: str | None,
     may_open_thread: bool = True,
 ) -> Place:
-    """Where a new activity stands that replies to `reply_to` or joins `thread_id`.
+    """Where a new activity of this conversation stands that replies to `reply_to` or joins `thread_id`.
 
-    reply_to: an activity id or short id of this conversation.
-
-    A reply to an activity without a thread makes one, with that activity as its root, if it may.
-    Raises MessageNotFoundError, ThreadNotFoundError, and ThreadMismatchError when `thread_id` is not the thread of the
-    parent.
+    reply_to: as `find_activity` takes it. Raises ActivityNotFoundError, AmbiguousReferenceError, ThreadNotFoundError,
+    ThreadMismatchError.
     """
     if reply_to is None:
-        if thread_id is not None:
-            _access_thread(connection, user_email=user_email, thread_id=thread_id)
-        return Place(thread_id=thread_id)
-    parent = _find_parent(connection, user_email=user_email, conversation_id=conversation_id, reply_to=reply_to)
+        return place_in(connection, user_email=user_email, thread_id=thread_id)
+    parent = find_activity(connection, user_email=user_email, reference=reply_to, conversation_id=conversation_id)
+    return place_below(connection, parent, thread_id=thread_id, may_open_thread=may_open_thread)
+
+
+def place_in(connection: Connection, *, user_email: str, thread_id: str | None) -> Place:
+    """The place of an activity that replies to nothing. Raises ThreadNotFoundError."""
+    if thread_id is not None:
+        access_thread(connection, user_email=user_email, thread_id=thread_id)
+    return Place(thread_id=thread_id)
+
+
+def place_below(
+    connection: Connection, parent: Activity, *, thread_id: str | None, may_open_thread: bool = True
+) -> Place:
+    """The place of a reply to `parent`, in its thread.
+
+    Where the parent is in none, a thread is made with the parent as its root, if one may be. Raises
+    ThreadMismatchError when `thread_id` is not the thread of the parent.
+    """
     if thread_id is not None and thread_id != parent.thread_id:
-        raise ThreadMismatchError("The message you reply to belongs to another thread.")
+        raise ThreadMismatchError("What you reply to belongs to another thread.")
     thread = parent.thread_id
     if thread is None and may_open_thread:
-        thread = open_thread(connection, user_email=user_email, root_activity_id=parent.activity_id)
-        connection.execute(update(activities).where(activities.c.seq == parent.seq).values(thread_id=thread))
+        thread = open_thread(connection, user_email=parent.user_email, root_activity_id=parent.activity_id)
+        connection.execute(update(activities).where(_a.seq == parent.seq).values(thread_id=thread))
     return Place(reply_to_id=parent.activity_id, thread_id=thread)
 
 
-def _find_parent(
-    connection: Connection, *, user_email: str, conversation_id: str, reply_to: str
-) -> Row[*tuple[Any, ...]]:
-    named = reply_to.strip().removeprefix("#").lower()
-    parent = connection.execute(
-        select(activities.c.seq, activities.c.activity_id, activities.c.thread_id).where(
-            activities.c.user_email == user_email,
-            activities.c.conversation_id == conversation_id,
-            (activities.c.activity_id == named) | (activities.c.short_id == named),
-            activities.c.deleted_at.is_(None),
-        )
-    ).one_or_none()
-    if parent is None:
-        raise MessageNotFoundError("There is no such message to reply to.")
-    return parent
+def thread_of_session(connection: Connection, *, user_email: str, session_key: str, root_activity_id: str) -> str:
+    """The id of the thread of this session; a new one, with this root, for the first activity of the session."""
+    query = select(_t.thread_id).where(_t.user_email == user_email, _t.session_key == session_key)
+    found: str | None = connection.execute(query).scalar()
+    return found or open_thread(
+        connection, user_email=user_email, root_activity_id=root_activity_id, session_key=session_key
+    )
 
 
-def _access_thread(connection: Connection, *, user_email: str, thread_id: str) -> None:
-    query = select(threads.c.thread_id).where(threads.c.user_email == user_email, threads.c.thread_id == thread_id)
-    if connection.execute(query).one_or_none() is None:
-        raise ThreadNotFoundError
-
-
-def open_thread(connection: Connection, *, user_email: str, root_activity_id: str) -> str:
+def open_thread(
+    connection: Connection, *, user_email: str, root_activity_id: str, session_key: str | None = None
+) -> str:
     """Store a thread with this root, whose own row the caller puts into it; the thread's id."""
     thread_id = str(uuid.uuid4())
     connection.execute(
         insert(threads).values(
-            thread_id=thread_id, user_email=user_email, root_activity_id=root_activity_id, created_at=now_iso()
+            thread_id=thread_id,
+            user_email=user_email,
+            root_activity_id=root_activity_id,
+            session_key=session_key,
+            created_at=now_iso(),
         )
     )
+    record(connection, THREAD, "created", user_email=user_email, ids=[thread_id])
     return thread_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A thread, with what is counted of its live activities.
+
+    title: what the person named it; "" where they did not. reply_count: of the activities beside the root.
+    last_reply_at: None without any. participant_ids: who did something in it, in order of their first activity.
+    """
+
+    thread_id: str
+    root_activity_id: str
+    title: str
+    created_at: str
+    reply_count: int
+    last_reply_at: str | None
+    participant_ids: Sequence[str]
+
+
+def get_thread(*, database: Database, user_email: str, thread_id: str) -> Thread:
+    """One thread of the person. Raises ThreadNotFoundError."""
+    with database.reading() as connection:
+        access_thread(connection, user_email=user_email, thread_id=thread_id)
+        return _read(connection, user_email, _t.thread_id == thread_id)[0]
+
+
+def list_threads(
+    *, database: Database, user_email: str, conversation_id: str, limit: int = MOST_THREADS
+) -> list[Thread]:
+    """The threads that have a live activity in this conversation, those with the newest activities first.
+
+    Raises ConversationNotFoundError.
+    """
+    with database.reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        here = and_(_a.user_email == user_email, _a.conversation_id == conversation_id, _a.thread_id.is_not(None))
+        newest = func.max(_a.seq)
+        query = with_conversation(select(_a.thread_id)).where(here, seen()).group_by(_a.thread_id)
+        ids = connection.execute(query.order_by(newest.desc()).limit(limit)).scalars().all()
+        found = {each.thread_id: each for each in _read(connection, user_email, _t.thread_id.in_(ids))}
+    return [found[thread_id] for thread_id in ids if thread_id in found]
+
+
+def threads_with_roots(*, database: Database, user_email: str, activity_ids: Collection[str]) -> dict[str, Thread]:
+    """Those of `activity_ids` that are the roots of threads, each with its thread."""
+    with database.reading() as connection:
+        found = _read(connection, user_email, _t.root_activity_id.in_(activity_ids))
+    return {each.root_activity_id: each for each in found}
+
+
+def rename_thread(*, database: Database, user_email: str, thread_id: str, title: str) -> None:
+    """Name a thread; "": it is called by its first words again. Raises ThreadNotFoundError."""
+
+    def job(connection: Connection) -> None:
+        access_thread(connection, user_email=user_email, thread_id=thread_id)
+        connection.execute(update(threads).where(_t.thread_id == thread_id).values(title=title))
+        record(connection, THREAD, "changed", user_email=user_email, ids=[thread_id], fields={"title": title})
+
+    database.write(job)
+
+
+def access_thread(connection: Connection, *, user_email: str, thread_id: str) -> None:
+    """Raises ThreadNotFoundError for a thread that is not there, or another person's."""
+    query = select(_t.thread_id).where(_t.user_email == user_email, _t.thread_id == thread_id)
+    if connection.execute(query).one_or_none() is None:
+        raise ThreadNotFoundError
+
+
+def _read(connection: Connection, user_email: str, which: ColumnElement[bool]) -> list[Thread]:
+    query = select(_t.thread_id, _t.root_activity_id, _t.title, _t.created_at)
+    rows = connection.execute(query.where(_t.user_email == user_email, which)).all()
+    counted = _counted(connection, user_email, [row.thread_id for row in rows])
+    nothing: Mapping[str, Any] = {"reply_count": 0, "last_reply_at": None, "participant_ids": ()}
+    return [Thread(**row._mapping, **counted.get(row.thread_id, nothing)) for row in rows]
+
+
+def _counted(connection: Connection, user_email: str, thread_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Counts of each thread that has live activities, all read in one pass."""
+    found: dict[str, dict[str, Any]] = {}
+    for thread_id, actor_id, replies, last_reply_at in connection.execute(_participants(user_email, thread_ids)):
+        counts = found.setdefault(thread_id, {"reply_count": 0, "last_reply_at": None, "participant_ids": []})
+        counts["reply_count"] += replies
+        counts["last_reply_at"] = max(filter(None, (counts["last_reply_at"], last_reply_at)), default=None)
+        counts["participant_ids"].append(actor_id)
+    return found
+
+
+def _participants(user_email: str, thread_ids: Sequence[str]) -> Select[Any]:
+    is_root = _a.activity_id == _t.root_activity_id
+    counts = (
+        _a.thread_id,
+        _a.actor_id,
+        func.sum(case((is_root, 0), else_=1)),
+        func.max(case((is_root, None), else_=_a.created_at)),
+    )
+    return (
+        with_conversation(select(*counts))
+        .join(threads, _t.thread_id == _a.thread_id)
+        .where(_a.user_email == user_email, _a.thread_id.in_(thread_ids), seen())
+        .group_by(_a.thread_id, _a.actor_id)
+        .order_by(func.min(_a.seq))
+    )

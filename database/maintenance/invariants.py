@@ -100,7 +100,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="activities",
-        sql="SELECT activity_id FROM activities WHERE type = 'chat_message' "
+        sql="SELECT activity_id FROM activities WHERE recipe = 'general-discussion' AND type = 'chat_message' "
         "AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.seq = activities.seq)",
         what="Activity {0} is that of a message that is not there.",
     ),

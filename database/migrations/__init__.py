@@ -47,6 +47,7 @@ from . import (
     m0024_document_references,
     m0025_proposals,
     m0026_packed_lengths,
+    m0027_activities,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0024_document_references.upgrade,
     m0025_proposals.upgrade,
     m0026_packed_lengths.upgrade,
+    m0027_activities.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

@@ -18,6 +18,7 @@ from .conversations import (
     workspaces,
 )
 from .messages import (
+    IS_NO_MESSAGE,
     activities,
     document_references,
     message_edits,
@@ -34,6 +35,7 @@ from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, se
 from .vault import document_chunks, document_links, document_names, document_summaries, documents
 
 __all__ = [
+    "IS_NO_MESSAGE",
     "activities",
     "agents",
     "api_tokens",

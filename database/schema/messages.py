@@ -18,6 +18,9 @@ from sqlalchemy import (
 
 from .base import Sequence, metadata
 
+# In the words of the index `idx_activities_no_messages`: SQLite uses a partial index only where they are the same.
+IS_NO_MESSAGE = text("(activities.type <> 'chat_message' OR activities.recipe <> 'general-discussion')")
+
 threads = Table(
     "threads",
     metadata,
@@ -27,6 +30,14 @@ threads = Table(
     Column("title", Text, nullable=False, server_default=""),
     Column("session_key", Text),
     Column("created_at", Text, nullable=False),
+    Index(
+        "idx_threads_session",
+        "user_email",
+        "session_key",
+        unique=True,
+        sqlite_where=text("session_key IS NOT NULL"),
+        postgresql_where=text("session_key IS NOT NULL"),
+    ),
 )
 
 activities = Table(
@@ -51,6 +62,22 @@ activities = Table(
     UniqueConstraint("conversation_id", "short_id", name="uq_activities_short_id"),
     Index("idx_activities_thread", "user_email", "thread_id", "seq"),
     Index("idx_activities_reply", "reply_to_id"),
+    Index("idx_activities_short_id", "user_email", "short_id"),
+    # The few activities of a conversation that are in threads, and those that are no messages.
+    Index(
+        "idx_activities_in_threads",
+        "conversation_id",
+        "thread_id",
+        sqlite_where=text("thread_id IS NOT NULL"),
+        postgresql_where=text("thread_id IS NOT NULL"),
+    ),
+    Index(
+        "idx_activities_no_messages",
+        "conversation_id",
+        "seq",
+        sqlite_where=text("type <> 'chat_message' OR recipe <> 'general-discussion'"),
+        postgresql_where=text("type <> 'chat_message' OR recipe <> 'general-discussion'"),
+    ),
     sqlite_autoincrement=True,
 )
 

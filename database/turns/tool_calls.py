@@ -11,7 +11,7 @@ from database.messages.parts import Parts
 from database.schema import messages
 
 _KIND = "tool_call"
-_RECIPE = "general-discussion"
+_RECIPE = "tools"
 _TYPE = "tool_invocation"
 
 

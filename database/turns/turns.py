@@ -21,7 +21,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import MessageNotFoundError, TurnInProgressError
+from database.errors import ActivityNotFoundError, AmbiguousReferenceError, MessageNotFoundError, TurnInProgressError
 from database.messages.branches import begin_branch
 from database.messages.documents import Documents, store_documents
 from database.messages.hashes import TakenHashes, hash_unhashed
@@ -116,9 +116,9 @@ def accept_turn(
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
-    config is kept with the user's message. reply_to: an activity id or short id of this conversation. In a stateless
-    conversation the turn is marked as one that is not kept, and gets no hash. client_message_id: unique among the
-    user's messages. owner: the process that answers and renews the lease of the turn; see `database.turns.leases`.
+    config is kept with the user's message. reply_to: as `find_activity` takes it. In a stateless conversation the turn
+    is marked as one that is not kept, and gets no hash. client_message_id: unique among the user's messages. owner: the
+    process that answers and renews the lease of the turn; see `database.turns.leases`.
     instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
     from then on. asked_by: the agent that asks, if no person does. agent: the agent that answers. opens_thread: the
     answers reply to the question in a thread, since there will be several.
@@ -153,9 +153,7 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     if question.instead_of is not None:
         head, former, branch_of = begin_branch(connection, head, question.instead_of)
         thread_id = thread_id or former.thread_id
-    place = find_place(
-        connection, **who, reply_to=question.reply_to, thread_id=thread_id, may_open_thread=not head.stateless
-    )
+    place = _place(connection, head, question, thread_id=thread_id)
     created_at = now_iso()
     user, response = _insert_activities(connection, head, question, place, created_at=created_at)
     short_hash = None
@@ -185,6 +183,21 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     insert_messages(connection, [asked, answer])
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
     return _accepted(head, user, response, short_hash=short_hash, created_at=created_at)
+
+
+def _place(connection: Connection, head: ConversationHead, question: _Question, *, thread_id: str | None) -> Place:
+    """Raises MessageNotFoundError where there is nothing, or more than one thing, that `reply_to` means."""
+    try:
+        return find_place(
+            connection,
+            user_email=head.user_email,
+            conversation_id=head.conversation_id,
+            reply_to=question.reply_to,
+            thread_id=thread_id,
+            may_open_thread=not head.stateless,
+        )
+    except (ActivityNotFoundError, AmbiguousReferenceError) as error:
+        raise MessageNotFoundError("There is no such message to reply to.") from error
 
 
 def _refuse_unless_free(connection: Connection, head: ConversationHead, question: _Question) -> None:
@@ -249,7 +262,7 @@ def finish_in(
     model_name = str((ended.config or {}).get("model") or known_config.get("model") or "")
     record_tool_calls(connection, head, response_message_id, model_name=model_name, parts=ended.parts)
     named = head.friendly_id is None
-    head = _name(connection, head, title=title)
+    head = name_conversation(connection, head, title=title)
     if chosen_variant is None:
         _store_response(connection, head, response_message_id, ended)
     else:
@@ -371,7 +384,7 @@ def _question_row(
     head: ConversationHead, question: _Question, stored: StoredActivity, **values: str | None
 ) -> dict[str, Any]:
     asked_by: Mapping[str, str | None] = question.asked_by or {"id": None, "title": None}
-    return _message_row(
+    return message_row(
         head,
         stored,
         ordinal=head.last_ordinal + 1,
@@ -399,7 +412,7 @@ def answer_row(
     created_at: str,
 ) -> dict[str, Any]:
     """The row of an answer that begins, empty. ordinal: counted from the last message of the conversation."""
-    return _message_row(
+    return message_row(
         head,
         stored,
         ordinal=head.last_ordinal + ordinal,
@@ -414,7 +427,8 @@ def answer_row(
     )
 
 
-def _message_row(head: ConversationHead, stored: StoredActivity, **values: Any) -> dict[str, Any]:
+def message_row(head: ConversationHead, stored: StoredActivity, **values: Any) -> dict[str, Any]:
+    """A row of `messages` for `insert_messages`. values: of the other columns; some may be left out."""
     ids = {"seq": stored.seq, "message_id": stored.activity_id}
     where = {"user_email": head.user_email, "conversation_id": head.conversation_id}
     return {**_UNSET, **ids, **where, "report": [], **values}
@@ -450,7 +464,7 @@ def _chat_activity(actor_type: str, actor_id: str, actor_name: str, *, place: Pl
     )
 
 
-def _name(connection: Connection, head: ConversationHead, *, title: str | None) -> ConversationHead:
+def name_conversation(connection: Connection, head: ConversationHead, *, title: str | None) -> ConversationHead:
     """The head with its title, if nobody has set one, and friendly id: a first turn gives both, and stores the id."""
     if head.friendly_id is not None:
         return head

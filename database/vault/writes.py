@@ -51,7 +51,7 @@ def record_write(
     The activity stands in the conversation of `source`; without one, in a room beside the conversations.
     """
     written = NewActivity(
-        recipe="documents",
+        recipe="vault",
         type="document_write",
         actor_type="user",
         actor_id=user_email,

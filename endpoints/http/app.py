@@ -12,6 +12,7 @@ from flask.sessions import NullSession, SessionInterface
 
 from endpoints.accounts import password_reset, sign_in
 from endpoints.accounts import views as account_views
+from endpoints.activities import views as activity_views
 from endpoints.agents import views as agent_views
 from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
@@ -57,6 +58,7 @@ _UPLOADS = {"/api/vault/import": 2_000}
 """How many parts a form with files may have, by address."""
 _STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
 _NOUNS = (
+    activity_views,
     agent_views,
     account_views,
     sign_in,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from activity.errors import RecipeNotFoundError
+from activity import errors as activity
 from chat.runtime.startup import ServerRunningError
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from chat.turns import errors
@@ -110,12 +110,12 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(vault.VaultReadOnlyError, HTTPStatus.FORBIDDEN, "vault_read_only"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
-    Row(RecipeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
     Row(OtherAccountError, HTTPStatus.CONFLICT, "other_account"),
     Row(store.StoreIncompleteError, HTTPStatus.CONFLICT, "store_incomplete"),
     Row(store.TurnInProgressError, HTTPStatus.CONFLICT, "turn_in_progress"),
     Row(store.AmbiguousReferenceError, HTTPStatus.CONFLICT, AMBIGUOUS),
+    Row(store.ThreadMismatchError, HTTPStatus.CONFLICT, "thread_mismatch"),
     Row(store.ConflictError, HTTPStatus.CONFLICT, "conflict"),
     Row(store.StreamExpiredError, HTTPStatus.GONE, "stream_expired"),
     Row(vault.VersionConflictError, HTTPStatus.PRECONDITION_FAILED, "version_conflict"),
@@ -124,6 +124,11 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(errors.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+    Row(activity.RecipeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
+    Row(activity.AmbiguousTypeError, HTTPStatus.UNPROCESSABLE_ENTITY, "ambiguous_type"),
+    Row(activity.CrossDomainReplyError, HTTPStatus.UNPROCESSABLE_ENTITY, "cross_domain_reply"),
+    Row(activity.InvalidPayloadError, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_payload"),
+    Row(activity.UnknownTypeError, HTTPStatus.UNPROCESSABLE_ENTITY, "unknown_type"),
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
     Row(errors.TooManyTurnsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_turns"),
     Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),

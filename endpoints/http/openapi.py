@@ -22,6 +22,7 @@ blueprint = Blueprint("openapi", __name__)
 _ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")
 _REFERENCE = "#/components/schemas/{model}"
 _NOUN_OF_ARGUMENT = {
+    "activity_reference": "activity",
     "agent_id": "agent",
     "audit_id": "change",
     "claim_id": "claim",
@@ -38,6 +39,7 @@ _NOUN_OF_ARGUMENT = {
     "reference": "reference",
     "session_id": "session",
     "tag_id": "tag",
+    "thread_id": "thread",
     "token_id": "token",
     "tool_name": "tool",
     "user_email": "user",

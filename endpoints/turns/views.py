@@ -37,7 +37,15 @@ blueprint = Blueprint("turns", __name__)
 @blueprint.post("/send_message/<conversation_id>")
 @takes(turn_models.Outgoing)
 @answers(None, media=NDJSON)
-@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+@fails(
+    "conflict",
+    "model_not_allowed",
+    "shutting_down",
+    "stream_expired",
+    "thread_mismatch",
+    "too_many_turns",
+    "turn_in_progress",
+)
 def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResponse:
     """Send a message; the answer's events follow as they come.
 

@@ -31,6 +31,8 @@ MISSING = {
     "preset_id": "00000000-0000-4000-8000-000000000004",
     "prompt_id": "00000000-0000-4000-8000-000000000005",
     "agent_id": "00000000-0000-4000-8000-000000000006",
+    "thread_id": "00000000-0000-4000-8000-000000000007",
+    "activity_reference": "00000000-0000-4000-8000-000000000008",
     "user_email": "nobody@example.org",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
@@ -72,6 +74,14 @@ PROBES = {
     ("PUT", "/api/agents/<agent_id>"): Probe({"title": "Mine now"}),
     ("DELETE", "/api/agents/<agent_id>"): Probe(),
     ("PUT", "/conversations/<conversation_id>/agent"): Probe({"agent": None}),
+    ("POST", "/api/conversations/<conversation_id>/activities"): Probe(
+        {"type": "system_event", "payload": {"description": "Mine now"}}
+    ),
+    ("GET", "/api/conversations/<conversation_id>/activities"): Probe(),
+    ("GET", "/api/conversations/<conversation_id>/threads"): Probe(),
+    ("GET", "/api/activities/<activity_reference>"): Probe(),
+    ("GET", "/api/threads/<thread_id>"): Probe(),
+    ("PATCH", "/api/threads/<thread_id>"): Probe({"title": "Mine now"}),
     ("DELETE", "/bin/<conversation_id>"): Probe(),
     ("GET", "/list_messages_by_conversation/<conversation_id>"): Probe(),
     ("GET", "/find_in_conversation/<conversation_id>"): Probe(),
@@ -127,6 +137,7 @@ WITHOUT_ID = {
     # tests/endpoints/export asks for other people's rooms, threads and activities.
     ("GET", "/api/export"),
     ("GET", "/api/proposals/count"),
+    ("GET", "/api/recipes"),
     ("GET", "/api/tools"),
     # tests/chat/tools tries each tool with two people.
     ("POST", "/api/tools/<tool_name>"),
@@ -244,6 +255,8 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
     details = ada.get(f"/get_conversation_details/{conversation_id}").json
     workspace = ada.post("/create_workspace/assistant/Secret", json={}).json
     token = ada.post("/api_tokens", json={"name": "script"}).json
+    event = {"type": "system_event", "payload": {"description": "Secret"}, "reply_to": last["response_message_id"]}
+    activity = ada.post(f"/api/conversations/{conversation_id}/activities", json=event).json
     session = list_sessions(database=open_store(settings.users_dir), user_email=ada.email)[0]
     return {
         "conversation_id": conversation_id,
@@ -257,6 +270,8 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         "preset_id": ada.post("/presets", json={"name": "Secret"}).json["preset_id"],
         "prompt_id": ada.post("/prompts", json={"name": "secret", "text": "Secret"}).json["prompt_id"],
         "agent_id": ada.post("/api/agents", json={"title": "Secret"}).json["agent_id"],
+        "thread_id": activity["thread_id"],
+        "activity_reference": activity["id"],
         "user_email": ada.email,
     }
 

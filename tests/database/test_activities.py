@@ -128,20 +128,27 @@ def test_a_reply_cannot_name_another_thread(database: Database, take_turn: Calla
     take_turn(ANN, room, reply_to=first.user_message_id, thread_id=thread)
 
 
-def test_what_is_foreign_deleted_or_elsewhere_cannot_be_replied_to(
+def test_what_is_foreign_or_deleted_cannot_be_replied_to(
     database: Database, take_turn: Callable[..., FinishedTurn]
 ) -> None:
-    room, elsewhere, foreign = conversation(database), conversation(database), conversation(database, BOB)
+    room, foreign = conversation(database), conversation(database, BOB)
     gone = take_turn(ANN, room)
     delete_message(database=database, user_email=ANN, conversation_id=room, message_id=gone.user_message_id, index=1)
-    for parent in (
-        gone.user_message_id,
-        take_turn(ANN, elsewhere).user_message_id,
-        take_turn(BOB, foreign).user_message_id,
-        "nothing",
-    ):
+    for parent in (gone.user_message_id, take_turn(BOB, foreign).user_message_id, "nothing"):
         with pytest.raises(MessageNotFoundError):
             take_turn(ANN, room, reply_to=parent)
+
+
+def test_a_message_of_another_conversation_is_replied_to_in_its_thread(
+    database: Database, take_turn: Callable[..., FinishedTurn]
+) -> None:
+    room, elsewhere = conversation(database), conversation(database)
+    parent = take_turn(ANN, elsewhere).user_message_id
+    take_turn(ANN, room, reply_to=parent)
+    reply = list_messages(database=database, user_email=ANN, conversation_id=room)[0]
+    root = list_messages(database=database, user_email=ANN, conversation_id=elsewhere)[0]
+    assert (reply.reply_to_id, reply.thread_id) == (parent, root.thread_id)
+    assert root.thread_id is not None
 
 
 def test_a_foreign_thread_is_as_missing(database: Database, take_turn: Callable[..., FinishedTurn]) -> None:

@@ -1,0 +1,79 @@
+"""Posting activities: what happened outside of a turn, told by people, agents and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from database.activities.posting import Actor, Post, store_post
+from database.activities.reading import MESSAGE, Activity
+from database.agents.repository import find_agents
+from database.engine.database import Database
+
+from .errors import CrossDomainReplyError
+from .recipes import Recipe, RecipeRegistry
+
+
+def post_activity(
+    user_email: str,
+    *,
+    type: str,
+    recipe: str | None = None,
+    conversation_id: str,
+    payload: Mapping[str, Any],
+    actor: Actor | None = None,
+    reply_to: str | None = None,
+    thread_id: str | None = None,
+    session_id: str | None = None,
+    recipes: RecipeRegistry,
+    database: Database,
+) -> Activity:
+    """Store an activity in a conversation of `user_email`, and return it.
+
+    A `chat_message` of general-discussion is a message: a question that no model answers.
+
+    type, recipe: a type without a recipe is that of the built-in recipe that has it, else it must be unique. actor:
+    None for the person. reply_to: an id or short id (see `resolve_activity`); the activity joins the thread of its
+    parent, which becomes the root of one where it is in none. thread_id: of a thread to join without replying. Without
+    either, the recipe's rule decides: `session` joins the thread of `session_id`.
+    Raises RecipeNotFoundError, UnknownTypeError, AmbiguousTypeError, InvalidPayloadError, CrossDomainReplyError, and
+    what `store_post` raises.
+    """
+    found = recipes.recipe_with(type, recipe=recipe)
+    recipes.check_payload(found, type, payload)
+    by_session = session_id is not None and found.rule_of(type) == "session"
+    post = Post(
+        conversation_id=conversation_id,
+        recipe=found.domain,
+        type=type,
+        payload=payload,
+        text=payload["text"] if (found.domain, type) == MESSAGE else None,
+        actor=_known(database, user_email, actor),
+        reply_to=reply_to,
+        thread_id=thread_id,
+        session_id=session_id,
+        session_key=f"{found.domain}\n{session_id}" if by_session else None,
+        may_reply_to=partial(_check_reply, found),
+    )
+    return store_post(database=database, user_email=user_email, post=post)
+
+
+def _check_reply(recipe: Recipe, parent: Activity) -> None:
+    if not recipe.cross_domain_replies and parent.recipe != recipe.domain:
+        raise CrossDomainReplyError(
+            f"Activities of “{recipe.domain}” reply to their own kind only, not to one of “{parent.recipe}”."
+        )
+
+
+def _known(database: Database, user_email: str, actor: Actor | None) -> Actor:
+    """The actor; one of the person's agents with its own id and title, under whichever of its names it was given."""
+    if actor is None:
+        return Actor(type="user", id=user_email, name=user_email)
+    if actor.type != "agent":
+        return actor
+    agent = find_agents(database=database, user_email=user_email, names=[actor.id]).get(actor.id)
+    if agent is None:
+        return actor
+    return replace(actor, id=agent.agent_id, name=agent.title, agent_id=agent.agent_id)

@@ -1,0 +1,100 @@
+"""Threads as people see them: titles, counts, and activities in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from database.activities import threads as store
+from database.activities.reading import Activity, activities_by_id
+from database.activities.threads import Thread
+from database.conversations.titles import heuristic_title
+from database.engine.database import Database
+
+from .formatting import DELETED, one_line
+from .recipes import RecipeRegistry
+
+_LONGEST_TITLE = 80
+
+
+def thread_titles(
+    user_email: str, threads: Iterable[Thread], *, recipes: RecipeRegistry, database: Database
+) -> dict[str, str]:
+    """The title of each thread, by its id: the person's own, else the first words of its root."""
+    given = {each.thread_id: each.title for each in threads if each.title}
+    roots = {each.thread_id: each.root_activity_id for each in threads if not each.title}
+    found = activities_by_id(database=database, user_email=user_email, activity_ids=roots.values()) if roots else {}
+    return given | {thread_id: _first_words(found.get(root), recipes) for thread_id, root in roots.items()}
+
+
+def thread_title(user_email: str, thread_id: str, *, recipes: RecipeRegistry, database: Database) -> str:
+    """The title of one thread. Raises ThreadNotFoundError."""
+    thread = store.get_thread(database=database, user_email=user_email, thread_id=thread_id)
+    return thread_titles(user_email, [thread], recipes=recipes, database=database)[thread_id]
+
+
+def metadata_of(thread: Thread) -> dict[str, Any]:
+    """`thread_metadata` of the root, as JSON has it."""
+    return {
+        "reply_count": thread.reply_count,
+        "last_reply_at": thread.last_reply_at,
+        "participant_ids": list(thread.participant_ids),
+    }
+
+
+def thread_shape(thread: Thread, *, title: str) -> dict[str, Any]:
+    """A thread in lists and details."""
+    return {
+        "thread_id": thread.thread_id,
+        "title": title,
+        "is_renamed": bool(thread.title),
+        "root_activity_id": thread.root_activity_id,
+        "created_at": thread.created_at,
+        "thread_metadata": metadata_of(thread),
+    }
+
+
+def activity_shapes(
+    user_email: str, activities: Sequence[Activity], *, recipes: RecipeRegistry, database: Database
+) -> list[dict[str, Any]]:
+    """Activities as JSON; the roots of threads with their `thread_metadata`."""
+    threaded = [each.activity_id for each in activities if each.thread_id is not None]
+    roots: Mapping[str, Thread] = {}
+    if threaded:
+        roots = store.threads_with_roots(database=database, user_email=user_email, activity_ids=threaded)
+    return [_shape(each, roots.get(each.activity_id), recipes=recipes) for each in activities]
+
+
+def _shape(activity: Activity, thread: Thread | None, *, recipes: RecipeRegistry) -> dict[str, Any]:
+    block = recipes.format_export(activity)
+    return {
+        "id": activity.activity_id,
+        "short_id": activity.short_id,
+        "seq": activity.seq,
+        "conversation_id": activity.conversation_id,
+        "recipe": activity.recipe,
+        "type": activity.type,
+        "is_message": activity.is_message,
+        "actor": {"type": activity.actor_type, "id": activity.actor_id, "name": activity.actor_name},
+        "created_at": activity.created_at,
+        "session_id": activity.session_id,
+        "thread_id": activity.thread_id,
+        "reply_to_id": activity.reply_to_id,
+        "reply_to_short_id": activity.reply_to_short_id,
+        "content": activity.text,
+        "payload": dict(activity.payload),
+        "line": None if activity.is_message else recipes.format_line(activity),
+        "heading": block.heading,
+        "by": block.by,
+        "words": None if activity.is_message else block.words,
+        "thread_metadata": metadata_of(thread) if thread else None,
+    }
+
+
+def _first_words(root: Activity | None, recipes: RecipeRegistry) -> str:
+    if root is None or root.deleted_at is not None:
+        return DELETED
+    if root.text is not None:
+        return heuristic_title(root.text)
+    line = recipes.format_line(root).partition("] ")[2]
+    return one_line(line)[:_LONGEST_TITLE]

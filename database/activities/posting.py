@@ -1,0 +1,129 @@
+"""Posting: an activity is checked, placed in its thread and stored, all in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from sqlalchemy import Connection
+
+from database.changes import ACTIVITY, record
+from database.conversations.conversation import ConversationHead, access_head
+from database.engine.clock import now_iso
+from database.engine.database import Database, Urgency
+from database.errors import InvalidChangeError
+from database.turns.unanswered import store_unanswered
+
+from .reading import Activity, find_activity, live_activities, read_activities
+from .storing import NewActivity, Place, StoredActivity, insert_activities
+from .threads import place_below, place_in, thread_of_session
+
+ActorType = Literal["user", "assistant", "agent", "system"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who did something. id: the address of the person, the id of an agent, the name of a model, or any other.
+
+    agent_id: of one of the person's agents; None for any other actor.
+    """
+
+    type: ActorType
+    id: str
+    name: str
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """An activity about to be posted.
+
+    text: of a message, which is stored with it; None for any other activity. session_key: of the session whose thread
+    the activity joins where it names neither a parent nor a thread. may_reply_to: raises where the activity may not
+    reply to this one.
+    """
+
+    conversation_id: str
+    recipe: str
+    type: str
+    payload: Mapping[str, Any]
+    text: str | None
+    actor: Actor
+    reply_to: str | None
+    thread_id: str | None
+    session_id: str | None
+    session_key: str | None
+    may_reply_to: Callable[[Activity], None]
+
+
+def store_post(*, database: Database, user_email: str, post: Post) -> Activity:
+    """The activity as it was stored.
+
+    Raises ConversationNotFoundError, InvalidChangeError (nothing of this conversation is kept), ActivityNotFoundError,
+    AmbiguousReferenceError, ThreadNotFoundError, ThreadMismatchError, and what `may_reply_to` raises.
+    """
+    return database.write(partial(_store, user_email=user_email, post=post), urgency=Urgency.ACCEPT)
+
+
+def _store(connection: Connection, *, user_email: str, post: Post) -> Activity:
+    head = access_head(connection, user_email=user_email, conversation_id=post.conversation_id)
+    if head.stateless:
+        raise InvalidChangeError("Nothing of this conversation is kept, so nothing can be posted to it.")
+    new = NewActivity(
+        recipe=post.recipe,
+        type=post.type,
+        actor_type=post.actor.type,
+        actor_id=post.actor.id,
+        actor_name=post.actor.name,
+        session_id=post.session_id,
+        payload=dict(post.payload) if post.text is None else {},
+        created_at=now_iso(),
+    )
+    new = replace(new, place=_place(connection, head, new, post))
+    where = {"user_email": user_email, "conversation_id": post.conversation_id}
+    (stored,) = insert_activities(connection, [new], **where)
+    if post.text is not None:
+        _store_message(connection, head, stored, post, created_at=new.created_at)
+    posted = read_activities(connection, live_activities(user_email, activity_id=stored.activity_id))[0]
+    names = ("recipe", "type", "short_id", "reply_to_id", "thread_id")
+    fields = {name: getattr(posted, name) for name in names}
+    record(connection, ACTIVITY, "created", ids=[posted.activity_id], fields=fields, **where)
+    return posted
+
+
+def _place(connection: Connection, head: ConversationHead, new: NewActivity, post: Post) -> Place:
+    if post.reply_to is not None:
+        parent = find_activity(
+            connection,
+            user_email=head.user_email,
+            reference=post.reply_to,
+            conversation_id=head.conversation_id,
+        )
+        post.may_reply_to(parent)
+        return place_below(connection, parent, thread_id=post.thread_id)
+    if post.thread_id is None and post.session_key is not None:
+        thread_id = thread_of_session(
+            connection,
+            user_email=head.user_email,
+            session_key=post.session_key,
+            root_activity_id=new.activity_id,
+        )
+        return Place(thread_id=thread_id)
+    return place_in(connection, user_email=head.user_email, thread_id=post.thread_id)
+
+
+def _store_message(
+    connection: Connection, head: ConversationHead, stored: StoredActivity, post: Post, *, created_at: str
+) -> None:
+    actor = post.actor
+    store_unanswered(
+        connection,
+        head,
+        stored,
+        text=post.text or "",
+        created_at=created_at,
+        source_agent_id=actor.agent_id,
+        source_agent_title=None if actor.type == "user" else actor.name,
+    )

@@ -1,0 +1,1 @@
+"""Activities, threads and recipes over HTTP."""
