@@ -14,8 +14,7 @@ from flask import Flask
 import commands
 import endpoints
 from activity.errors import RecipePluginError
-from activity.plugins import installed_recipes
-from activity.recipes import RecipeRegistry
+from activity.recipes import RecipeRegistry, installed_recipes
 from chat.agents.asking import AgentDesk
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices

@@ -1,6 +1,7 @@
 """Recipes: which types of activities a domain has, and how each is checked, threaded, shown and explained to models.
 
-Packages add recipes of their own: see `activity.plugins`.
+A package adds a recipe under the entry point group `anaphora.recipes`: each entry point names a `Recipe` or a class of
+one. A recipe that can't be used stops the start: without it, activities would be refused or threaded in another way.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import logging
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from database.activities.reading import NEWEST, Activity, activities_of_thread
 from database.engine.database import Database
 
 from .errors import (
     AmbiguousTypeError,
+    BrokenRecipeError,
     InvalidPayloadError,
     RecipeClashError,
     RecipeNotFoundError,
@@ -25,12 +28,13 @@ from .errors import (
 from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, reply_mark, words_in
 
 log = logging.getLogger(__name__)
+ENTRY_POINTS = "anaphora.recipes"
 _MOST_COMPLAINTS = 10
 _THREAD_LINES = 50
 
 ThreadRule = Literal["conversation", "session", "reply_to"]
 """The thread of an activity that names none: none, that of its session, or that of its parent."""
-THREAD_RULES: tuple[ThreadRule, ...] = get_args(ThreadRule)
+_RULES: tuple[ThreadRule, ...] = get_args(ThreadRule)
 
 
 class ThreadLine(NamedTuple):
@@ -269,3 +273,70 @@ class RecipeRegistry:
         )
         build = kind.context_builder if kind and kind.context_builder else recipe.build_context
         return build(activity, context)
+
+
+def installed_recipes() -> RecipeRegistry:
+    """The recipes of the product and of installed packages. Raises BrokenRecipeError, RecipeClashError."""
+    from .builtin import BUILT_IN  # they are made of what this module defines
+
+    registry = RecipeRegistry(BUILT_IN)
+    for each in sorted(entry_points(group=ENTRY_POINTS), key=lambda found: (_source(found), found.name)):
+        registry.register(_loaded(each), source=_source(each))
+    return registry
+
+
+def _source(found: EntryPoint) -> str:
+    return found.dist.name if found.dist else found.value
+
+
+def _loaded(found: EntryPoint) -> Recipe:
+    source = _source(found)
+    try:
+        loaded = found.load()
+        recipe = loaded() if isinstance(loaded, type) and issubclass(loaded, Recipe) else loaded
+        complaint = _complaint(recipe)
+    except Exception as error:
+        log.exception("the recipe %s of %s can't be loaded", found.name, source)
+        raise BrokenRecipeError(
+            f"The recipe “{found.name}” of {source} can't be loaded: {type(error).__name__}: {error}. "
+            f"Repair or uninstall {source}."
+        ) from error
+    if complaint:
+        raise BrokenRecipeError(f"The recipe “{found.name}” of {source} can't be used: {complaint}.")
+    return cast("Recipe", recipe)
+
+
+def _complaint(recipe: object) -> str | None:
+    """What is wrong with a recipe, or None."""
+    if not isinstance(recipe, Recipe):
+        return f"{recipe!r} is no Recipe"
+    for name in ("domain", "title"):
+        value = getattr(recipe, name, None)
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            return f"its {name} is no printable text"
+    types = getattr(recipe, "activity_types", None)
+    if not isinstance(types, Mapping) or not types:
+        return "it has no activity_types"
+    if wrong := [name for name, kind in types.items() if not isinstance(kind, ActivityType)]:
+        return f"its type {wrong[0]} is no ActivityType"
+    return _complaint_of_rules(recipe) or _complaint_of_schemas(types)
+
+
+def _complaint_of_rules(recipe: Recipe) -> str | None:
+    for name, rule in recipe.threading_rules.items():
+        if name not in recipe.activity_types or rule not in _RULES:
+            return f"its threading rule {rule!r} for {name} is not one of {', '.join(_RULES)}, or of no type"
+    if recipe.answer_type is not None and recipe.answer_type not in recipe.activity_types:
+        return f"its answer_type {recipe.answer_type} is none of its types"
+    return None
+
+
+def _complaint_of_schemas(types: Mapping[str, ActivityType]) -> str | None:
+    from jsonschema import Draft202012Validator, SchemaError
+
+    for name, kind in types.items():
+        try:
+            Draft202012Validator.check_schema(kind.schema)
+        except SchemaError as error:
+            return f"the schema of {name} is no JSON Schema: {error.message}"
+    return None

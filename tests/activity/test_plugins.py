@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from activity import plugins
+from activity import recipes as plugins
 from activity.errors import BrokenRecipeError, RecipeClashError, RecipePluginError
-from activity.plugins import installed_recipes
-from activity.recipes import ActivityType, Recipe
+from activity.recipes import ActivityType, Recipe, installed_recipes
 from server import create_app
 from tests.endpoints.conftest import settings_in
 
