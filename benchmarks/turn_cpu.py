@@ -25,6 +25,8 @@ _TURNS = 40
 _WARM = 5
 _SETTLED = 0.06
 """Seconds after which a turn does nothing any more: its title is made, its events are stored."""
+_IDLE_SHARE = 0.05
+"""Of a core: a process that uses less does nothing that could hold up a turn."""
 
 
 def turn_cpu(bench: Bench) -> Iterator[Figure]:
@@ -67,6 +69,15 @@ def cpu_ms(pid: int) -> float:
     """CPU time that a process has used, to the nanosecond, which `/proc/PID/stat` has only in ticks."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+
+
+def wait_until_idle(pid: int) -> None:
+    """Wait while a process works by itself: after its start it checks a large store, after a turn it sums up."""
+    busy = True
+    while busy:
+        before = cpu_ms(pid)
+        time.sleep(_SETTLED)
+        busy = cpu_ms(pid) - before > _IDLE_SHARE * _SETTLED * 1000
 
 
 @contextmanager
