@@ -27,9 +27,9 @@ from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.upkeep import keep_up
 from chat.tools.catalogue import all_tools
+from chat.tools.foreign.personal import PersonalServers
 from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.loop import ToolLoop
-from chat.tools.registry import ToolRegistry
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.connection import open_store
@@ -92,7 +92,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
     tools = all_tools(code_of=code_of)
     register_foreign_tools(tools, settings.data_dir)
-    services, turns = _turns(settings, database, models, metrics, knowledge, vectors, vaults, tools, recipes)
+    reach = None if settings.tool_servers == "off" else settings.tool_servers
+    tool_servers = PersonalServers(settings.data_dir, reach=reach, database=database)
+    tool_loop = ToolLoop(tools, own_tools=tool_servers.tools_of)
+    services, turns = _turns(settings, database, models, metrics, knowledge, vectors, vaults, tool_loop, recipes)
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -100,6 +103,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         database=database,
         knowledge=knowledge,
         vaults=vaults,
+        erase_tool_servers=tool_servers.erase,
         compact_up_to=settings.compact_up_to,
         forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
         is_busy=requests.has_any,
@@ -115,6 +119,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         services=services,
         tools=tools,
         recipes=recipes,
+        tool_servers=tool_servers,
         knowledge=knowledge,
         vectors=vectors,
         vaults=vaults,
@@ -132,7 +137,7 @@ def _turns(
     knowledge: KnowledgeAccess,
     vectors: MessageVectors,
     vaults: Vaults,
-    tools: ToolRegistry,
+    tools: ToolLoop,
     recipes: RecipeRegistry,
 ) -> tuple[TurnServices, TurnRunner]:
     """What turns use, and what runs them; agents have their turns run by it too."""
@@ -144,7 +149,7 @@ def _turns(
         knowledge=knowledge,
         vectors=vectors,
         vaults=vaults,
-        tools=ToolLoop(tools),
+        tools=tools,
         agents=agents,
         recipes=recipes,
     )

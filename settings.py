@@ -338,6 +338,11 @@ class Settings(BaseModel):
         2, "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin."
     )
     mcp_threads: Threads = _setting(4, "Threads for requests of programs that speak the Model Context Protocol.")
+    tool_servers: Literal["off", "public", "private"] = _setting(
+        "public",
+        "Whether people may join MCP servers of their own: `off`; `public`: by https, at public addresses; `private`: "
+        "also in private networks and on this machine, there also by http. Metadata and link-local addresses: never.",
+    )
     password_threads: Annotated[int, _whole(1, 64)] = _setting(
         2,
         "Threads for requests that hash a password. At most half as many as cores hash at once, each with 64 MB "

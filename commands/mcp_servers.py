@@ -62,8 +62,6 @@ def add(name: str, names: tuple[str, ...], headers: dict[str, str], **more: Any)
         server = server.model_copy(update={"tools": tuple(tools_of(server, data_dir))})
     except ForeignServerError as error:
         raise click.ClickException(error.message) from None
-    except ValidationError:
-        raise click.ClickException(f"The server {name} has a tool whose name can't be used.") from None
     others = tuple(each for each in servers_in(data_dir) if each.name != name)
     keep_servers(data_dir, (*others, server))
     for tool in server.tools:

@@ -12,6 +12,7 @@ from typing import Any
 
 from chat.turns.history import History
 from database.connection import open_database
+from database.conversations.consent import CONSENT
 from database.conversations.importing import store_conversation
 from database.conversations.repository import set_friendly_id, update_conversation
 from database.conversations.summary import Unsummarised
@@ -40,6 +41,7 @@ _IN_COLUMNS = {
 }
 
 
+_PERMISSIONS = CONSENT | {"allow_writing"}
 _SCRATCH = "anaphora-bundle-"
 
 
@@ -167,7 +169,9 @@ def _store(bundle: Bundle, *, database: Database) -> None:
             running_summary=memory.get("running_summary", ""),
             summarised_ordinal=memory.get("summarised_messages", 0),
             # A file may come from anywhere: what tools may do without asking, the person allows here.
-            settings={name: value for name, value in (memory.get("settings") or {}).items() if name != "allow_writing"},
+            settings={
+                name: value for name, value in (memory.get("settings") or {}).items() if name not in _PERMISSIONS
+            },
             flag=memory.get("flag", "none"),
             tags=tidy_tags(str(tag) for tag in memory.get("tags", ())),
             memory={name: value for name, value in memory.items() if name not in _IN_COLUMNS},

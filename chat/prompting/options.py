@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat.context.items import cut, neutralised
-from database.conversations.repository import ALLOWED_TOOLS
+from database.conversations.consent import AGENTS_ALLOWED_TOOLS, ALLOWED_TOOLS
 from database.engine.text import storable
 from language_models.ports import ChatModel
 
@@ -27,7 +27,8 @@ class AnswerOptions:
     tools; None: if it is known to do so. tools: those that were switched on or off, by name.
     allow_writing: documents are changed at once where a tool wants that; otherwise changes are proposed.
     only_tools: all that the agent that answers may call; None: as `tools` say.
-    allowed_tools: those that need consent and that the person has allowed for the conversation.
+    allowed_tools: those that need consent and that the person has allowed the conversation's own model to call there.
+    agents_allowed_tools: the same by the id of each agent that answers there.
     """
 
     system_prompt: str = ""
@@ -38,6 +39,7 @@ class AnswerOptions:
     allow_writing: bool = False
     only_tools: frozenset[str] | None = None
     allowed_tools: frozenset[str] = frozenset()
+    agents_allowed_tools: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def wants_tools(self, model: ChatModel) -> bool:
         """Whether `model` is to call tools; one that is not known to do so, only where that was asked for."""
@@ -46,6 +48,11 @@ class AnswerOptions:
     def offers(self, tool: str, *, by_default: bool) -> bool:
         """Whether the model may call the tool of this name, if it may call any."""
         return self.tools.get(tool, by_default) if self.only_tools is None else tool in self.only_tools
+
+    def allows(self, tool: str, *, agent_id: str | None) -> bool:
+        """Whether the person has allowed the agent, or without one the conversation's own model, to call the tool."""
+        allowed = self.allowed_tools if agent_id is None else self.agents_allowed_tools.get(agent_id, frozenset())
+        return tool in allowed
 
     def fit(self, model: ChatModel) -> bool:
         """Whether `model` is given the whole system prompt."""
@@ -79,6 +86,7 @@ def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions
         tools=_switches(chosen.get("tools")),
         allow_writing=chosen.get("allow_writing") is True,
         allowed_tools=_names(stored.get(ALLOWED_TOOLS)),
+        agents_allowed_tools=_names_by_agent(stored.get(AGENTS_ALLOWED_TOOLS)),
     )
 
 
@@ -108,3 +116,7 @@ def _switches(value: Any) -> Mapping[str, bool]:
 
 def _names(value: Any) -> frozenset[str]:
     return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
+
+
+def _names_by_agent(value: Any) -> Mapping[str, frozenset[str]]:
+    return {agent: _names(tools) for agent, tools in value.items()} if isinstance(value, Mapping) else {}

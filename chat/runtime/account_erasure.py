@@ -45,12 +45,14 @@ class AccountErasure:
         knowledge: KnowledgeAccess,
         compact_up_to: int,
         vaults: Vaults,
+        erase_tool_servers: Callable[[str], None],
         forget: Callable[[str], None] = lambda _user_email: None,
         is_busy: Callable[[str], bool] = lambda _user_email: False,
     ) -> None:
         self._database = database
         self._knowledge = knowledge
         self._vaults = vaults
+        self._erase_tool_servers = erase_tool_servers
         self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
         self._forget = forget
         self._is_busy = is_busy
@@ -69,6 +71,7 @@ class AccountErasure:
             erase_user(self._knowledge.database(), user_email)
             self._remove_bundles(user_email)
             self._vaults.erase(user_email)
+            self._erase_tool_servers(user_email)
             erase_account(database=self._database, user_email=user_email)
             erased += 1
         if erased:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from chat.turns.turn import Turn
-from database.conversations.repository import allow_tool
+from database.conversations.consent import allow_tool
 from database.errors import NotFoundError, ProposalDecidedError, ProposalOutdatedError, TurnInProgressError
 from database.messages.reading import message_location
 from database.proposals import (
@@ -200,8 +200,9 @@ def decide_on_call(
 ) -> tuple[Proposal, dict[str, Any]]:
     """Decide on a call that waits; the proposal, and the answer that goes on with it.
 
-    for_conversation: the tool may be called in this conversation from now on without asking. The answer goes on with
-    the last decision that it waits for. Where it can't (`go_on` raises), the proposal stays open.
+    for_conversation: who wanted to call the tool, the conversation's own model or an agent, may call it there from now
+    on without asking. The answer goes on with the last decision that it waits for. Where it can't (`go_on` raises), the
+    proposal stays open.
     Raises ProposalNotFoundError, ProposalDecidedError (also where the answer does not wait for it any more).
     """
     scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
@@ -219,7 +220,12 @@ def decide_on_call(
         with suppress(TurnInProgressError):  # whoever decided at the same time was first
             go_on(waiting.conversation_id, waiting.message_id, {})
     if for_conversation and decision == "accepted":
-        allow_tool(**scope, conversation_id=waiting.conversation_id, tool=proposal.payload["tool"])
+        allow_tool(
+            **scope,
+            conversation_id=waiting.conversation_id,
+            tool=proposal.payload["tool"],
+            agent_id=proposal.agent_id,
+        )
     outcome = {"conversation_id": waiting.conversation_id, "message_id": waiting.message_id}
     return decided, outcome | {"goes_on": goes_on}
 

@@ -107,7 +107,8 @@ class Tool:
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
     off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
     long as any. needs_consent: each call waits for the person, unless they have allowed it for the conversation.
-    needs_agents: only people who have made an agent have it on by default.
+    needs_agents: only people who have made an agent have it on by default. is_remote: its calls wait for another
+    server, so they have threads of their own.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Tool:
     seconds: float | None = None
     needs_consent: bool = False
     needs_agents: bool = False
+    is_remote: bool = False
 
     def is_offered(self, *, has_agents: bool) -> bool:
         """Whether the models of a person are offered it who has switched nothing. has_agents: they have made agents."""
@@ -193,6 +195,14 @@ class ToolRegistry:
             raise ValueError(f"There is a tool {taken[0]} already.")
         self._tools[new.name] = new
         self._by_any_name.update(dict.fromkeys(names, new))
+
+    def with_tools(self, more: Iterable[Tool]) -> ToolRegistry:
+        """A registry of these tools and of `more`; one of `more` whose name is taken is left out."""
+        both = ToolRegistry(self._tools.values(), code_of=self._code_of)
+        for each in more:
+            if both.find(each.name) is None:
+                both.register(each)
+        return both
 
     def register_installed(self) -> None:
         """Add the tools of installed packages; one that fails is logged and left out."""

@@ -33,6 +33,7 @@ from database.schema import (
 from database.turns.ephemeral import is_unkept, unkept_in
 from database.turns.events import answer_events, joined_text
 
+from .consent import CONSENT
 from .conversation import ConversationRow, record_listed
 from .deletion import erase_incomplete
 from .friendly_ids import assign_friendly_id
@@ -345,7 +346,7 @@ def _begin(connection: Connection, copy: _Copy) -> ConversationRow | None:
         "running_summary": source.running_summary,
         "summarised_ordinal": copy.summarised,
         "flag": source.flag,
-        "settings": source.settings,
+        "settings": {name: value for name, value in source.settings.items() if name not in CONSENT},
         "memory": source.memory,
         "stateless": int(source.stateless),
         "has_documents": int(source.has_documents),

@@ -33,8 +33,6 @@ _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
 _LISTED = {name: name for name in ("title", "flag", "archived", "stateless")} | {"settings": "conversation_settings"}
 """What lists show of the changeable columns, and by which name."""
-ALLOWED_TOOLS = "allowed_tools"
-"""The setting of a conversation that lists the tools that may be called in it without asking for consent."""
 SETTINGS_CHARS = 16_384
 """Characters of a conversation's settings as JSON."""
 _TOLD_SETTINGS_BYTES = 2_048
@@ -212,7 +210,7 @@ def update_conversation(
             row = read_live(connection, user_email=user_email, conversation_id=conversation_id)
             record_listed(connection, [row], "changed")
         elif fields:
-            _record_changed(connection, user_email, conversation_id, fields)
+            record_changed(connection, user_email, conversation_id, fields)
 
     database.write(job)
 
@@ -226,12 +224,13 @@ def change_settings(
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         InvalidChangeError: all settings together are longer than `SETTINGS_CHARS`.
     """
-    return database.write(lambda connection: _change_settings(connection, user_email, conversation_id, changes))
+    return database.write(lambda connection: change_settings_in(connection, user_email, conversation_id, changes))
 
 
-def _change_settings(
+def change_settings_in(
     connection: Connection, user_email: str, conversation_id: str, changes: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """`change_settings` in a transaction that has begun."""
     before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
     settings = {name: value for name, value in {**before, **changes}.items() if value is not None}
     if settings == before:
@@ -239,24 +238,8 @@ def _change_settings(
     if len(orjson.dumps(settings).decode()) > SETTINGS_CHARS:
         raise InvalidChangeError(f"The settings of a conversation take at most {SETTINGS_CHARS:,} characters.")
     _update(connection, _live(user_email, conversation_id), {"settings": settings})
-    _record_changed(connection, user_email, conversation_id, {"conversation_settings": settings})
+    record_changed(connection, user_email, conversation_id, {"conversation_settings": settings})
     return settings
-
-
-def allow_tool(*, database: Database, user_email: str, conversation_id: str, tool: str) -> None:
-    """Let a tool that needs consent be called in this conversation from now on.
-
-    Raises what `change_settings` raises.
-    """
-
-    def job(connection: Connection) -> None:
-        before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
-        allowed = before.get(ALLOWED_TOOLS)
-        allowed = allowed if isinstance(allowed, list) else []
-        if tool not in allowed:
-            _change_settings(connection, user_email, conversation_id, {ALLOWED_TOOLS: [*allowed, tool]})
-
-    database.write(job)
 
 
 def move_conversation(*, database: Database, user_email: str, conversation_id: str, workspace_id: str) -> None:
@@ -279,7 +262,7 @@ def move_conversation(*, database: Database, user_email: str, conversation_id: s
             )
         )
         _update(connection, _live(user_email, conversation_id), {})
-        _record_changed(connection, user_email, conversation_id, {"workspace_id": place})
+        record_changed(connection, user_email, conversation_id, {"workspace_id": place})
 
     database.write(job)
 
@@ -370,7 +353,7 @@ def set_friendly_id(
 
     def job(connection: Connection) -> None:
         _update(connection, _live(user_email, conversation_id), changes)
-        _record_changed(connection, user_email, conversation_id, changes)
+        record_changed(connection, user_email, conversation_id, changes)
 
     try:
         database.write(job)
@@ -412,7 +395,8 @@ def _update(connection: Connection, which: ColumnElement[bool], values: Mapping[
         raise ConversationNotFoundError
 
 
-def _record_changed(connection: Connection, user_email: str, conversation_id: str, fields: Mapping[str, Any]) -> None:
+def record_changed(connection: Connection, user_email: str, conversation_id: str, fields: Mapping[str, Any]) -> None:
+    """Tell open pages of changed fields of a conversation; long settings they fetch."""
     settings = fields.get("conversation_settings")
     if settings and len(orjson.dumps(settings)) > _TOLD_SETTINGS_BYTES:
         fields = {**fields, "conversation_settings": None}
@@ -448,7 +432,7 @@ def set_pinned(*, database: Database, user_email: str, conversation_id: str, pin
             return
         values = {"pinned_at": now_iso() if pinned else None}
         _update(connection, _live(user_email, conversation_id), values)
-        _record_changed(connection, user_email, conversation_id, {"pinned": pinned})
+        record_changed(connection, user_email, conversation_id, {"pinned": pinned})
 
     database.write(job)
 
@@ -487,7 +471,7 @@ def _changed(
         if ids == before:
             return ids
         _update(connection, _live(user_email, conversation_id), {"memory": {**row.memory, FIELD: ids}})
-        _record_changed(connection, user_email, conversation_id, {FIELD: ids})
+        record_changed(connection, user_email, conversation_id, {FIELD: ids})
         return ids
 
     return database.write(job)

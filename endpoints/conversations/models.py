@@ -89,16 +89,21 @@ class TurnOptions(AnswerOptions):
     tools: Annotated[dict[Annotated[Text, Field(max_length=200)], bool], Field(max_length=1_000)] | None = None
 
 
+_ToolNames = Annotated[list[Annotated[Text, Field(max_length=200)]], Field(max_length=1_000)]
+
+
 class SettingsChange(TurnOptions):
     """The settings of a conversation to change: null removes one, those that are left out stay.
 
     `suggestions`: of the welcome conversation, can only be removed. `allowed_tools`: tools that need consent and may be
-    called in this conversation without asking; a decision on a proposal adds to them.
+    called in this conversation without asking by its own model; `agents_allowed_tools`: the same by id of each agent
+    that answers there. A decision on a proposal adds to them.
     """
 
     model_overrides: ModelOverrides | None = None
     suggestions: None = None
-    allowed_tools: Annotated[list[Annotated[Text, Field(max_length=200)]], Field(max_length=1_000)] | None = None
+    allowed_tools: _ToolNames | None = None
+    agents_allowed_tools: Annotated[dict[Id, _ToolNames], Field(max_length=200)] | None = None
 
 
 class ConversationItem(Shape):

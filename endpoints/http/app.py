@@ -32,6 +32,7 @@ from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
 from endpoints.sharing import public
 from endpoints.sharing import views as share_views
+from endpoints.tool_servers import views as tool_server_views
 from endpoints.tools import views as tool_views
 from endpoints.turns import views as turn_views
 from endpoints.vault import conversations as conversation_documents
@@ -87,6 +88,7 @@ _NOUNS = (
     public,
     share_views,
     assets,
+    tool_server_views,
     tool_views,
     turn_views,
     conversation_documents,

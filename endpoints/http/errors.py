@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from activity import errors as activity
 from chat.runtime.startup import ServerRunningError
+from chat.tools.foreign.addresses import AddressRefusedError
+from chat.tools.foreign.personal import TooManyCallsError
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from chat.turns import errors
 from database import errors as store
@@ -105,7 +107,9 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(store.InvalidChangeError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
     Row(NotSignedInError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
+    Row(AddressRefusedError, HTTPStatus.BAD_REQUEST, "address_refused"),
     Row(ToolNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
+    Row(TooManyCallsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_calls"),
     Row(ToolError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(vault.VaultReadOnlyError, HTTPStatus.FORBIDDEN, "vault_read_only"),

@@ -37,6 +37,7 @@ _NOUN_OF_ARGUMENT = {
     "prompt_id": "prompt",
     "proposal_id": "proposal",
     "reference": "reference",
+    "server_name": "tool_server",
     "session_id": "session",
     "tag_id": "tag",
     "thread_id": "thread",

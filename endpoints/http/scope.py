@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from chat.runtime.knowledge import KnowledgeAccess
     from chat.runtime.metrics import Metrics
     from chat.runtime.startup import ServerProcess
+    from chat.tools.foreign.personal import PersonalServers
     from chat.tools.registry import ToolRegistry
     from chat.turns.runner import TurnRunner
     from Conversation import Conversation
@@ -89,6 +90,7 @@ class AppState:
     services: TurnServices
     tools: ToolRegistry
     recipes: RecipeRegistry
+    tool_servers: PersonalServers
     knowledge: KnowledgeAccess
     vectors: MessageVectors
     vaults: Vaults

@@ -41,7 +41,9 @@ class ProposalItem(Shape):
 
 
 class Consent(Body):
-    """How far a call is allowed: "once", or for its "conversation": then the tool is not asked for there any more.
+    """How far a call is allowed: "once", or for its "conversation": then who made it may go on to call the tool there.
+
+    Another agent that answers in the conversation asks for itself.
 
     Of other proposals it says nothing.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from chat.tools.registry import ToolContext
+from chat.tools.registry import ToolContext, ToolRegistry
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import (
     allowed_models,
@@ -29,8 +29,7 @@ _DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable"
 @answers(list[tool_models.ToolItem])
 def list_tools() -> object:
     """The tools that can be called, by name. `on_by_default`: models are offered it in your conversations."""
-    state = current_state()
-    registry, agents = state.tools, state.services.agents
+    registry, agents = current_tools(), current_state().services.agents
     has_agents = agents is not None and agents.has_agents(current_user_email())
     return [
         {
@@ -56,7 +55,7 @@ def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
 
     403 `forbidden` where a read-only token calls a tool that changes something.
     """
-    tools = current_state().tools
+    tools = current_tools()
     if current_access().read_only and not tools.get(tool_name).reads_only:
         raise ForbiddenError("This token may only read.")
     return tools.run(tool_name, body.root, current_tool_context())
@@ -70,6 +69,12 @@ def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
 def ask_agent(body: tool_models.Arguments) -> object:
     """Ask an agent, as the tool does, and wait for its answer."""
     return current_state().tools.run("ask_agent", body.root, current_tool_context())
+
+
+def current_tools() -> ToolRegistry:
+    """The tools that the caller's models may call: everybody's, and those of the caller's own servers."""
+    state = current_state()
+    return state.tools.with_tools(state.tool_servers.tools_of(current_user_email()))
 
 
 def current_tool_context() -> ToolContext:

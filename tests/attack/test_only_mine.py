@@ -33,6 +33,7 @@ MISSING = {
     "agent_id": "00000000-0000-4000-8000-000000000006",
     "thread_id": "00000000-0000-4000-8000-000000000007",
     "activity_reference": "00000000-0000-4000-8000-000000000008",
+    "server_name": "nothing-here",
     "user_email": "nobody@example.org",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
@@ -70,6 +71,9 @@ PROBES = {
     ("GET", "/prompts/<prompt_id>"): Probe(),
     ("PUT", "/prompts/<prompt_id>"): Probe({"name": "mine", "text": "Mine now"}),
     ("DELETE", "/prompts/<prompt_id>"): Probe(),
+    ("PATCH", "/api/tool_servers/<server_name>"): Probe({"is_on": False}),
+    ("DELETE", "/api/tool_servers/<server_name>"): Probe(),
+    ("POST", "/api/tool_servers/<server_name>/try"): Probe(),
     ("GET", "/api/agents/<agent_id>"): Probe(),
     ("PUT", "/api/agents/<agent_id>"): Probe({"title": "Mine now"}),
     ("DELETE", "/api/agents/<agent_id>"): Probe(),
@@ -138,6 +142,9 @@ WITHOUT_ID = {
     ("GET", "/api/export"),
     ("GET", "/api/proposals/count"),
     ("GET", "/api/recipes"),
+    # tests/endpoints/tool_servers tries them with two people.
+    ("GET", "/api/tool_servers"),
+    ("POST", "/api/tool_servers"),
     ("GET", "/api/tools"),
     # tests/chat/tools tries each tool with two people.
     ("POST", "/api/tools/<tool_name>"),
@@ -272,6 +279,9 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         "agent_id": ada.post("/api/agents", json={"title": "Secret"}).json["agent_id"],
         "thread_id": activity["thread_id"],
         "activity_reference": activity["id"],
+        "server_name": ada.post("/api/tool_servers", json={"name": "secret", "url": "https://example.org/mcp"}).json[
+            "name"
+        ],
         "user_email": ada.email,
     }
 

@@ -78,7 +78,7 @@ def test_a_server_over_http_is_added_with_a_header_whose_value_is_never_shown(
         added = run(*address, "--header", "X-Key=RUDE_KEY")
         assert (added.exit_code, added.output.splitlines()[0]) == (0, "rude__die: ")
         listed = run("list")
-        assert listed.output == f"rude: 10 tools, {rude.url.partition('?')[0]}\n  X-Key: set\n"
+        assert listed.output == f"rude: 11 tools, {rude.url.partition('?')[0]}\n  X-Key: set\n"
         assert SECRET not in added.output + listed.output
         for wrong in ((*address, "--", "true"), ("add", "rude"), (*address, "--header", "X-Key")):
             assert run(*wrong).exit_code != 0

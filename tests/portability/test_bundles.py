@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import dill
+import orjson
 import pytest
 
 from chat.ports import TurnServices
@@ -104,6 +105,16 @@ def test_a_conversation_opened_from_a_bundle_goes_on_and_keeps_its_hashes(tmp_pa
     again = Conversation.load_local(folder)
     assert [message["message_short_hash"] for message in again.get_message_list()][:2] == before
     assert [message["text"] for message in again.get_message_list()][2:] == ["And then?", "That."]
+
+
+def test_a_bundle_brings_no_permission_of_what_tools_may_do_without_asking(tmp_path: Path) -> None:
+    conversation = saved(tmp_path)
+    folder = tmp_path / conversation.conversation_id
+    file = folder / f"{conversation.conversation_id}-memory.json"
+    memory = orjson.loads(file.read_bytes())
+    permissions = {"allow_writing": True, "allowed_tools": ["time__now"], "agents_allowed_tools": {"a": ["time__now"]}}
+    file.write_bytes(orjson.dumps({**memory, "settings": {"temperature": 1.0, **permissions}}))
+    assert Conversation.load_local(folder).get_metadata()["conversation_settings"] == {"temperature": 1.0}
 
 
 class Evil:

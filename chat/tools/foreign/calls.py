@@ -12,25 +12,38 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
+
+import orjson
+from pydantic import ValidationError
 
 from chat.tools.registry import ToolError
+from database.engine.text import storable
 
 from . import limited
+from .addresses import Reach
 from .configuration import FOLDER, ForeignServer, ForeignTool
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp.types import Tool as ListedTool
 
 T = TypeVar("T")
+Reason = Literal["address_refused", "unreachable", "unauthorized", "timeout", "failed"]
 _MOST_TOOLS = 50
 _LONGEST_DESCRIPTION = 1_000
+_LONGEST_SCHEMA = 20_000
+_REFUSED_ADDRESS = "The address of the server {name} is not allowed here."
 
 
 class ForeignServerError(ToolError):
-    """The server did not answer, or not in time."""
+    """The server did not answer, or not in time; `reason` says why, as far as it is known."""
 
     code = "foreign_server_failed"
+
+    def __init__(self, message: str, *, reason: Reason = "failed") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class ForeignToolError(ToolError):
@@ -39,27 +52,38 @@ class ForeignToolError(ToolError):
     code = "foreign_tool_failed"
 
 
-def tools_of(server: ForeignServer, data_dir: Path) -> list[ForeignTool]:
-    """The tools that the server offers, 50 at most. Raises ForeignServerError; ValidationError for a malformed name."""
+def tools_of(server: ForeignServer, data_dir: Path, *, reach: Reach | None = None) -> list[ForeignTool]:
+    """The tools that the server offers, 50 at most, without those whose names or schemas can't be used.
+
+    reach: which addresses may be asked; None: any. Raises ForeignServerError.
+    """
 
     async def listed(client: Client) -> list[ForeignTool]:
-        found = (await client.list_tools()).tools[:_MOST_TOOLS]
-        return [
-            ForeignTool(
-                name=tool.name,
-                description=(tool.description or "")[:_LONGEST_DESCRIPTION],
-                parameters=dict(tool.input_schema),
-            )
-            for tool in found
-        ]
+        found = map(_described, (await client.list_tools()).tools[:_MOST_TOOLS])
+        return [each for each in found if each is not None]
 
-    return _asked(server, data_dir, listed)
+    return _asked(server, data_dir, listed, reach)
 
 
-def call_tool(server: ForeignServer, data_dir: Path, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _described(tool: ListedTool) -> ForeignTool | None:
+    """A tool as it is kept; None where it can't be used."""
+    parameters = dict(tool.input_schema)
+    try:
+        if len(orjson.dumps(parameters)) > _LONGEST_SCHEMA:
+            return None
+        description = storable(tool.description or "")[:_LONGEST_DESCRIPTION]
+        return ForeignTool(name=tool.name, description=description, parameters=parameters)
+    except (ValidationError, orjson.JSONEncodeError):
+        return None
+
+
+def call_tool(
+    server: ForeignServer, data_dir: Path, tool: str, arguments: dict[str, Any], *, reach: Reach | None = None
+) -> dict[str, Any]:
     """What a tool answers: `content` is its text, `structured` its JSON object where it gives one.
 
-    Secrets of the configuration are hidden. Raises ForeignServerError, ForeignToolError.
+    Secrets of the configuration are hidden. reach: which addresses may be asked; None: any.
+    Raises ForeignServerError, ForeignToolError.
     """
 
     async def called(client: Client) -> dict[str, Any]:
@@ -72,16 +96,16 @@ def call_tool(server: ForeignServer, data_dir: Path, tool: str, arguments: dict[
             told["structured"] = server.without_secrets(result.structured_content)
         return dict(told)
 
-    return _asked(server, data_dir, called)
+    return _asked(server, data_dir, called, reach)
 
 
-def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaitable[T]]) -> T:
+def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaitable[T]], reach: Reach | None) -> T:
     """What `ask` returns for a client of the server. Raises ForeignServerError and what `ask` raises."""
     # What the library logs may quote the server's configuration.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     try:
         if server.url:
-            return asyncio.run(_by_http(server, ask))
+            return asyncio.run(_by_http(server, ask, reach))
         folder = data_dir / FOLDER / server.name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # What the server writes beside its answers may hold its secrets.
@@ -89,7 +113,7 @@ def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaita
             return asyncio.run(_by_process(server, folder, ask, nowhere))
     except TimeoutError:
         message = f"The server {server.name} did not answer within {server.seconds:g} s."
-        raise ForeignServerError(message) from None
+        raise ForeignServerError(message, reason="timeout") from None
     except Exception as error:  # noqa: BLE001 - whatever a foreign program does is its failure
         known = _tool_error_in(error)
         if known is not None:
@@ -98,19 +122,27 @@ def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaita
         raise ForeignServerError(f"The server {server.name} has failed.") from None
 
 
-async def _by_http(server: ForeignServer, ask: Callable[[Client], Awaitable[T]]) -> T:
+async def _by_http(server: ForeignServer, ask: Callable[[Client], Awaitable[T]], reach: Reach | None) -> T:
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
     from . import http
 
-    async with (
-        asyncio.timeout(server.seconds),
-        http.client_for(server) as connection,
-        # It follows a redirect only to the same host, so that the headers go nowhere else.
-        Client(streamable_http_client(server.url, http_client=connection)) as client,
-    ):
-        return await ask(client)
+    transport = http.transport_for(server, reach)
+    try:
+        async with (
+            asyncio.timeout(server.seconds),
+            http.client_for(server, transport) as connection,
+            # It follows a redirect only to the same host, so that the headers go nowhere else.
+            Client(streamable_http_client(server.url, http_client=connection)) as client,
+        ):
+            return await ask(client)
+    except Exception as error:
+        # The library tells only that a request has failed.
+        if transport.trouble is None or _tool_error_in(error) is not None:
+            raise
+        told = _REFUSED_ADDRESS if transport.trouble == "address_refused" else "The server {name} has failed."
+        raise ForeignServerError(told.format(name=server.name), reason=transport.trouble) from None
 
 
 async def _by_process(server: ForeignServer, folder: Path, ask: Callable[[Client], Awaitable[T]], errors: TextIO) -> T:

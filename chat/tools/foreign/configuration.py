@@ -69,8 +69,10 @@ class ForeignServer(BaseModel):
     def _secrets(self) -> list[str]:
         """The longest first. A header may name its scheme before the secret: `Bearer …`."""
         words = [word for value in self.headers.values() for word in value.split()[1:]]
-        queries = [value for _, value in parse_qsl(urlsplit(self.url).query)]
-        found = {*self.environ.values(), *self.headers.values(), *words, *queries}
+        query = urlsplit(self.url).query
+        queries = [value for _, value in parse_qsl(query)]
+        encoded = [pair.partition("=")[2] for pair in query.split("&")]
+        found = {*self.environ.values(), *self.headers.values(), *words, *queries, *encoded}
         return sorted((each for each in found if len(each) >= _SHORTEST_SECRET), key=len, reverse=True)
 
     def without_secrets(self, value: Any) -> Any:
@@ -119,12 +121,16 @@ def servers_in(data_dir: Path) -> tuple[ForeignServer, ...]:
 
 def keep_servers(data_dir: Path, servers: tuple[ForeignServer, ...]) -> None:
     """Replace the file. Raises OSError."""
-    file = data_dir / FILE
-    draft = file.with_name(f"{FILE}.{secrets.token_hex(8)}")
+    write_private(data_dir / FILE, _Servers(servers=servers).model_dump_json(indent=2))
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file by one that only its owner can read. Raises OSError."""
+    draft = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            opened.write(_Servers(servers=servers).model_dump_json(indent=2))
+            opened.write(text)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)

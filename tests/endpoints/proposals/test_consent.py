@@ -191,3 +191,69 @@ def test_nobody_is_asked_where_nothing_is_kept_and_programs_call_no_such_tool(
     assert "I may not." in "".join(event["text"] for event in events)
     assert [each["error"]["code"] for each in results_in(main_model)] == ["consent_needed"]
     assert (ada.get("/api/proposals").json, rung) == ([], [])
+
+
+def test_consent_holds_for_who_asked_the_model_of_the_conversation_or_one_agent(
+    ada: Person, replies: list[Reply], rung: list[int]
+) -> None:
+    agents = [ada.post("/api/agents", json={"title": title}).json for title in ("Bell Ringer", "Botanist")]
+    conversation_id = ada.new_conversation()
+
+    def say(text: str) -> str:
+        """Have a bell rung; whether that waits for the person."""
+        replies.extend([asks(NOON), Reply("It rang.")])
+        ada.say(conversation_id, text)
+        waits: str = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[-1]["parts"][0]["status"]
+        if waits == "waiting":
+            decide(ada, "accept", scope="conversation")
+        return waits
+
+    assert [say("Ring!") for _ in range(2)] == ["waiting", "complete"]
+    # What was allowed to the conversation's own model is not allowed to an agent, nor one agent's to another one.
+    assert [say("Ring, @agent_bell_ringer!") for _ in range(2)] == ["waiting", "complete"]
+    assert [say("Ring, @agent_botanist!") for _ in range(2)] == ["waiting", "complete"]
+    settings = ada.get(f"/get_conversation_settings/{conversation_id}").json
+    assert settings["allowed_tools"] == ["ring"]
+    assert settings["agents_allowed_tools"] == {each["agent_id"]: ["ring"] for each in agents}
+
+    kept = {agents[1]["agent_id"]: ["ring"]}
+    change = {"allowed_tools": None, "agents_allowed_tools": kept}
+    assert ada.request("PATCH", f"/conversations/{conversation_id}/settings", json=change).json == {
+        "agents_allowed_tools": kept
+    }
+    assert say("Ring!") == "waiting"
+    assert say("Ring, @agent_bell_ringer!") == "waiting"
+    assert say("Ring, @agent_botanist!") == "complete"
+    assert rung == [12] * 9
+
+
+def test_an_answer_that_a_model_asks_an_agent_for_has_no_consent(
+    ada: Person, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel
+) -> None:
+    ada.post("/api/agents", json={"title": "Bell Ringer"})
+    replies += [Reply("Hello.")]
+    theirs = ada.post("/api/tools/ask_agent", json={"agentId": "bell_ringer", "question": "Hello"}).json[
+        "conversationId"
+    ]
+    replies += [asks(NOON), Reply("It rang.")]
+    ada.say(theirs, "Ring at noon")
+    decide(ada, "accept", scope="conversation")
+    assert rung == [12]
+    # A text may have told the model of another conversation to ask.
+    question = orjson.dumps({"agentId": "bell_ringer", "question": "Ring at noon", "conversationId": theirs}).decode()
+    replies += [asks(("ask_agent", question)), asks(NOON), Reply("I may not."), Reply("It may not.")]
+    ada.say(ada.new_conversation(), "Have it ring")
+    assert main_model.prompts[-2][-1]["role"] == "tool"
+    assert orjson.loads(main_model.prompts[-2][-1]["content"])["error"]["code"] == "consent_needed"
+    assert rung == [12]
+
+
+def test_consent_is_not_copied_with_a_conversation(ada: Person, replies: list[Reply], rung: list[int]) -> None:
+    replies += [asks(NOON), Reply("It rang.")]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring at noon")
+    decide(ada, "accept", scope="conversation")
+    change = {"temperature": 1.0, "agents_allowed_tools": {"somebody": ["ring"]}}
+    ada.request("PATCH", f"/conversations/{conversation_id}/settings", json=change)
+    copy = ada.post(f"/clone_conversation/{conversation_id}").json["conversation_id"]
+    assert ada.get(f"/get_conversation_settings/{copy}").json == {"temperature": 1.0}

@@ -12,16 +12,20 @@ from typing import Any
 
 from .rude_server import INITIALIZED
 
-TOOLS = ("die", "hang", "headers", "fail", "huge", "bomb", "nonsense", "wrong", "away", "status")
+TOOLS = ("die", "hang", "headers", "fail", "huge", "bomb", "nonsense", "wrong", "away", "status", "drip")
 
 
 class RudeServer(ThreadingHTTPServer):
-    """released: lets the calls that hang end. visitors: what came to the address that `away` leads to."""
+    """released: lets the calls that hang end. visitors: what came to the address that `away` leads to.
+
+    hosts: the name by which each message was sent.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.released = threading.Event()
         self.visitors: list[str] = []
+        self.hosts: list[str] = []
 
     @property
     def url(self) -> str:
@@ -35,12 +39,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """One message."""
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.hosts.append(self.headers["Host"])
+        if self.path in ("/mcp/denied", "/mcp/silent"):
+            if self.path == "/mcp/silent":
+                self.server.released.wait(600)
+            self._send(b"", status=401)
+            return
         if not self.path.startswith("/mcp"):
             self.server.visitors.append(self.path)
         if "id" not in request:
             self._send(b"", status=202)
         elif request["method"] == "initialize":
-            self._tell(request, {"result": INITIALIZED})
+            session = {"Mcp-Session-Id": "4711"} if self.path == "/mcp/clinging" else {}
+            self._tell(request, {"result": INITIALIZED}, **session)
         elif request["method"] == "tools/list":
             self._tell(
                 request, {"result": {"tools": [{"name": each, "inputSchema": {"type": "object"}} for each in TOOLS]}}
@@ -54,11 +65,17 @@ class _Handler(BaseHTTPRequestHandler):
         """No stream is offered."""
         self._send(b"", status=405)
 
+    def do_DELETE(self) -> None:
+        """The session is over, and the answer to that never is."""
+        self._send_endlessly(pause=0.05)
+
     def _misbehave(self, request: dict[str, Any], name: str) -> None:
         if name == "die":
             return  # the connection is closed without an answer
         if name == "hang":
             self.server.released.wait(600)
+        elif name == "drip":
+            self._send_endlessly(pause=0.05)
         elif name == "huge":
             self._send_endlessly()
         elif name == "bomb":
@@ -75,16 +92,16 @@ class _Handler(BaseHTTPRequestHandler):
             text = json.dumps(dict(self.headers.items())) + self.path
             self._tell(request, {"result": {"content": [{"type": "text", "text": text}], "isError": name == "fail"}})
 
-    def _send_endlessly(self) -> None:
+    def _send_endlessly(self, *, pause: float = 0) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
         with contextlib.suppress(OSError):  # the client hangs up
-            while True:
-                self.wfile.write(b" " * 65_536)
+            while not (pause and self.server.released.wait(pause)):
+                self.wfile.write(b" " if pause else b" " * 65_536)
 
-    def _tell(self, request: dict[str, Any], answer: dict[str, Any]) -> None:
-        self._send(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode())
+    def _tell(self, request: dict[str, Any], answer: dict[str, Any], **headers: str) -> None:
+        self._send(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}).encode(), **headers)
 
     def _send(self, body: bytes, *, status: int = 200, **headers: str) -> None:
         self.send_response(status)

@@ -72,13 +72,14 @@ def test_what_a_server_does_wrong_is_an_error_of_the_call_and_the_next_one_is_an
     assert SECRET not in caplog.text
 
 
-def test_a_server_that_hangs_is_given_up(tools: ToolRegistry, context: Context, tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["hang", "drip"])
+def test_a_server_that_hangs_is_given_up(tool: str, tools: ToolRegistry, context: Context, tmp_path: Path) -> None:
     (listed,) = servers_in(tmp_path)
     keep_servers(tmp_path, (listed.model_copy(update={"seconds": 0.5}),))
     impatient = ToolRegistry(code_of=code_of)
     register_foreign_tools(impatient, tmp_path)
     assert impatient.names() == tools.names()
-    assert impatient.call("rude__hang", {}, context(has_consent=True))["error"] == {
+    assert impatient.call(f"rude__{tool}", {}, context(has_consent=True))["error"] == {
         "code": "foreign_server_failed",
         "message": "The server rude did not answer within 0.5 s.",
     }

@@ -1,0 +1,1 @@
+"""People's own tool servers over HTTP."""
