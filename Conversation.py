@@ -234,7 +234,7 @@ class Conversation:
             lookup = stored_lookup(database, user_email)
         load = conversation_loader or partial(_load_beside, beside, user_email=user_email, database=database)
         caps = services.caps if services is not None else ReferenceCaps()
-        return ConversationReferences(lookup=lookup, load=load, caps=caps)
+        return ConversationReferences(lookup=lookup, load=load, caps=caps, here=self.conversation_id)
 
     @staticmethod
     def _extract_referenced_claims(pkb_context: str | None) -> str:

@@ -235,7 +235,7 @@ def partition(friendly_ids: Iterable[str]) -> tuple[list[tuple[str, str, str]], 
 _REFERENCE = re.compile(
     r"@(?:memory|mem):(?P<claim>[a-zA-Z0-9-]+)"
     r"|@(?P<name>[a-zA-Z][a-zA-Z0-9_-]{2,})"
-    r"|#(?P<number>[0-9]{1,9})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])"
+    r"|#(?:(?P<activity>[0-9a-fA-F]{6,32})|(?P<number>[0-9]{1,5}))(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])"
 )
 # Spelled out, because \s and \w mean other characters in JavaScript. A right-hand quote opens in some languages.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -244,7 +244,14 @@ _OPENING = (
     r"(\[{<\"'\xab\xbb\u2018-\u201f\u2039\u203a\u3008\u300a\u300c\u300e\u3010\u3014\uff02\uff07\uff08\uff1c\uff3b\uff5b"
 )
 _MAY_PRECEDE = re.compile(f"[{_SPACE}{_INVISIBLE}{_OPENING}]")
+# Before a fragment of an address: in a link of Markdown, in an attribute of HTML.
+_BEFORE_FRAGMENT = ("](", "](<", '="', "='")
 _SPACES = re.compile(f"[{_SPACE}]+")
+
+
+def is_activity_name(name: str) -> bool:
+    """Whether a reference is the short id of an activity, with its `#`."""
+    return name.startswith("#")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,9 +259,10 @@ class ParsedReferences:
     """The references of a message, each once, in order of appearance.
 
     Attributes:
-        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`. None that is in `claim_ids`.
+        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`. Six to 32 hexadecimal digits keep their `#`, in
+            lowercase: they name an activity, unless they are a colour. None that is in `claim_ids`.
         claim_ids: Ids from the older form `@memory:<id>`.
-        clean_text: The text without references and with single spaces, for retrieval.
+        clean_text: The text without references and with single spaces, for retrieval. What may be a colour stays.
         spans: Where they stand in the text, start and end of each occurrence.
     """
 
@@ -276,7 +284,8 @@ def parse_references(text: str) -> ParsedReferences:
     if "@" not in text and "#" not in text:
         return ParsedReferences(friendly_ids=(), claim_ids=(), clean_text=_SPACES.sub(" ", text).strip(" "), spans=())
     found = list(_find(text))
-    edges = [0, *(edge for reference in found for edge in reference[:2]), len(text)]
+    named = (reference for reference in found if not is_activity_name(reference.friendly_id))
+    edges = [0, *(edge for reference in named for edge in reference[:2]), len(text)]
     kept = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
     claim_ids = dict.fromkeys(one.claim_id for one in found if one.claim_id)
     friendly_ids = dict.fromkeys(one.friendly_id for one in found if one.friendly_id)
@@ -310,6 +319,9 @@ def _read(match: re.Match[str], text: str) -> _Found | None:
         return None
     if match["number"]:
         return _Found(start, end, f"claim_{match['number']}", "")
+    if match["activity"]:
+        is_fragment = text.endswith(_BEFORE_FRAGMENT, 0, start)
+        return None if is_fragment else _Found(start, end, match[0].lower(), "")
     # The bare words are beginnings of the older form.
     is_name = len(name) > _SHORTEST_NAME and name.lower() not in {"@memory", "@mem"}
     return _Found(start, end, name[1:], "") if is_name else None

@@ -81,6 +81,8 @@ _CONVERSATIONS = {
     "no_conversation": "No such conversation.",
     "conversation_deleted": "The conversation was deleted.",
     "conversation_unreadable": "The conversation can't be read.",
+    "no_such_activity": "Nothing of yours has this id.",
+    "several_activities": "Several things have this id.",
     "conversation_empty": "The conversation has no messages.",
     "conversation_has": "The conversation has {count} messages.",
     "conversation_ends": "The conversation ends at message {index}.",

@@ -19,6 +19,7 @@ from .errors import MessageNotFoundError
 from .schema import conversations, message_references, messages
 
 _SIGNS = ("@", "#")
+_ONE_MESSAGE = ("message", "activity")
 _BACKLINKS = 200
 
 _PLACE = Prepared(
@@ -72,6 +73,18 @@ def store_report_in(
     rows = reference_rows(entries, message_id=message_id, user_email=user_email)
     if rows:
         _REFER.run_each(connection, rows)
+
+
+def add_to_report(
+    connection: Connection, entries: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str
+) -> None:
+    """Add entries to the report of a message, in the place of those with the same `ref`.
+
+    The variants of an answer share one report: what any of them cites refers to its target.
+    """
+    known = connection.execute(select(messages.c.report).where(messages.c.message_id == message_id)).scalar()
+    report = {entry["ref"]: entry for entry in [*(known or ()), *entries]}
+    store_report_in(connection, list(report.values()), message_id=message_id, user_email=user_email)
 
 
 def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str) -> list[dict[str, Any]]:
@@ -144,7 +157,7 @@ def _reference(entry: Mapping[str, Any]) -> dict[str, Any]:
         "status": entry["status"],
         "target_conversation_id": target.get("conversation_id"),
         # A range names its first message, but means none of them in particular.
-        "target_message_id": target.get("message_id") if entry["kind"] == "message" else None,
+        "target_message_id": target.get("message_id") if entry["kind"] in _ONE_MESSAGE else None,
         "target_id": others[0] if others else None,
     }
 

@@ -167,13 +167,15 @@ class ConversationReferences:
     """Resolves the conversation references of one request; each conversation is loaded once.
 
     `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing
-    inside a resolved text is resolved again. running: left out of ranges and whole conversations.
+    inside a resolved text is resolved again. running: left out of ranges and whole conversations. here: the
+    conversation in which the references are written, if any.
     """
 
     lookup: FriendlyIdLookup
     load: ConversationLoader
     caps: ReferenceCaps = field(default_factory=ReferenceCaps)
     running: RunningTurn = field(default_factory=RunningTurn)
+    here: str | None = None
     _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
@@ -186,6 +188,26 @@ class ConversationReferences:
         candidates = {fid for _, parts in parsed if parts for fid in (parts.whole_candidate, parts.conv_fid) if fid}
         named = self.lookup(sorted(candidates)) if candidates else {}
         return [self._resolve_one(f"@{name}", parts, named) for name, parts in parsed if parts]
+
+    def named_by_activity(self, ref: str, message: Message) -> Resolution:
+        """A message, with the `conversation_id` that it is in, which was named by the short id of its activity."""
+        return self._one(ref, self._load(message["conversation_id"]), message, kind="activity")
+
+    def named_by_hash(self, ref: str, short_hash: str) -> Resolution | None:
+        """The message of the conversation `here` that was named by its hash alone; None where there is none.
+
+        Raises ConversationNotFoundError.
+        """
+        if self.here is None:
+            return None
+        conversation = self._load(self.here)
+        message = conversation.message_by_hash(short_hash)
+        return None if message is None else self._one(ref, conversation, message)
+
+    def _load(self, conversation_id: str) -> AddressableConversation:
+        if conversation_id not in self._loaded:
+            self._loaded[conversation_id] = addressable(self.load(conversation_id))
+        return self._loaded[conversation_id]
 
     def _resolve_one(
         self, ref: str, parts: ConversationReference, named: Mapping[str, NamedConversation]
@@ -215,9 +237,7 @@ class ConversationReferences:
         if named.deleted:
             return _failed(ref, kind, "deleted", say("conversation_deleted"), title=named.title)
         try:
-            if named.conversation_id not in self._loaded:
-                self._loaded[named.conversation_id] = addressable(self.load(named.conversation_id))
-            return resolver(self._loaded[named.conversation_id])
+            return resolver(self._load(named.conversation_id))
         except NotFoundError:
             return _failed(ref, kind, "not_found", say("no_conversation"))
         except Exception:  # one conversation that can't be read must not take the turn along
@@ -226,14 +246,21 @@ class ConversationReferences:
 
     def _message(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
         message = _find(conversation, parts.identifier)
-        title = str(conversation.get_metadata()["title"])
         if message is None:
+            title = str(conversation.get_metadata()["title"])
             return _missing_message(ref, parts.identifier, conversation, title)
+        return self._one(ref, conversation, message)
+
+    def _one(
+        self, ref: str, conversation: AddressableConversation, message: Message, *, kind: str = "message"
+    ) -> Resolution:
+        """A single message. kind: "message", or "activity" where it was named by a short id."""
+        title = str(conversation.get_metadata()["title"])
         if message.get("deleted_at"):
-            return _failed(ref, "message", "deleted", say("message_deleted"), title=title)
+            return _failed(ref, kind, "deleted", say("message_deleted"), title=title)
         entry = ReportEntry(
             ref=ref,
-            kind="message",
+            kind=kind,
             status="resolved",
             title=title,
             preview=preview(message["text"]),
@@ -323,7 +350,8 @@ class ConversationReferences:
         if len(finished) < len(messages):
             entry = entry.with_note(say("unfinished_left_out"))
         fid = conversation.get_metadata()["conversation_friendly_id"]
-        items = tuple(shorten(_message_item(ref, fid, message), self.caps.message) for message in finished)
+        type_ = "activity" if entry.kind == "activity" else "conversation_message"
+        items = tuple(shorten(_message_item(ref, fid, message, type_), self.caps.message) for message in finished)
         cuts = sum(item.truncated_from is not None for item in items)
         if cuts:
             most = self.caps.message
@@ -365,11 +393,11 @@ def _missing_message(ref: str, identifier: str, conversation: AddressableConvers
     return _failed(ref, "message", "out_of_range", note, title=title)
 
 
-def _message_item(ref: str, fid: str, message: Message) -> PkbItem:
+def _message_item(ref: str, fid: str, message: Message, type_: str) -> PkbItem:
     sender = "You" if message["sender"] == "user" else "Assistant"
     return PkbItem(
         source="referenced",
-        type="conversation_message",
+        type=type_,
         refs=(ref,),
         key=f"message:{message['message_id']}",
         label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({sender}):",

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from conversation_reference_utils import is_activity_name
 from sentences import say
 from vault.documents import Vault
 from vault.resolution import Resolution as LinkResolution
@@ -56,8 +57,8 @@ class DocumentReference:
 
 
 def written(name: str) -> str:
-    """A reference as the person wrote it: a link with its brackets, any other name behind an "@"."""
-    return name if is_wikilink(name) else f"@{name}"
+    """A reference as the person wrote it: links and short ids as they are, any other name behind an "@"."""
+    return name if is_wikilink(name) or is_activity_name(name) else f"@{name}"
 
 
 def wikilinks_of(text: str) -> list[str]:

@@ -195,18 +195,28 @@ def resolve_report(
     loader: ConversationLoader,
     claim_ids: Sequence[str] = (),
     services: TurnServices | None = None,
+    here: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The report entries that a message with these `references` (without "@") and claim ids would get."""
-    scope = stored_scope(user_email, database=database, loader=loader, services=services)
+    """The report entries that a message with these `references` (without "@") and claim ids would get.
+
+    here: the conversation in which it would be written.
+    """
+    scope = stored_scope(user_email, database=database, loader=loader, services=services, here=here)
     return gather(references, scope=scope, request=KnowledgeRequest(claim_ids=claim_ids)).report_dicts()
 
 
 def stored_scope(
-    user_email: str, *, database: Database, loader: ConversationLoader, services: TurnServices | None
+    user_email: str,
+    *,
+    database: Database,
+    loader: ConversationLoader,
+    services: TurnServices | None,
+    here: str | None = None,
 ) -> ReferenceScope:
-    """What `user_email` can name in `database`."""
+    """What `user_email` can name in `database`. here: the conversation in which they do."""
     caps = services.caps if services is not None else ReferenceCaps()
-    conversations = ConversationReferences(lookup=stored_lookup(database, user_email), load=loader, caps=caps)
+    lookup = stored_lookup(database, user_email)
+    conversations = ConversationReferences(lookup=lookup, load=loader, caps=caps, here=here)
     return scope_of(user_email, database=database, conversations=conversations, services=services)
 
 
@@ -219,12 +229,14 @@ def scope_of(
 ) -> ReferenceScope:
     """What `user_email` can name, the conversations given."""
     word_for_word = conversations.running.is_given_documents
+    recipes = {} if services is None else {"recipes": services.recipes}
     return ReferenceScope(
         user_email=user_email,
         database=database,
         conversations=conversations,
         knowledge=knowledge_of(user_email, database=database, services=services),
         documents=document_links(user_email, services=services, word_for_word=word_for_word),
+        **recipes,
     )
 
 

@@ -1,4 +1,4 @@
-"""Kinds of things that a message can name: conversations, messages, agents, memories and groups of them, documents.
+"""Kinds of things that a message can name: conversations, messages, activities, agents, memories, documents.
 
 A further kind is one object with the shape of `ReferenceKind` and one line in `KINDS`.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
+from activity.builtin import BUILT_IN
+from activity.recipes import RecipeRegistry
 from chat.turns.turn import MOST_ANSWERERS
-from conversation_reference_utils import classify_conversation_reference
+from conversation_reference_utils import classify_conversation_reference, is_activity_name
 from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
@@ -20,6 +23,7 @@ from search.language import beginnings, nearest_names
 from sentences import say
 from vault.wikilinks import parse_wikilink, without_extension
 
+from .activities import ActivityReferences
 from .conversations import ConversationReferences, kind_of
 from .documents import DocumentLinks, is_wikilink, written
 from .memories import Knowledge
@@ -37,7 +41,7 @@ _COMPARED = 50
 class ReferenceScope:
     """What the names of one message are looked up in. Everything here sees the things of `user_email` alone.
 
-    database: None for a bundle beside which there is none.
+    database: None for a bundle beside which there is none. recipes: of activities.
     """
 
     user_email: str
@@ -45,6 +49,7 @@ class ReferenceScope:
     conversations: ConversationReferences
     knowledge: Knowledge
     documents: DocumentLinks = field(default_factory=DocumentLinks)
+    recipes: RecipeRegistry = field(default_factory=partial(RecipeRegistry, BUILT_IN))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,7 @@ class Suggestion:
 class ReferenceKind(Protocol):
     """A kind of things, or a family of kinds that are looked up together.
 
-    Names come as typed, without "@"; those of documents with their brackets.
+    Names come as typed, without "@"; those of documents with their brackets, those of activities with their "#".
     """
 
     @property
@@ -120,6 +125,35 @@ class _Conversations:
             return None
         message = f"?{urlencode({'message': target['message_id']})}" if target.get("message_id") else ""
         return f"/interface/{quote(target['conversation_id'], safe='')}{message}"
+
+
+class _Activities:
+    """Activities by their short ids; in the conversation that names them, messages by their hashes, too."""
+
+    icons = MappingProxyType({"activity": "hash"})
+
+    def recognise(self, name: str) -> str | None:
+        """See `ReferenceKind`."""
+        return "activity" if is_activity_name(name) else None
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """See `ReferenceKind`."""
+        activities = ActivityReferences(
+            user_email=scope.user_email,
+            database=scope.database,
+            conversations=scope.conversations,
+            recipes=scope.recipes,
+        )
+        return activities.resolve(names)
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """See `ReferenceKind`. Behind an "@" there are no activities."""
+        del typed, scope, limit
+        return []
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """See `ReferenceKind`."""
+        return _Conversations().permalink(entry)
 
 
 def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[Agent]:
@@ -247,7 +281,7 @@ class _Memories:
         return None
 
 
-KINDS: list[ReferenceKind] = [_Documents(), _Conversations(), _Agents(), _Memories()]
+KINDS: list[ReferenceKind] = [_Documents(), _Activities(), _Conversations(), _Agents(), _Memories()]
 """All kinds, in the order in which they are asked. Memories take any name, so further kinds stand before them."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +19,7 @@ from sentences import Sentence, otherwise, say
 from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
 
+from .documents import written
 from .items import PkbItem, Source, render
 from .report import ReportEntry, Resolution, preview
 
@@ -27,8 +27,6 @@ WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""
 _GROUPS = frozenset({"context", "entity", "tag", "domain"})
 _LONGEST_ID = 128
-# What was written "#121248" may as well be a color, or the short id of an activity.
-_LONG_NUMBER = re.compile(r"claim_[0-9]{6,}", re.IGNORECASE)
 
 
 def not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
@@ -76,8 +74,6 @@ def left_out(count: int) -> ReportEntry:
 
 
 def _looks_like_an_id(name: str) -> bool:
-    if _LONG_NUMBER.fullmatch(name):
-        return False
     words, _, last = name.lower().rpartition("_")
     return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))
 
@@ -154,7 +150,7 @@ class Knowledge:
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
         """One resolution for each reference (without "@", as typed), in order."""
-        return [self._resolve(reference, ref=f"@{reference}") for reference in references]
+        return [self._resolve(reference, ref=written(reference)) for reference in references]
 
     def resolve_claim_ids(self, claim_ids: Sequence[str]) -> list[Resolution]:
         """One resolution for each claim id, as `@memory:<id>` names it."""

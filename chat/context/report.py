@@ -22,7 +22,8 @@ class ReportEntry:
 
     notes: sent and stored as English sentences, and with what they say in any language.
 
-    ref: as typed, with its "@". kind: message, message_range, conversation, claim, context, entity, tag, domain.
+    ref: as typed, with its "@" or "#". kind: message, message_range, conversation, activity, claim, context, entity,
+    tag, domain, document, agent.
     status: resolved, truncated, not_found, out_of_range, malformed, ambiguous, empty, deleted, streaming, unavailable.
     muted: nothing was found, but it may well not have been meant as a reference (a decorator, a handle).
     count: how many things it brought; chars: how long they are together, before any cut.

@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chat.ports import Message
+from conversation_reference_utils import is_activity_name, parse_references
 from language_models.ports import ChatModel
 
 SMALLEST_WINDOW = 16_000
 """Tokens. A model with a smaller window is shown no marks."""
 
 _LONGEST_NAME = 60
+_MOST_CITED = 50
 _SECONDS = len("2025-11-12T16:06:30")
 _USER, _ASSISTANT = "User", "Assistant"
 
@@ -68,6 +70,11 @@ class Marks:
     def names_in(self, history: Iterable[Message], *others: str) -> frozenset[str]:
         """The names with which a model may begin a mark of its own: those in the history, and `others`."""
         return frozenset(map(_one_line, {*map(self.name_of, history), *others, self.user or _USER, _ASSISTANT}))
+
+
+def cited_names(answer: str) -> list[str]:
+    """The ids that an answer cites, with their `#`, each once; colours may be among them."""
+    return [name for name in parse_references(answer).friendly_ids if is_activity_name(name)][:_MOST_CITED]
 
 
 def _one_line(name: str) -> str:

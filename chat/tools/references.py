@@ -9,6 +9,7 @@ from pydantic import Field
 from chat.context.gather import gather, stored_scope
 from chat.context.items import PkbItem
 from chat.context.memories import KnowledgeRequest
+from conversation_reference_utils import is_activity_name
 from database.errors import MessageNotFoundError
 from database.messages.reading import message_by_short_id
 from vault.errors import DocumentNotFoundError
@@ -34,18 +35,26 @@ def resolve_reference(
 ) -> dict[str, Any]:
     """Look up what a reference names: the messages, memory or document, word for word."""
     name = reference.strip()
-    if name.startswith("#"):
-        return _message_in_conversation(name.removeprefix("#").lower(), context)
+    if is_activity_name(name) and (found := _message_in_conversation(name, context)):
+        return found
     if name.startswith("[["):
         return _document(name, context)
-    name = name.removeprefix("@")
+    name = name.lower() if is_activity_name(name) else name.removeprefix("@")
     if not name:
         raise NoReferenceError("reference: behind the @ there has to be a name.")
-    scope = stored_scope(context.user_email, database=context.database, loader=context.load, services=context.services)
+    scope = stored_scope(
+        context.user_email,
+        database=context.database,
+        loader=context.load,
+        services=context.services,
+        here=context.conversation_id,
+    )
     found = gather([name], scope=scope, request=KnowledgeRequest())
     entry = found.report_dicts()[0]
     told = {"success": entry["status"] in _FOUND, "reference": entry["ref"], "kind": entry["kind"]}
     if not told["success"]:
+        if entry["status"] == "not_found" and is_activity_name(name):
+            raise MessageNotFoundError
         error = {"code": entry["status"], "message": f"{entry['ref']} names nothing of yours."}
         return {**told, "error": error, "candidates": list(entry.get("candidates") or ())}
     return {**told, "title": entry.get("title") or "", "items": [_item(item) for item in found.items]}
@@ -67,17 +76,17 @@ def _document(link: str, context: ToolContext) -> dict[str, Any]:
     return {"success": True, "reference": link, "kind": "document", "title": document.title, "items": [item]}
 
 
-def _message_in_conversation(short_id: str, context: ToolContext) -> dict[str, Any]:
-    """The message of the conversation in which the call is made that has this short id."""
+def _message_in_conversation(name: str, context: ToolContext) -> dict[str, Any] | None:
+    """The message of the conversation in which the call is made that has this short id; None where there is none."""
     if context.conversation_id is None:
-        raise NoReferenceError("A #id names a message of the conversation in which it is written.")
+        return None
     row = message_by_short_id(
         database=context.database,
         user_email=context.user_email,
         conversation_id=context.conversation_id,
-        short_id=short_id,
+        short_id=name.removeprefix("#").lower(),
     )
     if row is None:
-        raise MessageNotFoundError
+        return None
     item = {"type": "conversation_message", "label": f"[{author(row)}]", "content": body(row)}
     return {"success": True, "reference": f"#{row.short_id}", "kind": "message", "title": "", "items": [item]}

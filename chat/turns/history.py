@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from chat.ports import Message
 from database import documents as stored_documents
-from database import references
+from database import references as stored_references
 from database.conversations import repository as conversations
 from database.conversations import summary as running_summary
 from database.conversations.conversation import ConversationRow, conversation_metadata
@@ -226,7 +226,7 @@ class History:
         """Store what became of a message's references, and the documents among them."""
         who = {name: self._who[name] for name in ("database", "user_email")}
         entries = [dict(entry) for entry in report]
-        references.store_report(**who, message_id=message_id, report=entries, documents=documents)
+        stored_references.store_report(**who, message_id=message_id, report=entries, documents=documents)
 
     def latest_documents(self, *, before: str) -> list[dict[str, Any]]:
         """The documents that the conversation named last, of messages other than `before`; asks for nothing if none."""
@@ -244,8 +244,9 @@ class History:
         title: str | None,
         parts: Sequence[Mapping[str, Any]] = (),
         documents: Sequence[Mapping[str, Any]] = (),
+        references: Sequence[Mapping[str, Any]] = (),
     ) -> FinishedTurn:
-        """Store the answer with its parts and documents, and on the first turn title, friendly id and hashes."""
+        """Store the answer with all that belongs to it, and on the first turn title, friendly id and hashes."""
         return turns.finish_turn(
             **self._who,
             response_message_id=response_message_id,
@@ -255,6 +256,7 @@ class History:
             title=title,
             parts=parts,
             documents=documents,
+            references=references,
         )
 
     def finish_and_add_answer(

@@ -9,14 +9,17 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from chat.context import kinds
 from chat.context.conversations import MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
 from chat.context.documents import listed, wikilinks_of
-from chat.context.gather import GatheredContext, KeepReport, document_links
+from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
+from chat.context.kinds import ReferenceScope
 from chat.context.room import max_context_chars
 from chat.ports import Message
 from chat.prompting import answering
 from chat.prompting.answering import Drafts
+from chat.prompting.citing import cited_names
 from chat.prompting.prompt import ContextBlock, build_prompt
 from chat.prompting.titles import make_title
 from database.conversations.titles import heuristic_title
@@ -34,6 +37,8 @@ log = logging.getLogger(__name__)
 GoOn = Callable[[Turn, str | None], FinishedTurn]
 """Stores the answer of a turn, and title if it has none yet, and begins the next answer; returns the turn with that."""
 
+_GIVEN = frozenset({"resolved", "truncated"})
+_CITABLE = frozenset({"activity", "message"})
 _LISTED_CHARS = 2_000
 _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
@@ -168,6 +173,7 @@ async def answers(
         cited = await documents_cited(turn)
         if cited is not None:
             yield turn.of_answer(cited)
+        await note_cited(turn)
         begun = await next_answer(turn, go_on)
         if begun is None:
             return
@@ -221,6 +227,24 @@ def _cite(turn: Turn) -> bool:
     linked = wikilinks_of(turn.answer_text)[:MAX_REFERENCES]
     is_new = turn.documents.add(vault.resolved(linked)) if linked else False
     return turn.documents.summarise(vault.summary) or is_new
+
+
+async def note_cited(turn: Turn) -> None:
+    """Note the activities and messages that the answer cites by `#id`. Raises nothing but a cancellation."""
+    names = cited_names(turn.answer_text) if "#" in turn.answer_text else []
+    if names and turn.database is not None and turn.loader is not None:
+        scope = {"database": turn.database, "loader": turn.loader, "services": turn.services}
+        turn.cited = await in_thread(_cited, names, partial(stored_scope, turn.user_email, **scope), turn)
+
+
+def _cited(names: Sequence[str], scope: Callable[..., ReferenceScope], turn: Turn) -> list[dict[str, Any]]:
+    try:
+        found = kinds.resolve(names, scope(here=turn.conversation_id))
+    except Exception:  # a citation never fails a turn
+        log.exception("what an answer cites could not be looked up")
+        return []
+    entries = [resolution.entry for resolution in found]
+    return [entry.as_dict() for entry in entries if entry.status in _GIVEN and entry.kind in _CITABLE]
 
 
 def _told_answer(turn: Turn, *, short_id: str) -> events.Event:

@@ -77,21 +77,21 @@ class Turn:
 
     references: friendly ids without "@", as typed: those the client named, then those found in the text, then the
     wikilinks of the text with their brackets. named_documents: the documents that these lead to. earlier_documents: the
-    latest ones of the conversation. preferences:
-    what the person wants models to know of them. summary: the running summary, as far as it tells of what came before
-    the question. history: the newest messages before the question, oldest first. has_own_model: the model is the one
-    that the conversation has chosen. options: of the conversation, replaced by those of the question.
-    notice: what the person ought to know of this choice. continued: what the answer said before it goes on.
-    called_before: what later turns are told of the calls that it made before, "" for none.
+    latest ones of the conversation. preferences: what the person wants models to know of them. summary: the running
+    summary, as far as it tells of what came before the question. history: the newest messages before the question,
+    oldest first. has_own_model: the model is the one that the conversation has chosen. options: of the conversation,
+    replaced by those of the question. notice: what the person ought to know of this choice. continued: what the answer
+    said before it goes on. called_before: what later turns are told of the calls that it made before, "" for none.
     decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as the
     store does not say it; None for any other turn. parts: what the answer has beside its words. documents: those of the
-    vault that the answer rests on. status: the answer's, as it will be stored. under_way: set when there is time for
-    what is not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False
-    where they could not be. finished: the answer is stored with its status. answer_id, answer_short_id: the ids of the
-    answer that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle
-    beside which there is none. has_agents: the person has made agents, which is looked up only for a model that calls
-    tools. answerers: those who answer instead of the conversation's own model, in order. answering: which of them does.
-    given: what others have answered to the question before. title: the task that makes the title of a new conversation.
+    vault that the answer rests on. cited: what its words refer to, as entries of a report. status: the answer's, as it
+    will be stored. under_way: set when there is time for what is not urgent, such as the title. flush: where a server
+    runs the turn, waits until its events are stored; False where they could not be. finished: the answer is stored with
+    its status. answer_id, answer_short_id: the ids of the answer that is being written. user_email, conversation_id:
+    whose turn it is, and where. database: None for a bundle beside which there is none. has_agents: the person has made
+    agents, which is looked up only for a model that calls tools. answerers: those who answer instead of the
+    conversation's own model, in order. answering: which of them does. given: what others have answered to the question
+    before. title: the task that makes the title of a new conversation.
     """
 
     accepted: AcceptedTurn
@@ -125,6 +125,7 @@ class Turn:
     answerers: Sequence[Answerer] = ()
     answering: int = 0
     given: list[GivenAnswer] = field(default_factory=list)
+    cited: Sequence[Mapping[str, Any]] = ()
     answer_id: str = ""
     answer_short_id: str = ""
     user_email: str = ""
@@ -149,7 +150,7 @@ class Turn:
         self.config = {name: value for name, value in self.config.items() if name == "memories"}
         self.answer_id, self.answer_short_id = answer_id, short_id
         self.answer, self.parts = [], AnswerParts()
-        self.documents = AnswerDocuments()
+        self.documents, self.cited = AnswerDocuments(), ()
 
     def _answer_as(self, answerer: Answerer) -> None:
         self.model, self.has_own_model, self.notice = answerer.model, answerer.has_own_model, answerer.notice
@@ -168,7 +169,7 @@ class Turn:
         """The answer as `database.turns.turns.finish_turn` takes it."""
         called = {"tools": self.called_before} if self.called_before else {}
         config = {**config_of_answer(self.model.name, self.agent), **called, **self.config}
-        beside = {"parts": self.parts.stored(), "documents": self.documents.stored()}
+        beside = {"parts": self.parts.stored(), "documents": self.documents.stored(), "references": self.cited}
         return {"text": self.answer_text, "status": self.status, "config": config, **beside}
 
     def of_answer(self, event: Event) -> Event:

@@ -26,13 +26,17 @@ def config_of_answer(model_name: str, agent: AgentIdentity | None) -> dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAnswer:
-    """What an answer came to. status: as for `finish_turn`. config: None leaves the stored one."""
+    """What an answer came to. status: as for `finish_turn`. config: None leaves the stored one.
+
+    references: what it cites, in the shape of a report's entries.
+    """
 
     text: str
     status: str
     config: Mapping[str, Any] | None
     parts: Parts = ()
     documents: Documents = ()
+    references: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Each is one transaction; what lies between is `stream_events`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,6 +27,7 @@ from database.messages.documents import Documents, store_documents
 from database.messages.hashes import TakenHashes, hash_unhashed
 from database.messages.parts import Parts, store_parts
 from database.messages.variants import finish_variant
+from database.references import add_to_report
 from database.schema import messages
 from database.search.vectors import renew_vectors_of_title
 
@@ -226,18 +227,21 @@ def finish_turn(
     title: str | None = None,
     parts: Parts = (),
     documents: Documents = (),
+    references: Sequence[Mapping[str, Any]] = (),
 ) -> FinishedTurn:
-    """Store the answer's final text, status, parts and documents, and let the next turn begin.
+    """Store the answer's final text, status, parts, documents and references, and let the next turn begin.
 
     status: "complete", "cancelled", "interrupted" or "failed". parts: see `database.messages.parts`. documents: see
-    `database.messages.documents`.
+    `database.messages.documents`. references: what the answer cites, in the shape of a report's entries.
 
     On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
     message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
     A turn that is not kept is erased instead, and can't be finished twice.
     Raises ConversationNotFoundError, MessageNotFoundError.
     """
-    ended = EndedAnswer(text=storable(text), status=status, config=config, parts=parts, documents=documents)
+    ended = EndedAnswer(
+        text=storable(text), status=status, config=config, parts=parts, documents=documents, references=references
+    )
 
     def finish(connection: Connection) -> FinishedTurn:
         head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
@@ -267,6 +271,8 @@ def finish_in(
         _store_response(connection, head, response_message_id, ended)
     else:
         finish_variant(connection, response_message_id, ended)
+    if ended.references:
+        add_to_report(connection, ended.references, message_id=response_message_id, user_email=head.user_email)
     hash_unhashed(connection, conversation_id=head.conversation_id, friendly_id=head.friendly_id or "")
     free = {"running_message_id": None} if head.running_message_id == response_message_id else {}
     touch(connection, head.conversation_id, title=head.title, **free)

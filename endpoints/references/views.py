@@ -8,6 +8,7 @@ from flask import Blueprint, Response
 
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
+from conversation_reference_utils import is_activity_name
 from database import references
 from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError
@@ -73,6 +74,8 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
 def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
     """What a reference stands for, as the report of a message would say it, with its icon and where it leads."""
     reference = query.ref.removeprefix("@")
+    if is_activity_name(reference):
+        reference = reference.lower()
     if not reference:
         raise InvalidRequestError("ref: behind the @ there has to be a name.")
     report = resolve_report(
@@ -80,6 +83,7 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
         **current_user_scope(),
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
+        here=query.conversation_id,
     )
     return json_reply(kinds.shown(report[0]))
 

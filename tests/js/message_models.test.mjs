@@ -3,8 +3,8 @@ import test from 'node:test';
 
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
-import { createReferenceCache } from '../../interface/static/page/references/cache_model.js';
-import { bareReference, entriesByReference, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
+import { createConversationReferences, createReferenceCache } from '../../interface/static/page/references/cache_model.js';
+import { bareReference, entriesByReference, iconOf, labelOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
 
 test('badge and reference give the hash, and the number while there is none', () => {
   const message = { message_index: 5, message_short_hash: 'a3f2b1' };
@@ -71,6 +71,26 @@ test('a reference is looked up once, however many ask, and again when it is old'
   assert.deepEqual(asked, ['a']);
   now = 1000;
   assert.equal((await cache.get('a')).at, 1000);
+});
+
+test('a short id is looked up in the conversation in which it stands, anything else once for all', async () => {
+  const asked = [];
+  let here = 'one';
+  const references = createConversationReferences({ resolveReference: async (ref, { conversationId }) => asked.push([ref, conversationId]) }, () => here);
+  await Promise.all([references.get('#a1b2c3'), references.get('#a1b2c3'), references.get('claim_42')]);
+  here = 'two';
+  await Promise.all([references.get('#a1b2c3'), references.get('claim_42')]);
+  assert.deepEqual(asked, [['#a1b2c3', 'one'], ['claim_42', ''], ['#a1b2c3', 'two']]);
+});
+
+test('a short id keeps its sign, in lowercase, and needs no title', () => {
+  assert.equal(bareReference('#A1B2C3'), '#a1b2c3');
+  assert.equal(bareReference('#12345'), 'claim_12345');
+  assert.equal(bareReference('#123456'), '#123456');
+  const entry = { ref: '#a1b2c3', kind: 'activity', status: 'resolved', title: 'React', target: { message_id: 'm', message_index: 2 } };
+  assert.equal(labelOf(entry), '');
+  assert.equal(iconOf(entry), 'chat-square-text');
+  assert.equal(iconOf({ ...entry, target: {} }), 'hash');
 });
 
 test('a failed look-up is tried again, and a few at most go on at once', async () => {

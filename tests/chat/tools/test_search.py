@@ -146,4 +146,5 @@ def test_a_short_id_names_a_message_of_the_conversation(
     assert told["items"] == [{"type": "conversation_message", "label": "[assistant]", "content": "Hi"}]
     missing = tools.call("resolve_reference", {"reference": "#zzzzzz"}, context(conversation_id=garden.conversation_id))
     assert missing["error"]["code"] == "message_not_found"
-    assert call("resolve_reference", **short)["error"]["code"] == "bad_request"
+    assert call("resolve_reference", **short)["items"][0]["content"] == "Hi"
+    assert call("resolve_reference", **short, email=EVE)["error"]["code"] == "message_not_found"

@@ -4,7 +4,7 @@ import { requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { createEditDrafts } from '../core/drafts.js';
-import { createReferenceCache } from '../references/cache_model.js';
+import { createConversationReferences } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
 import { attempt, tellFailure } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
@@ -122,7 +122,7 @@ export class ConversationPage {
       dropArea,
       announce,
       focusComposer: () => this.#composer.focus(),
-      references: createReferenceCache((ref) => this.#api.resolveReference(ref)),
+      references: createConversationReferences(this.#api, () => this.#conversation?.conversationId ?? ''),
       conversation: () => this.#conversation ?? {},
       conversationId: () => this.#conversation?.conversationId ?? null,
       friendlyId: () => this.#conversation?.friendlyId ?? '',

@@ -331,7 +331,8 @@ function referenceCalls({ get }) {
     suggestReferences: (q, { limit = 10 } = {}, options) => get('/references/suggest', { q, limit }, options),
     /** The documents that a conversation rests on, and others that may belong to it. */
     conversationDocuments: (id, options) => get(`/conversations/${part(id)}/documents`, {}, options),
-    resolveReference: (ref, options) => get('/references/resolve', { ref }, quietly(options)),
+    resolveReference: (ref, { conversationId, ...options } = {}) =>
+      get('/references/resolve', { ref, conversation_id: conversationId || null }, quietly(options)),
     listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
   };
 }

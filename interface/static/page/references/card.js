@@ -1,7 +1,7 @@
 import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
-import { bareReference, documentTarget, iconOf, memoriesTarget, notesOf } from './report_model.js';
+import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
 import { attempt } from '../ui/attempts.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
@@ -112,7 +112,7 @@ function candidateButton(entry, candidate, page) {
     const meant = await attempt(() => page.references.get(bareReference(name)), { failed: words.candidateFailed });
     if (leadsSomewhere(meant)) openTarget(meant, page);
   };
-  return element('button', { type: 'button', class: 'btn btn-sm btn-quiet', dir: 'auto', text: name, title: candidate.title || null, onclick: choose });
+  return element('button', { type: 'button', class: 'btn btn-sm btn-quiet', dir: 'auto', text: isActivityName(name) ? candidate.title : name, title: candidate.title || null, onclick: choose });
 }
 
 function nameOf(candidate) {

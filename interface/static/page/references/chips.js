@@ -3,7 +3,7 @@ import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
 import { findReferences } from './grammar.js';
 import { findWikilinks } from './wikilinks_model.js';
-import { bareReference, documentTarget, entriesByReference, iconOf, isGiven, isMuted, memoriesTarget, labelOf, looksLikeMemory } from './report_model.js';
+import { bareReference, documentTarget, entriesByReference, iconOf, isActivityName, isGiven, isMuted, memoriesTarget, labelOf, looksLikeMemory } from './report_model.js';
 import { element } from '../ui/dom.js';
 import { attachReferenceCard, leadsSomewhere, openTarget, renewCard } from './card.js';
 
@@ -169,6 +169,13 @@ function chipToBe(name, typed, page) {
   return chip.node;
 }
 
+/** What may be the short id of an activity, or a colour: text, and a chip once something of that id was found. */
+function chipWhenFound(name, typed, page) {
+  const text = element('span', { text: typed });
+  page.references.get(name).then((found) => isGiven(found) && text.replaceWith(createChip(typed, found, page).node), () => {});
+  return text;
+}
+
 /**
  * Makes the references in a rendered block chips.
  *
@@ -184,6 +191,7 @@ export function decorateReferences(node, raw, page) {
     const entry = entries.get(name) ?? null;
     if (!meant.has(name) || (entry && isMuted(entry))) return null;
     if (entry) return createChip(typed, entry, page).node;
+    if (isActivityName(name)) return chipWhenFound(name, typed, page);
     // Whoever answers "we are #1" means no memory.
     const isMeant = typed.startsWith('[[') || CONVERSATION.test(name) || (typed.startsWith('@') && looksLikeMemory(name));
     return isMeant ? chipToBe(name, typed, page) : null;

@@ -8,7 +8,7 @@ import { codeRanges } from '../markdown/code_ranges_model.js';
 const REFERENCE = new RegExp(
   '@(?:memory|mem):(?<claim>[a-zA-Z0-9-]+)' +
     '|@(?<name>[a-zA-Z][a-zA-Z0-9_-]{2,})' +
-    '|#(?<number>[0-9]{1,9})(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])',
+    '|#(?:(?<activity>[0-9a-fA-F]{6,32})|(?<number>[0-9]{1,5}))(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])',
   'g',
 );
 // Spelled out, because \s and \w mean other characters in Python. A right-hand quote opens in some languages.
@@ -18,6 +18,8 @@ const OPENING =
   '(\\[{<"\'\\xab\\xbb\\u2018-\\u201f\\u2039\\u203a\\u3008\\u300a\\u300c\\u300e\\u3010\\u3014' +
   '\\uff02\\uff07\\uff08\\uff1c\\uff3b\\uff5b';
 const MAY_PRECEDE = new RegExp(`[${SPACE}${INVISIBLE}${OPENING}]`);
+// Before a fragment of an address: in a link of Markdown, in an attribute of HTML.
+const BEFORE_FRAGMENT = ['](', '](<', '="', "='"];
 const SPACES = new RegExp(`[${SPACE}]+`, 'g');
 
 const SHORTEST_NAME = 3;
@@ -37,14 +39,16 @@ const KINDS = [
  * @typedef {object} FoundReference
  * @property {number} start where it begins in the text, in UTF-16 code units
  * @property {number} end
- * @property {string} ref the name without `@`; `#42` is `claim_42`, `@memory:<id>` is `<id>`
+ * @property {string} ref the name without `@`; `#42` is `claim_42`, `@memory:<id>` is `<id>`. Six to 32 hexadecimal digits
+ *   keep their `#`, in lowercase: they name an activity, unless they are a colour
  * @property {string} kind what it looks like, in the words of the reference report: until the report tells, a guess
  * @property {boolean} isLegacy written in the older form `@memory:<id>`
  */
 
 /**
  * What a message refers to. The message is sent as typed; `cleanText`, without references and with single spaces, serves
- * retrieval. Each id stands once, in order of appearance; what is written in both forms counts as the older.
+ * retrieval; what may be a colour stays in it. Each id stands once, in order of appearance; what is written in both forms
+ * counts as the older.
  *
  * @param {string} text
  * @returns {{cleanText: string, claimIds: string[], friendlyIds: string[]}}
@@ -54,8 +58,9 @@ export function parseMemoryReferences(text) {
   const friendlyIds = new Set();
   const kept = [];
   let from = 0;
-  for (const { start, end, ref, isLegacy } of findReferences(text)) {
+  for (const { start, end, ref, kind, isLegacy } of findReferences(text)) {
     (isLegacy ? claimIds : friendlyIds).add(ref);
+    if (kind === 'activity') continue;
     kept.push(text.slice(from, start));
     from = end;
   }
@@ -85,7 +90,7 @@ export function findReferences(text) {
 }
 
 function read(match, text) {
-  const { claim, name, number } = match.groups;
+  const { claim, name, number, activity } = match.groups;
   const start = match.index;
   const written = match[0].slice(0, endWithout('-_', match[0]));
   const place = { start, end: start + written.length };
@@ -95,6 +100,10 @@ function read(match, text) {
   }
   if (start > 0 && !MAY_PRECEDE.test(text[start - 1])) return null;
   if (number) return { ...place, ref: `claim_${number}`, kind: 'claim', isLegacy: false };
+  if (activity) {
+    const isFragment = BEFORE_FRAGMENT.some((before) => text.endsWith(before, start));
+    return isFragment ? null : { ...place, ref: written.toLowerCase(), kind: 'activity', isLegacy: false };
+  }
   const ref = written.slice(1);
   // The bare words are beginnings of the older form.
   const isName = name && ref.length >= SHORTEST_NAME && !['memory', 'mem'].includes(ref.toLowerCase());

@@ -15,8 +15,10 @@ const ICONS = {
   domain: 'collection',
   document: 'file-text',
   agent: 'robot',
+  activity: 'chat-square-text',
 };
-
+/** The short id of an activity, or a colour. */
+const ACTIVITY_NAME = /^#[0-9a-f]{6,32}$/i;
 /** Where a target names what is in the knowledge base. */
 const MEMORY_IDS = { claim: 'claim_id', context: 'context_id', entity: 'entity_id', tag: 'tag_id', domain: 'domain' };
 /** An id of ours, by its looks: with an ending that says so, or with four characters at the end of which one is a digit. */
@@ -26,6 +28,11 @@ const MEMORY_NAME = /^(?:claim_\d+|[a-z].*_(?:context|entity|tag|domain)|[a-z].*
 export function isGiven(entry) {
   // A document is found under an ambiguous name too: the report says which one was taken.
   return GIVEN.has(entry.status) || Boolean(entry.target?.path);
+}
+
+/** @param {string} ref @returns {boolean} whether it is the short id of an activity, unless it is a colour */
+export function isActivityName(ref) {
+  return ACTIVITY_NAME.test(ref);
 }
 
 /** Whether the name was most likely no reference at all (a decorator, a handle), so that it is no failure. */
@@ -45,6 +52,7 @@ export function isBeside(entry) {
 
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
 export function iconOf(entry) {
+  if (entry?.kind === 'activity' && !entry.target?.message_id) return 'hash';
   return ICONS[entry?.kind] ?? 'at';
 }
 
@@ -57,7 +65,8 @@ const LONGEST_LABEL = 60;
  * @returns {string} '' where nobody knows what it leads to
  */
 export function labelOf(entry) {
-  if (!entry || (!isGiven(entry) && entry.status !== 'streaming')) return '';
+  // The short id of an activity is short enough.
+  if (!entry || entry.kind === 'activity' || (!isGiven(entry) && entry.status !== 'streaming')) return '';
   const title = excerpt(titleOf(entry) ?? '', LONGEST_LABEL);
   const place = placeOf(entry);
   return title && place ? `${title} › #${place}` : title;
@@ -124,9 +133,11 @@ export function looksLikeMemory(name) {
 
 /**
  * @param {string} ref as typed, or as a report names it
- * @returns {string} the name alone, lowercase for conversations; `#42` and `@CLAIM_42` are `claim_42`
+ * @returns {string} the name alone, lowercase for conversations; `#42` and `@CLAIM_42` are `claim_42`,
+ *   `#A1B2C3` is `#a1b2c3`
  */
 export function bareReference(ref) {
+  if (isActivityName(ref)) return ref.toLowerCase();
   const bare = ref.replace(/^[@#]/, '').replace(/^mem(?:ory)?:/, '');
   if (/^\d+$/.test(bare)) return `claim_${bare}`;
   return /^(?:conv(?:ersation)?_|claim_\d+$)/i.test(bare) ? bare.toLowerCase() : bare;

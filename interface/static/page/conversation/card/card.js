@@ -139,7 +139,8 @@ export class MessageCard {
     node.setAttribute('aria-busy', String(message.status === 'streaming'));
     this.#header.update(message);
     this.#reply.update(message);
-    this.#report.update(message.references ?? []);
+    // What an answer cites is no matter of what the model was given.
+    this.#report.update(isFromUser(message) ? message.references ?? [] : []);
     this.#documents.update(message);
     this.#memories.update(message);
     this.#backlinks.update();

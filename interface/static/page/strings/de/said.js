@@ -68,6 +68,8 @@ export const saidWords = {
   no_conversation: 'Diese Unterhaltung gibt es nicht.',
   conversation_deleted: 'Die Unterhaltung wurde gelöscht.',
   conversation_unreadable: 'Die Unterhaltung lässt sich nicht lesen.',
+  no_such_activity: 'Nichts von dir hat diese Kennung.',
+  several_activities: 'Mehrere Dinge haben diese Kennung.',
   conversation_empty: 'Die Unterhaltung hat keine Nachrichten.',
   conversation_has: ({ count: n }) => `Die Unterhaltung hat ${count(n, 'Nachricht', 'Nachrichten')}.`,
   conversation_ends: ({ index }) => `Die Unterhaltung endet mit Nachricht ${number(index)}.`,

@@ -68,6 +68,8 @@ export const saidWords = {
   no_conversation: 'Esta conversación no existe.',
   conversation_deleted: 'La conversación se eliminó.',
   conversation_unreadable: 'La conversación no se puede leer.',
+  no_such_activity: 'Nada tuyo tiene este identificador.',
+  several_activities: 'Varias cosas tienen este identificador.',
   conversation_empty: 'La conversación no tiene mensajes.',
   conversation_has: ({ count: n }) => `La conversación tiene ${count(n, 'mensaje', 'mensajes')}.`,
   conversation_ends: ({ index }) => `La conversación termina en el mensaje ${number(index)}.`,

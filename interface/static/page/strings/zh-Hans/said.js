@@ -66,6 +66,8 @@ export const saidWords = {
   no_conversation: '没有这个对话。',
   conversation_deleted: '此对话已被删除。',
   conversation_unreadable: '无法读取此对话。',
+  no_such_activity: '你的内容中没有这个标识。',
+  several_activities: '有多项内容使用这个标识。',
   conversation_empty: '此对话没有消息。',
   conversation_has: ({ count: n }) => `此对话有 ${number(n)} 条消息。`,
   conversation_ends: ({ index }) => `此对话到第 ${number(index)} 条消息为止。`,

@@ -1,0 +1,143 @@
+"""References to activities: a `#` and a short id, which may as well be a colour."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from activity.recipes import RecipeRegistry
+from activity.resolving import resolve_activity
+from conversation_reference_utils import MESSAGE_HASH_LENGTH
+from database.activities.reading import Activity, activities_by_id
+from database.engine.database import Database
+from database.errors import ActivityNotFoundError, AmbiguousReferenceError, NotFoundError
+from database.messages.message import message_shape
+from database.messages.reading import message_by_id
+from sentences import say
+
+from .conversations import ConversationReferences
+from .items import PkbItem, shorten
+from .report import ReportEntry, Resolution, preview
+
+log = logging.getLogger(__name__)
+KIND = "activity"
+
+_LONGEST_TITLE = 100
+_SECONDS = len("2025-11-12T16:06:30")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityReferences:
+    """Resolves short ids among the activities of `user_email`.
+
+    database: None for a bundle beside which there is none. conversations: knows in which conversation the references
+    are written; a short id is looked up there first, and there alone it may also be the hash of a message.
+    """
+
+    user_email: str
+    database: Database | None
+    conversations: ConversationReferences
+    recipes: RecipeRegistry
+
+    def resolve(self, names: Sequence[str]) -> list[Resolution]:
+        """One resolution for each of `names`, which keep their `#`. Raises nothing for one that fails.
+
+        What names nothing is muted, since it may be a colour. Digits alone are left to the memories then.
+        """
+        return [self._resolve(name) for name in names]
+
+    def _resolve(self, name: str) -> Resolution:
+        try:
+            return self._activity(name) or self._message_here(name) or _not_found(name)
+        except AmbiguousReferenceError as error:
+            return self._ambiguous(name, error.details["candidates"])
+        except Exception:  # one reference that can't be read must not take the turn along
+            log.exception("%s could not be resolved", name)
+            entry = ReportEntry(ref=name, kind=KIND, status="unavailable", notes=(say("lookup_fault"),), muted=True)
+            return Resolution(entry=entry)
+
+    def _activity(self, name: str) -> Resolution | None:
+        if self.database is None:
+            return None
+        try:
+            found = resolve_activity(self.user_email, name, self.conversations.here, database=self.database)
+        except ActivityNotFoundError:
+            return None
+        if not found.is_message:
+            return self._other(name, found)
+        row = message_by_id(
+            database=self.database,
+            user_email=self.user_email,
+            conversation_id=found.conversation_id,
+            message_id=found.activity_id,
+        )
+        return None if row is None else self.conversations.named_by_activity(name, message_shape(row))
+
+    def _message_here(self, name: str) -> Resolution | None:
+        """The message of this conversation whose short hash the name is."""
+        short_hash = name.removeprefix("#")
+        if len(short_hash) != MESSAGE_HASH_LENGTH:
+            return None
+        try:
+            return self.conversations.named_by_hash(name, short_hash)
+        except NotFoundError:
+            return None
+
+    def _other(self, name: str, found: Activity) -> Resolution:
+        """What is no message: its words, or its payload as JSON."""
+        block = self.recipes.format_export(found)
+        title = f"{block.heading} by {block.by}" if block.by else block.heading
+        words = block.words or orjson.dumps(dict(block.data or {}), option=orjson.OPT_INDENT_2).decode()
+        item = PkbItem(
+            source="referenced",
+            type=KIND,
+            refs=(name,),
+            key=f"{KIND}:{found.activity_id}",
+            label=f"[#{found.short_id}] [{found.created_at[:_SECONDS]}] {title}:",
+            body=words,
+        )
+        entry = ReportEntry(
+            ref=name,
+            kind=KIND,
+            status="resolved",
+            title=title[:_LONGEST_TITLE],
+            preview=preview(words),
+            count=1,
+            chars=len(words),
+            target={
+                "activity_id": found.activity_id,
+                "conversation_id": found.conversation_id,
+                "short_id": found.short_id,
+                "created_at": found.created_at,
+            },
+        )
+        cap = self.conversations.caps.message
+        if len(words) > cap:
+            entry = entry.marked("truncated", say("cut_to", characters=cap))
+        return Resolution(entry=entry, items=(shorten(item, cap),))
+
+    def _ambiguous(self, name: str, activity_ids: Sequence[str]) -> Resolution:
+        found: dict[str, Activity] = {}
+        if self.database is not None:
+            found = activities_by_id(database=self.database, user_email=self.user_email, activity_ids=activity_ids)
+        meant = tuple({"kind": KIND, "ref": _whole(each), "title": self._title(each)} for each in found.values())
+        entry = ReportEntry(
+            ref=name, kind=KIND, status="ambiguous", notes=(say("several_activities"),), candidates=meant
+        )
+        return Resolution(entry=entry)
+
+    def _title(self, activity: Activity) -> str:
+        return " ".join(self.recipes.format_line(activity).split())[:_LONGEST_TITLE]
+
+
+def _whole(activity: Activity) -> str:
+    """A reference that means nothing else."""
+    return f"#{activity.activity_id.replace('-', '')}"
+
+
+def _not_found(name: str) -> Resolution:
+    entry = ReportEntry(ref=name, kind=KIND, status="not_found", notes=(say("no_such_activity"),), muted=True)
+    return Resolution(entry=entry, passes_on=name.removeprefix("#").isdigit())
