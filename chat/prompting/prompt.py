@@ -87,6 +87,7 @@ def build_prompt(
     given: Sequence[GivenAnswer] = (),
     continued: str = "",
     marks: Marks | None = None,
+    thread: str = "",
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
@@ -97,7 +98,7 @@ def build_prompt(
     part of the system message. given: what others have answered in this turn already. The question and its context are
     never cut here; given answers are, to half of what may go into a prompt. continued: what the answer says already; of
     a long one, the model gets the end. marks: what the messages of the history begin with, so that they can be cited;
-    None for nothing.
+    None for nothing. thread: what else belongs to the thread of the question.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
     system = _system(instructions, preferences, is_citing=marks is not None)
@@ -108,7 +109,7 @@ def build_prompt(
     room -= sum(model.count_tokens(message["content"]) for message in going_on)
 
     def fitted(shown: str) -> tuple[str, list[Message]]:
-        last = _question(asked, context, summary=shown, given=said, documents=documents)
+        last = _question(asked, context, summary=shown, given=said, documents=documents, thread=thread)
         return last, _newest_that_fit(history, room - model.count_tokens(last), model, marks=marks)
 
     last, kept = fitted("")
@@ -133,14 +134,15 @@ def _system(instructions: str, preferences: str, *, is_citing: bool) -> str:
 
 
 def _question(
-    question: str, context: ContextBlock, *, summary: str, given: Sequence[GivenAnswer], documents: str
+    question: str, context: ContextBlock, *, summary: str, given: Sequence[GivenAnswer], documents: str, thread: str
 ) -> str:
-    if not (context.others or context.referenced or summary or given or documents):
+    if not (context.others or context.referenced or summary or given or documents or thread):
         return question
     return template("question").render(
         question=question,
         summary=summary,
         documents=documents,
+        thread=thread,
         others=context.others,
         referenced=context.referenced,
         given=given,

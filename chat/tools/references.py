@@ -35,8 +35,8 @@ def resolve_reference(
 ) -> dict[str, Any]:
     """Look up what a reference names: the messages, memory or document, word for word."""
     name = reference.strip()
-    if is_activity_name(name) and (found := _message_in_conversation(name, context)):
-        return found
+    if is_activity_name(name) and (message := _message_in_conversation(name, context)):
+        return message
     if name.startswith("[["):
         return _document(name, context)
     name = name.lower() if is_activity_name(name) else name.removeprefix("@")

@@ -16,6 +16,7 @@ from chat.context.documents import listed, wikilinks_of
 from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
 from chat.context.kinds import ReferenceScope
 from chat.context.room import max_context_chars
+from chat.context.threads import thread_block
 from chat.ports import Message
 from chat.prompting import answering
 from chat.prompting.answering import Drafts
@@ -137,6 +138,7 @@ async def answer(
             share=share,
             given=turn.given,
             marks=turn.marks,
+            thread=turn.thread,
             # After a decision on its calls, the model is told of them instead.
             continued=turn.continued if turn.decided_calls is None else "",
         )
@@ -162,6 +164,8 @@ async def answers(
 
     go_on: ends an answer and begins the next one. keep: see `answer`.
     """
+    if turn.accepted.thread_id is not None:
+        turn.thread = await in_thread(thread_block, turn)
     if turn.answerers:
         yield _told_answer(turn, short_id=turn.answer_short_id)
     while True:
@@ -233,13 +237,13 @@ async def note_cited(turn: Turn) -> None:
     """Note the activities and messages that the answer cites by `#id`. Raises nothing but a cancellation."""
     names = cited_names(turn.answer_text) if "#" in turn.answer_text else []
     if names and turn.database is not None and turn.loader is not None:
-        scope = {"database": turn.database, "loader": turn.loader, "services": turn.services}
-        turn.cited = await in_thread(_cited, names, partial(stored_scope, turn.user_email, **scope), turn)
+        scope = partial(stored_scope, turn.user_email, database=turn.database, loader=turn.loader)
+        turn.cited = await in_thread(_cited, names, partial(scope, services=turn.services, here=turn.conversation_id))
 
 
-def _cited(names: Sequence[str], scope: Callable[..., ReferenceScope], turn: Turn) -> list[dict[str, Any]]:
+def _cited(names: Sequence[str], make_scope: Callable[[], ReferenceScope]) -> list[dict[str, Any]]:
     try:
-        found = kinds.resolve(names, scope(here=turn.conversation_id))
+        found = kinds.resolve(names, make_scope())
     except Exception:  # a citation never fails a turn
         log.exception("what an answer cites could not be looked up")
         return []

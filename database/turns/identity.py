@@ -87,10 +87,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedTurn(Turn):
-    """A turn that the store will not lose any more. `first_turn`: the conversation had no message before."""
+    """A turn that the store will not lose any more.
+
+    first_turn: the conversation had no message before. thread_id: of the question; None where it stands in no thread,
+    or where its answers alone will make one.
+    """
 
     first_turn: bool
     created_at: str
+    thread_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,7 +183,7 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     )
     insert_messages(connection, [asked, answer])
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
-    return _accepted(head, user, response, short_hash=short_hash, created_at=created_at)
+    return _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
 
 
 def _place(connection: Connection, head: ConversationHead, question: _Question, *, thread_id: str | None) -> Place:
@@ -346,6 +346,7 @@ def _accepted(
     *,
     short_hash: str | None,
     created_at: str,
+    thread_id: str | None,
 ) -> AcceptedTurn:
     return AcceptedTurn(
         user_message_id=user.activity_id,
@@ -360,6 +361,7 @@ def _accepted(
         conversation_friendly_id=head.friendly_id,
         first_turn=head.last_ordinal == 0,
         created_at=created_at,
+        thread_id=thread_id,
         kept=not head.stateless,
     )
 

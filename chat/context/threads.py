@@ -1,0 +1,53 @@
+"""What a model is told of the thread that a message belongs to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from activity.threads import thread_title
+from chat.prompting.citing import shows_marks
+from chat.prompting.prompt import context_chars
+from chat.turns.turn import Turn
+from database.activities.reading import activities_by_id
+from database.engine.database import Database
+
+from .items import neutralised
+
+log = logging.getLogger(__name__)
+
+
+def thread_block(turn: Turn) -> str:
+    """The thread of the question, as its recipe tells it; "" where nothing else belongs to it. Raises nothing.
+
+    Of a long thread, the newest activities are told: a quarter of what may go into a prompt.
+    """
+    if turn.database is None or turn.accepted.thread_id is None:
+        return ""
+    try:
+        lines = _lines(turn, turn.accepted.thread_id, database=turn.database)
+    except Exception:  # the recipe may be a stranger's; a turn goes on without its thread
+        log.exception("the thread of a message could not be read")
+        return ""
+    return neutralised("\n".join(_that_fit(lines, context_chars(turn.model) // 4)))
+
+
+def _lines(turn: Turn, thread_id: str, *, database: Database) -> list[str]:
+    user_email, recipes = turn.user_email, turn.services.recipes
+    asked_id = turn.accepted.user_message_id
+    asked = activities_by_id(database=database, user_email=user_email, activity_ids=[asked_id]).get(asked_id)
+    if asked is None or not recipes.build_thread_context(user_email, thread_id, database=database, before=asked.seq):
+        return []
+    title = thread_title(user_email, thread_id, recipes=recipes, database=database)
+    return recipes.build_context(asked, database=database, title=title, include_short_ids=shows_marks(turn.model))
+
+
+def _that_fit(lines: Sequence[str], chars: int) -> list[str]:
+    """The heading, and of the other lines the newest ones that take at most `chars`."""
+    kept: list[str] = []
+    for line in reversed(lines[1:]):
+        chars -= len(line) + 1
+        if chars < 0 and kept:
+            break
+        kept.append(line)
+    return [*lines[:1], *reversed(kept)]
