@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '../../interface/static/page/memories/proposals/draft_model.js';
 import { asksToBeRemembered } from '../../interface/static/page/conversation/message_model.js';
-import { strings } from '../../interface/static/page/strings/en/conversation.js';
+import { referenceStrings } from '../../interface/static/page/strings/en/references.js';
 import {
   bareReference, entriesByReference, iconOf, isBeside, memoriesTarget, looksLikeMemory, summaryLine,
 } from '../../interface/static/page/references/report_model.js';
@@ -96,7 +96,7 @@ test('memories that are missing are said, and are no reference', () => {
   const missing = { ref: 'memories', kind: 'claim', status: 'unavailable', notes: ['The knowledge base is locked.'], muted: false };
   const named = { ref: '@prefer_tea_a3f2', kind: 'claim', status: 'resolved' };
   assert.deepEqual([missing, named, { ref: '+5' }, { ref: '#42' }].map(isBeside), [true, false, false, false]);
-  assert.equal(summaryLine([missing], strings.references), 'memories are missing');
-  assert.equal(summaryLine([named, missing], strings.references), '1 reference · memories are missing');
-  assert.equal(summaryLine([named, { ...missing, muted: true }], strings.references), '1 reference');
+  assert.equal(summaryLine([missing], referenceStrings), 'memories are missing');
+  assert.equal(summaryLine([named, missing], referenceStrings), '1 reference · memories are missing');
+  assert.equal(summaryLine([named, { ...missing, muted: true }], referenceStrings), '1 reference');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { referenceStrings } from '../../interface/static/page/strings/en/references.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
 import { createConversationReferences, createReferenceCache } from '../../interface/static/page/references/cache_model.js';
@@ -43,13 +44,13 @@ test('the report says in one line how the references fared', () => {
     { ref: '@a', status: 'resolved' }, { ref: '@b', status: 'not_found' }, { ref: '@c', status: 'not_found' },
     { ref: '@d', status: 'truncated' }, { ref: '@override', status: 'not_found', muted: true },
   ];
-  assert.equal(summaryLine(entries, strings.references), '4 references · 2 not found · 1 shortened');
+  assert.equal(summaryLine(entries, referenceStrings), '4 references · 2 not found · 1 shortened');
   assert.deepEqual(summarise(entries.slice(0, 1)), { total: 1, problems: [], beside: 0 });
-  assert.equal(summaryLine([entries[0]], strings.references), '1 reference');
+  assert.equal(summaryLine([entries[0]], referenceStrings), '1 reference');
 });
 
 test('every status of a report has its words', () => {
-  const { problem, status } = strings.references;
+  const { problem, status } = referenceStrings;
   for (const name of Object.keys(status)) assert.ok(name === 'resolved' || typeof problem[name](1) === 'string', name);
 });
 

@@ -1,4 +1,5 @@
 import { strings } from '../strings/en/conversation.js';
+import { referenceStrings } from '../strings/en/references.js';
 import { shortTime } from '../core/times.js';
 import { excerpt, senderName } from '../conversation/message_model.js';
 import { element, mainLandmark, setHidden } from '../ui/dom.js';
@@ -15,7 +16,7 @@ function row(link, onOpen) {
 
 /** The messages, each of which leads there; or that there are none any more. */
 function listOf(links, onOpen) {
-  if (links.length === 0) return [element('p', { class: 'popup-note', text: strings.backlinks.none })];
+  if (links.length === 0) return [element('p', { class: 'popup-note', text: referenceStrings.backlinks.none })];
   return [element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, () => onOpen(link))))];
 }
 
@@ -30,8 +31,8 @@ export function createBacklinks(current, page) {
 
   node.addEventListener('click', async () => {
     const content = element('div');
-    const popup = element('div', { class: 'popup-card backlinks', popover: 'auto', role: 'dialog', 'aria-label': strings.backlinks.title },
-      element('h3', { class: 'popup-title', text: strings.backlinks.title }), content);
+    const popup = element('div', { class: 'popup-card backlinks', popover: 'auto', role: 'dialog', 'aria-label': referenceStrings.backlinks.title },
+      element('h3', { class: 'popup-title', text: referenceStrings.backlinks.title }), content);
     const open = (link) => {
       hidePopup(popup);
       page.goTo(link);
@@ -39,7 +40,7 @@ export function createBacklinks(current, page) {
     popup.addEventListener('toggle', (event) => event.newState === 'closed' && popup.remove());
     mainLandmark().append(popup);
     await fillPopup(content, () => page.api.listBacklinks(current().message_id), {
-      show: (links) => listOf(links, open), failed: strings.backlinks.failed,
+      show: (links) => listOf(links, open), failed: referenceStrings.backlinks.failed,
     });
     showBeside(popup, node);
     popup.querySelector('button')?.focus();
@@ -48,9 +49,9 @@ export function createBacklinks(current, page) {
   function update() {
     const count = current().backlink_count ?? 0;
     setHidden(node, count === 0);
-    node.textContent = strings.backlinks.count(count);
-    node.setAttribute('aria-label', strings.backlinks.label(count));
-    node.title = strings.backlinks.label(count);
+    node.textContent = referenceStrings.backlinks.count(count);
+    node.setAttribute('aria-label', referenceStrings.backlinks.label(count));
+    node.title = referenceStrings.backlinks.label(count);
   }
 
   return { node, update };

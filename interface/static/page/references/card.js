@@ -1,4 +1,5 @@
 import { strings } from '../strings/en/conversation.js';
+import { referenceStrings } from '../strings/en/references.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
@@ -10,7 +11,7 @@ import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
 const OPEN_AFTER_MS = 200;
 const CLOSE_AFTER_MS = 250;
 const COUNTS_MEMORIES = new Set(['claim', 'context', 'entity', 'tag', 'domain']);
-const words = strings.references;
+const words = referenceStrings;
 
 let popup = null;
 let anchor = null;

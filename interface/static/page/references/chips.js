@@ -1,6 +1,6 @@
 import { formatAddress } from '../core/address.js';
 import { icon } from '../ui/icons.js';
-import { strings } from '../strings/en/conversation.js';
+import { referenceStrings } from '../strings/en/references.js';
 import { findReferences } from './grammar.js';
 import { findWikilinks } from './wikilinks_model.js';
 import { bareReference, documentTarget, entriesByReference, iconOf, isActivityName, isGiven, isMuted, memoriesTarget, labelOf, looksLikeMemory } from './report_model.js';
@@ -12,7 +12,7 @@ const SIGNS = /[@#]|\[\[/;
 const UNTOUCHED = 'code, pre, a, .math, .reference-chip';
 
 function reasonOf(entry) {
-  return strings.references.status[entry.status] ?? entry.status;
+  return referenceStrings.status[entry.status] ?? entry.status;
 }
 
 function isLost(entry) {

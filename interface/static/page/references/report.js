@@ -1,10 +1,10 @@
-import { strings } from '../strings/en/conversation.js';
+import { referenceStrings } from '../strings/en/references.js';
 import { excerpt } from '../conversation/message_model.js';
 import { isBeside, isMuted, notesOf, summarise, summaryLine } from './report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from './chips.js';
 
-const words = strings.references;
+const words = referenceStrings;
 const EXCERPT_LENGTH = 100;
 
 /** A memory's title is the name that it is referred to by, which says less than what is in it. */

@@ -100,7 +100,7 @@ export function summarise(entries) {
 
 /**
  * @param {object[]} entries
- * @param {typeof import('../strings/en/conversation.js').strings.references} words
+ * @param {typeof import('../strings/en/references.js').referenceStrings} words
  * @returns {string} one line: "2 references · 1 not found"
  */
 export function summaryLine(entries, words) {

@@ -1,4 +1,4 @@
-/** What the page says about conversations, messages and references, in one place. What depends on a value is a function. */
+/** What the page says about conversations and messages, in one place. What depends on a value is a function. */
 
 import { count, money, number } from './count.js';
 
@@ -317,55 +317,6 @@ export const strings = {
     },
   },
 
-  references: {
-    summary: (total) => count(total, 'reference', 'references'),
-    memoriesMissing: 'memories are missing',
-    problem: {
-      not_found: (n) => `${n} not found`,
-      out_of_range: (n) => `${n} out of range`,
-      malformed: (n) => `${n} malformed`,
-      ambiguous: (n) => `${n} ambiguous`,
-      deleted: (n) => `${n} deleted`,
-      empty: (n) => `${n} empty`,
-      unavailable: (n) => `${n} unavailable`,
-      truncated: (n) => `${n} shortened`,
-      streaming: (n) => `${n} still being written`,
-    },
-    status: {
-      resolved: 'The model gets it word for word',
-      truncated: 'The model gets it shortened',
-      not_found: 'Not found',
-      out_of_range: 'There is no message with this number',
-      malformed: 'Not a complete reference',
-      ambiguous: 'Several things have this name',
-      deleted: 'Deleted since',
-      empty: 'There is nothing in it',
-      unavailable: 'Could not be looked up',
-      streaming: 'Still being written',
-    },
-    kind: {
-      message: 'Message',
-      message_range: 'Messages',
-      conversation: 'Conversation',
-      claim: 'Memory',
-      context: 'Context',
-      entity: 'Entity',
-      tag: 'Tag',
-      domain: 'Domain',
-      document: 'Document',
-      activity: 'Activity',
-      agent: 'Agent',
-    },
-    memories: (n) => count(n, 'memory', 'memories'),
-    candidates: 'Did you mean:', candidateFailed: (message) => `It could not be opened. ${message}`,
-    openMemories: 'Show in your memories',
-    details: (chars) => `${number(chars)} characters`,
-    many: (n) => count(n, 'message', 'messages'),
-    open: 'Open',
-    looking: 'Looking it up…',
-    lookupFailed: (message) => `It could not be looked up now. ${message}`,
-  },
-
   used: {
     begin: 'Used:',
     memories: (n) => count(n, 'memory', 'memories'),
@@ -376,14 +327,6 @@ export const strings = {
       conv_pinned: 'pinned to this conversation',
       auto: 'found because it fits',
     },
-  },
-
-  backlinks: {
-    count: (n) => `↩ ${n}`,
-    label: (n) => `${count(n, 'message refers', 'messages refer')} to this one`,
-    title: 'Referred to by',
-    none: 'No message refers to this one any more.',
-    failed: (message) => `The list could not be loaded. ${message}`,
   },
 
   models: {
