@@ -35,6 +35,7 @@ from Conversation import Conversation
 from database.connection import open_store
 from database.engine.database import Database
 from database.errors import StoreError
+from database.search.titles import titles_of
 from endpoints.http.errors import code_of
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from endpoints.operations.logs import write_logs_as
@@ -229,6 +230,7 @@ def _forget(
     turns.cancel_all(user_email=user_email)
     changes.wake([user_email])
     vectors.forget(user_email)
+    titles_of(vectors.database).forget(user_email)
     cache.pop_where(lambda conversation_id: _owner(conversation_id) == user_email)
 
 

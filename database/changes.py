@@ -45,6 +45,17 @@ _AFTER = Prepared(
 )
 _OLDEST = Prepared(select(func.min(_c.seq)).where(_c.user_email == bindparam("owner")))
 _NEWEST = Prepared(select(func.max(_c.seq)).where(_c.user_email == bindparam("owner")))
+_SEEN = Prepared(
+    select(
+        select(change_epoch.c.epoch).where(change_epoch.c.id == 1).scalar_subquery(),
+        select(func.max(_c.seq)).where(_c.user_email == bindparam("owner")).scalar_subquery(),
+    )
+)
+_CHANGED = Prepared(
+    select(_c.id)
+    .where(_c.user_email == bindparam("owner"), _c.seq > bindparam("after"), _c.kind == bindparam("kind"))
+    .distinct()
+)
 _EPOCH = Prepared(select(change_epoch.c.epoch).where(change_epoch.c.id == 1))
 
 
@@ -196,6 +207,33 @@ def kept_range(*, database: Database, user_email: str) -> KeptRange:
             newest=_value(_NEWEST, connection, user_email),
             epoch="" if epoch is None else epoch[0],
         )
+
+
+class ChangesSeen(NamedTuple):
+    """Up to which change somebody knows the things of a person; (None, 0) before the first change of a store."""
+
+    epoch: str | None
+    newest: int
+
+
+def changes_seen(connection: Connection, *, user_email: str) -> ChangesSeen:
+    """The newest change of a person in the snapshot of `connection`."""
+    row = _SEEN.row(connection, owner=user_email)
+    assert row is not None
+    return ChangesSeen(row[0], row[1] or 0)
+
+
+def changed_since(
+    connection: Connection, kind: ChangeKind, *, user_email: str, before: ChangesSeen, now: ChangesSeen
+) -> set[str] | None:
+    """The ids of the things of a kind that changed between two looks; None where that can't be told any more."""
+    if before.epoch != now.epoch or before.newest > now.newest:
+        return None
+    oldest = _value(_OLDEST, connection, user_email)
+    if oldest > before.newest + 1:
+        return None
+    rows = _CHANGED.rows(connection, owner=user_email, after=before.newest, kind=kind.name)
+    return {row[0] for row in rows}
 
 
 def renew_epoch(*, database: Database) -> None:

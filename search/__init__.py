@@ -53,9 +53,15 @@ class Engine(Protocol):
         """The conversations whose messages are not to be found, at most a few hundred; and whether these are all."""
 
     def titled(
-        self, connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]
+        self,
+        connection: Connection,
+        *,
+        user_email: str,
+        domain: str | None,
+        fragments: Sequence[str],
+        among: Sequence[str] | None,
     ) -> Iterable[Row[Any]]:
-        """The conversations whose titles hold all `fragments`, newest first."""
+        """The conversations whose titles hold all `fragments`, newest first; of those with ids `among`, if given."""
 
 
 def engine_of(connection: Connection) -> Engine:

@@ -24,6 +24,7 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import conversations, messages
+from database.search.titles import title_words, titles_of
 
 from . import engine_of
 from .relevance import NEAR
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .messages import Asking
 
 _LONGEST_QUERY = 200
+_MOST_LOOKED_UP = 1_000
 _PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
 _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -64,7 +66,7 @@ def autocomplete_conversations(
 
     First those whose friendly id begins with `q`, then those in whose title each word of `q` begins a word, whatever
     the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to and
-    is not offered. At most two queries.
+    is not offered. At most three queries, and as many again after titles were written.
     """
     typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
     with database.reading() as connection:
@@ -74,7 +76,7 @@ def autocomplete_conversations(
         words = _WORD.findall(typed)
         if words and len(found) < limit:
             seen = {row.conversation_id for row in found}
-            titled = _by_title(connection, user_email, domain, words)
+            titled = _by_title(database, connection, user_email, domain, words)
             found += islice((row for row in titled if row.conversation_id not in seen), limit - len(found))
     return [_suggestion(row) for row in found]
 
@@ -159,12 +161,20 @@ def _by_friendly_id(
     return map(_Offered._make, _NAMED_IN_DOMAIN.rows(connection, domain=domain, **given))
 
 
-def _by_title(connection: Connection, user_email: str, domain: str | None, words: Sequence[str]) -> Iterator[Row[Any]]:
+def _by_title(
+    database: Database, connection: Connection, user_email: str, domain: str | None, words: Sequence[str]
+) -> Iterator[Row[Any]]:
     """Titles are compared here, since SQL ignores the case of ASCII letters alone; what it can rule out, it does."""
     sure = [word for word in words if word.isascii() or word.upper() == word]
     begun = [f" {word.casefold()}" for word in words]
-    for row in engine_of(connection).titled(connection, user_email=user_email, domain=domain, fragments=sure):
-        title = f" {' '.join(_WORD.findall(row.title.casefold()))}"
+    known = titles_of(database).titled(connection, user_email, words)
+    if known is not None and len(known) > _MOST_LOOKED_UP:
+        known = None  # SQL looks through all titles faster
+    if known == []:
+        return
+    own: dict[str, Any] = {"user_email": user_email, "domain": domain, "fragments": sure}
+    for row in engine_of(connection).titled(connection, **own, among=known):
+        title = title_words(row.title)
         if all(word in title for word in begun):
             yield row
 

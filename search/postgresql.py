@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, func, literal, select, text, union
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, Text, func, literal, select, text, union
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from database.schema import conversations
@@ -123,7 +123,12 @@ def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str],
 
 
 def titled(
-    connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]
+    connection: Connection,
+    *,
+    user_email: str,
+    domain: str | None,
+    fragments: Sequence[str],
+    among: Sequence[str] | None,
 ) -> Iterable[Row[Any]]:
     """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
 
@@ -139,4 +144,6 @@ def titled(
     )
     if domain is not None:
         query = query.where(c.domain == domain)
+    if among is not None:
+        query = query.where(c.conversation_id == func.any(literal(list(among), ARRAY(Text))))
     return connection.execute(query.order_by(c.updated_at.desc(), c.conversation_id.desc()))

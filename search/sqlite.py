@@ -69,9 +69,11 @@ _CONDITIONS = {
 
 
 # Left alone, SQLite reads each row by another index. This one holds the titles, so rows are read of matches alone.
+_BY_TITLE = '"idx_UserToConversationId_title"'
+_BY_ID = '"idx_UserToConversationId_email_doc"'
 _TITLED = """
     SELECT conversation_friendly_id, title, conversation_id, updated_at
-    FROM "UserToConversationId" INDEXED BY "idx_UserToConversationId_title"
+    FROM "UserToConversationId" INDEXED BY {index}
     WHERE user_email = ? AND deleted_at IS NULL {conditions}
         AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
     ORDER BY updated_at DESC, conversation_id DESC
@@ -169,7 +171,12 @@ def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str],
 
 
 def titled(
-    connection: Connection, *, user_email: str, domain: str | None, fragments: Sequence[str]
+    connection: Connection,
+    *,
+    user_email: str,
+    domain: str | None,
+    fragments: Sequence[str],
+    among: Sequence[str] | None,
 ) -> Iterable[Row[Any]]:
     """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
 
@@ -180,4 +187,8 @@ def titled(
     conditions["domain = ?"] = [domain] if domain is not None else []
     sql = "".join(f" AND {condition}" for condition, values in conditions.items() for _ in values)
     parameters = (user_email, *(value for values in conditions.values() for value in values))
-    return connection.exec_driver_sql(_TITLED.format(conditions=sql), parameters)
+    if among is None:
+        return connection.exec_driver_sql(_TITLED.format(index=_BY_TITLE, conditions=sql), parameters)
+    sql += " AND conversation_id IN (SELECT value FROM json_each(?))"
+    parameters = (*parameters, orjson.dumps(among).decode())
+    return connection.exec_driver_sql(_TITLED.format(index=_BY_ID, conditions=sql), parameters)

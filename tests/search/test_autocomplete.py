@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from database import schema
+from database.changes import purge_changes, renew_epoch
 from database.conversations import repository as conversations
 from database.engine.database import Database
+from database.search import titles
+from database.search.titles import titles_of
+from search import conversations as conversation_search
 from search.conversations import autocomplete_conversations
 
 pytestmark = pytest.mark.contract
@@ -94,9 +100,55 @@ def test_a_conversation_is_offered_once_with_what_is_shown_of_it(database: Datab
 
 
 @pytest.mark.parametrize("count", [2, 40])
-def test_it_takes_two_queries_however_many_there_are(database: Database, statements: Any, count: int) -> None:
+def test_it_takes_few_queries_however_many_there_are(database: Database, statements: Any, count: int) -> None:
     for number in range(count):
         make(database, "React", f"x_{number:04d}")
-    with statements() as seen:
+    with statements() as at_first:
         assert len(offered(database, "react", limit=50)) == count
-    assert len(seen) == 2
+    with statements() as later:
+        assert len(offered(database, "react", limit=50)) == count
+    make(database, "React Native", "native_aaaa")
+    with statements() as after_a_change:
+        assert len(offered(database, "react", limit=50)) == count + 1
+    assert (len(at_first), len(later), len(after_a_change)) == (4, 3, 6)
+
+
+def test_titles_are_found_as_they_are_now(database: Database) -> None:
+    own = {"database": database, "user_email": ANN}
+    first, second = make(database, "React", "one_aaaa"), make(database, "Rust", "two_bbbb")
+    assert offered(database, "react") == ["one_aaaa"]
+    conversations.update_conversation(**own, conversation_id=second, changes={"title": "Reactive Rust"})
+    assert offered(database, "react") == ["two_bbbb", "one_aaaa"]
+    conversations.update_conversation(**own, conversation_id=first, changes={"title": "Angular"})
+    assert offered(database, "react") == ["two_bbbb"]
+    conversations.delete_conversation(**own, conversation_id=second)
+    assert offered(database, "react") == []
+    conversations.restore_conversation(**own, conversation_id=second)
+    assert offered(database, "react") == ["two_bbbb"]
+    make(database, "React", "ben_aaaa", email=BEN)
+    make(database, "React", "three_cccc")
+    assert offered(database, "react") == ["three_cccc", "two_bbbb"]
+
+
+def test_titles_are_found_after_their_changes_were_purged_and_in_another_epoch(database: Database) -> None:
+    make(database, "React", "one_aaaa")
+    assert offered(database, "react") == ["one_aaaa"]
+    make(database, "React Native", "two_bbbb")
+    purge_changes(database=database, older_than_days=-1)
+    assert offered(database, "react") == ["two_bbbb", "one_aaaa"]
+    with database.writing(timeout=10) as connection:
+        connection.execute(update(schema.conversations).values(title="Reactor"))
+    assert offered(database, "reactor") == []  # no change was recorded: nothing of ours writes a title so
+    renew_epoch(database=database)
+    assert offered(database, "reactor") == ["two_bbbb", "one_aaaa"]
+
+
+def test_many_titles_are_looked_through_by_the_database(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        make(database, "React", f"x_{number:04d}")
+    expected = ["x_0003", "x_0002", "x_0001", "x_0000"]
+    monkeypatch.setattr(conversation_search, "_MOST_LOOKED_UP", 3)
+    assert offered(database, "react") == expected
+    titles_of(database).forget(ANN)
+    monkeypatch.setattr(titles, "_MOST_TITLES", 3)
+    assert offered(database, "react") == expected

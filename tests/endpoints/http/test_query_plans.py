@@ -30,6 +30,7 @@ from database.engine.database import Database
 from database.maintenance.statistics import renew_statistics
 from database.schema import message_references, messages, users
 from database.search.indexing import index_pending
+from database.search.titles import titles_of
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles
@@ -51,6 +52,7 @@ LIST, UNHASHED, FRIENDLY_ID, TEMPORARY = (
     "idx_UserToConversationId_temporary",
 )
 LIVE, TITLE = "idx_messages_live", "idx_UserToConversationId_title"
+OWN = "idx_UserToConversationId_email_doc"
 CREDENTIALS = {"sqlite_autoindex_sessions_1", "sqlite_autoindex_users_1"}
 
 
@@ -284,6 +286,11 @@ def get(path: str, **query: str) -> Callable[[World], Any]:
     return ask
 
 
+def read_titles(world: World) -> None:
+    titles_of(world.database).forget(ANN)
+    get("/conversations/autocomplete", q="-zz")(world)
+
+
 def say(text: str) -> Callable[[World], Any]:
     """A turn, with the running summary that follows it: the next turn searches for the words of the summary, too."""
 
@@ -352,12 +359,12 @@ HOT = {
     "who a token is": Hot(with_token, {"sqlite_autoindex_api_tokens_1"}),
     "one's sessions": Hot(get("/sessions"), {"idx_sessions_user_email"}),
     "the page of a conversation": Hot(get("/interface/{world.conversation}")),
-    "details": Hot(get("/get_conversation_details/{world.conversation}"), {"idx_UserToConversationId_email_doc"}),
+    "details": Hot(get("/get_conversation_details/{world.conversation}"), {OWN}),
     "all messages": Hot(get("/list_messages_by_conversation/{world.conversation}"), {LIVE}),
     "a window of messages": Hot(
         get("/list_messages_by_conversation/{world.conversation}", limit="2", around="1"), {LIVE}
     ),
-    "a turn": Hot(say("zzagain zzmore"), {LIVE, "idx_UserToConversationId_email_doc"}),
+    "a turn": Hot(say("zzagain zzmore"), {LIVE, OWN}),
     "a turn with a reference": Hot(say("zzand {world.reference}"), {FRIENDLY_ID}),
     "a turn with a memory": Hot(say("zzand @claim_7"), {"idx_claims_user_claim_number"}, grows=True),
     "a first turn": Hot(new_conversation),
@@ -372,7 +379,10 @@ HOT = {
     "a friendly id typed": Hot(
         get("/conversations/autocomplete", q="{world.other[conversation_friendly_id]}"), {FRIENDLY_ID}, grows=True
     ),
-    "a title typed": Hot(get("/conversations/autocomplete", q="zz zz"), {TITLE}, grows=True),
+    # "-" begins no friendly id.
+    "a title typed": Hot(get("/conversations/autocomplete", q="-{world.other[title]}"), {OWN}, grows=True),
+    "the first title typed": Hot(read_titles, {OWN}, grows=True),
+    "a letter of many titles typed": Hot(get("/conversations/autocomplete", q="-s"), {TITLE}, grows=True),
     "messages to refer to": Hot(get("/conversations/{world.other[conversation_friendly_id]}/messages", q=""), {LIVE}),
     "messages found": Hot(get("/conversations/{world.other[conversation_friendly_id]}/messages", q="the"), {LIVE}),
     "a search for messages": Hot(get("/search", q="zzunsaid", kind="message"), {LIST, TEMPORARY}),
