@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from tests.live_server import ROOT
@@ -39,7 +40,8 @@ def main(arguments: Sequence[str], *, run: Run = running_product) -> int:
             for arm, question in in_order(questions, options.arms)
             if not records.has((options.model, arm.name, question.question_id))
         ]
-        _answer(missing, records, model=options.model, seconds=60 * options.minutes, run=run)
+        run_at = run if options.reading is None else partial(running_product, reading=options.reading)
+        _answer(missing, records, model=options.model, seconds=60 * options.minutes, run=run_at)
     answered = [record for record in records.all() if record.model == options.model]
     study = figures(answered, questions)
     if options.show:
@@ -100,6 +102,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "--arms", type=_arms, default=list(ARMS.values()), metavar="NAME,…", help=f"of {', '.join(ARMS)}; all"
     )
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no answer after so many")
+    parser.add_argument(
+        "--reading",
+        type=float,
+        metavar="TOKENS",
+        help="the model's reading speed a second when the machine does nothing else, where it does now",
+    )
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE", help="every answer (%(default)s)")
     parser.add_argument(
         "--results", type=Path, const=RESULTS, nargs="?", metavar="FILE", help="write the figures (to %(const)s)"

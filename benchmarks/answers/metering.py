@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -16,8 +17,10 @@ from ..load import cpu_ms
 class MeteredModel(ChatModel):
     """A model that notes the usage of each request, also of those that choose a tool."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, *, reading: float | None = None) -> None:
+        """reading: the speed that the product is told, in tokens a second; None: as it is measured meanwhile."""
         self._model = model
+        self._reading = reading
         self.used: list[Usage] = []
 
     @property
@@ -55,7 +58,8 @@ class MeteredModel(ChatModel):
 
     def speed(self) -> Speed:
         """See `ChatModel`."""
-        return self._model.speed()
+        speed = self._model.speed()
+        return speed if self._reading is None else replace(speed, reading=self._reading)
 
     async def stream(
         self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]

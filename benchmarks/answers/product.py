@@ -62,12 +62,17 @@ class Answered:
 
 
 @contextmanager
-def running_product(model: str, *, override: ChatModel | None = None, embedding: str = "embedded") -> Iterator[Product]:
-    """The product with this main model (a setting, or `override`), its data in a folder that is removed at the end."""
+def running_product(
+    model: str, *, override: ChatModel | None = None, embedding: str = "embedded", reading: float | None = None
+) -> Iterator[Product]:
+    """The product with this main model (a setting, or `override`), its data in a folder that is removed at the end.
+
+    reading: see `MeteredModel`.
+    """
     with TemporaryDirectory(prefix="answers-") as folder:
         settings = _settings(Path(folder), model=model, embedding=embedding)
         models = models_from(settings)
-        meter = MeteredModel(override or models.main())
+        meter = MeteredModel(override or models.main(), reading=reading)
         app = create_app(settings, models=_with_main(settings, meter), serves=False)
         try:
             yield Product(app, meter)

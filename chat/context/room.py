@@ -12,6 +12,9 @@ from .items import PkbItem, fit, render
 _SMALLEST_CONTEXT = 4_000
 _SHARE = 4
 """What was found unasked takes this part of the room at most: the rest is for the conversation."""
+_LEAST = 64
+"""That part of the window is given to it however slow the model is: of a machine that is busy now, answers are late
+anyway, and without what was found they would be wrong as well."""
 _SEARCHING = 0.3
 """Seconds of the patience that the search itself may take, with its models loaded."""
 _SHORTEST_EXCERPT = 200
@@ -28,14 +31,15 @@ def tokens_for_found(turn: Turn, *, beside: Sequence[PkbItem]) -> int:
     """How many tokens of what nobody named the model of `turn` is given beside these items.
 
     A share of what they leave of the window, and no more than the model reads within the patience of the server, by
-    its measured speed.
+    its measured speed; but for the little that every model is given.
     """
     left = max_context_chars(turn) - len(render(beside))
     tokens = max(0, left) // _SHARE // CHARS_A_TOKEN
     reading = turn.model.speed().reading
     if reading is None:
         return tokens
-    return min(tokens, int(max(0.0, turn.services.distill_patience - _SEARCHING) * reading))
+    in_time = int(max(0.0, turn.services.distill_patience - _SEARCHING) * reading)
+    return min(tokens, max(in_time, turn.model.context_window // _LEAST))
 
 
 def first_that_fit(items: Sequence[PkbItem], turn: Turn, *, tokens: int) -> list[PkbItem]:

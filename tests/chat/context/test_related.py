@@ -216,13 +216,15 @@ def test_a_slow_model_is_given_no_more_than_it_reads_in_three_seconds(
     remembering.about("Repairs", *((f"My automobile rattles, {number}. {'More. ' * 60}", "Oh.") for number in range(3)))
     embed(remembering)
     question, taken = "What was wrong with the car?", []
-    for reading in (20.0, 60.0, 200.0, None):
+    for reading in (1.0, 60.0, 200.0, None):
         answer_with(remembering, window=8_192, reading=reading)
         remembering.say(remembering.new(), question)
         taken.append(tokens_of(remembering, given(remembering)))
-        assert reading is None or taken[-1] <= 3 * reading
-        remembering.models.main_model.prompts.clear()
-    assert 0 < taken[0] < taken[1] < taken[2] <= taken[3]
+    # However slow the model is, the best of what was found goes along.
+    assert 0 < taken[0] <= 8_192 // 64
+    assert taken[0] < taken[1] <= 3 * 60
+    assert taken[1] < taken[2] <= 3 * 200
+    assert taken[2] <= taken[3] <= 8_192 // 4
 
 
 # ------------------------------------------------------------------ documents
