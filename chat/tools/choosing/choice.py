@@ -1,8 +1,9 @@
 """Choosing a tool by a constrained request, for models that can't be offered tools natively.
 
 A small model chooses well among few things. So the request is one of its own, with examples and without the context of
-the answer; the grammar allows conversations and documents alone that a message or a result has named; and of optional
-arguments it allows none. All requests begin with the same text, which the model reads once and keeps.
+the answer; the grammar allows conversations and documents alone that a message or a result has named; of optional
+arguments it allows none; and of texts neither empty ones nor such that would go on until the request is cut, since a
+call that is cut is none. All requests begin with the same text, which the model reads once and keeps.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _NONE = "none"
 _FEWEST_WORDS = 3
 _MOST_TOKENS = 256
 _MOST_TOKENS_WRITTEN = 2_048
+_LONGEST_ARGUMENT = 160
+"""Characters of a text in a call that writes no document: such a call ends before `_MOST_TOKENS`."""
+_QUERY = "query"
 ASK_AGENT = "ask_agent"
 _NAMING = {**PARAMETERS, ASK_AGENT: "agentId", "resolve_reference": "reference"}
 """Tools that are called with the name of something, and the argument that is the name."""
@@ -107,7 +111,7 @@ class Chooser:
         except (ModelError, orjson.JSONDecodeError):
             return
         if isinstance(call, dict) and call.get("tool") not in (None, _NONE):
-            calls.append(_whole_call(call, readable))
+            calls.append(self._whole_call(call, readable))
 
     def _read_anyway(self, readable: Sequence[Readable], found: Found) -> Readable | None:
         """What is read without asking the model: first the documents that the message links, then the best hit."""
@@ -152,6 +156,20 @@ class Chooser:
         ]
         return {"anyOf": [_option(_NONE, {}), *calls]}
 
+    def _whole_call(self, call: Mapping[str, Any], readable: Sequence[Readable]) -> dict[str, Any]:
+        """The call that the model chose.
+
+        Of something readable with the lines to begin at; a search for nothing becomes one for the message itself.
+        """
+        name, arguments = str(call["tool"]), call.get("arguments") or {}
+        if isinstance(arguments, dict):
+            if name in PARAMETERS:
+                wanted = (name, arguments.get(PARAMETERS[name]))
+                arguments = next((each.arguments for each in readable if (each.tool, each.name) == wanted), arguments)
+            elif _QUERY in arguments and not str(arguments[_QUERY]).strip():
+                arguments = {**arguments, _QUERY: cut(self.text, _LONGEST_MESSAGE)[0]}
+        return _call(name, arguments)
+
     def _may_be_needed(self, name: str) -> bool:
         """False where another tool does nearly the same, and small models would take them for one another."""
         if name == "regex_search":
@@ -177,15 +195,6 @@ def with_results(prompt: Sequence[ChatMessage], found: Found, *, chars: int) -> 
         return [*prompt]
     *before, last = prompt
     return [*before, {**last, "content": "\n\n".join([_RESULTS, *shown, last["content"]])}]
-
-
-def _whole_call(call: Mapping[str, Any], readable: Sequence[Readable]) -> dict[str, Any]:
-    """The call that a model chose; of something readable with the lines to begin at."""
-    name, arguments = str(call["tool"]), call.get("arguments") or {}
-    if name in PARAMETERS and isinstance(arguments, dict):
-        wanted = (name, arguments.get(PARAMETERS[name]))
-        arguments = next((each.arguments for each in readable if (each.tool, each.name) == wanted), arguments)
-    return _call(name, arguments)
 
 
 def _call(name: str, arguments: Any) -> dict[str, Any]:
@@ -245,7 +254,7 @@ def _option(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _narrowed(tool: Tool, known: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
     """The schema of the arguments that a call of `tool` may have; None where it could name nothing that is known."""
-    parameters = _required_alone(tool.parameters)
+    parameters = _required_alone(tool.parameters, longest=_LONGEST_ARGUMENT if tool.on_by_default else None)
     if tool.name not in _NAMING:
         return parameters
     names = known[_NAMING[tool.name]]
@@ -258,22 +267,33 @@ def _with_choices(schema: Mapping[str, Any], parameter: str, choices: Sequence[s
     return {**schema, "properties": properties, "required": list(properties)}
 
 
-def _required_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """`schema` with the arguments that a call must have: of those that it may have, small models make things up."""
+def _required_alone(schema: Mapping[str, Any], *, longest: int | None) -> dict[str, Any]:
+    """`schema` with the arguments that a call must have: of those that it may have, small models make things up.
+
+    longest: characters of a text; None: any length.
+    """
     required = schema.get("required", [])
     wanted = {name: each for name, each in schema.get("properties", {}).items() if name in required}
-    return _simple({**schema, "type": "object", "properties": wanted, "required": [*wanted]})
+    return _simple({**schema, "type": "object", "properties": wanted, "required": [*wanted]}, longest=longest)
 
 
-def _simple(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """`schema` without what only validates: bounds of lengths make grammars large."""
+def _simple(schema: Mapping[str, Any], *, longest: int | None) -> dict[str, Any]:
+    """`schema` without what only validates; of the bounds of texts, those that keep a call from saying nothing.
+
+    Other bounds of lengths make grammars large.
+    """
     options = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
     if options:
-        return _simple(options[0])
+        return _simple(options[0], longest=longest)
     kept = {name: schema[name] for name in _KEPT if name in schema}
     if "properties" in kept:
-        kept["properties"] = {name: _simple(each) for name, each in kept["properties"].items()}
+        kept["properties"] = {name: _simple(each, longest=longest) for name, each in kept["properties"].items()}
         kept["additionalProperties"] = False
     if "items" in kept:
-        kept["items"] = _simple(kept["items"])
+        kept["items"] = _simple(kept["items"], longest=longest)
+    if kept.get("type") == "string" and "enum" not in kept:
+        if schema.get("minLength") or schema.get("pattern"):
+            kept["minLength"] = 1
+        if longest is not None:
+            kept["maxLength"] = min(longest, schema.get("maxLength", longest))
     return kept

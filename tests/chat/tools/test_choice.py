@@ -113,6 +113,21 @@ def test_what_was_found_is_read_from_a_little_before_the_best_hit_on_and_once(to
     assert rest.call == ("read_conversation", {"conversationId": "id", "lineStart": 7})
 
 
+def test_a_text_of_a_call_is_never_empty_and_ends_before_the_request_is_cut(tools: ToolRegistry) -> None:
+    """A call that is cut is none. Without bounds a small model may write on for ever, or search for nothing."""
+    asked = Asked(tools, "What did I tell you about the berth of my boat?")
+    queries = [each["properties"]["query"] for each in asked.options.values() if "query" in each.get("properties", {})]
+    assert len(queries) == 3
+    assert all(query["minLength"] == 1 and query["maxLength"] <= choice._MOST_TOKENS for query in queries)
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n"])
+def test_a_search_for_nothing_is_one_for_the_message(tools: ToolRegistry, query: str) -> None:
+    said = orjson.dumps({"tool": "search_messages", "arguments": {"query": query}}).decode()
+    asked = Asked(tools, "Where does my boat lie?", says=said)
+    assert asked.call == ("search_messages", {"query": "Where does my boat lie?"})
+
+
 def test_only_agents_that_the_person_has_are_asked(tools: ToolRegistry) -> None:
     asked = Asked(tools, "Ask the botanist about basil.", agents=["botanist"])
     assert names(asked.options["ask_agent"], "agentId") == ["botanist"]

@@ -1,0 +1,79 @@
+"""The real small model chooses tools within bounds, which are counted in tokens: a busy machine has the same ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any, Unpack
+
+import orjson
+import pytest
+
+from chat.tools.catalogue import all_tools
+from chat.tools.choosing.choice import Chooser
+from endpoints.http.errors import code_of
+from language_models.embedded.chat import EmbeddedChatModel
+from language_models.embedded.runtime import EmbeddedRuntime, model_file
+from language_models.ports import ChatMessage, ChatOptions, Delta, Usage
+from settings import load_settings
+
+pytestmark = [pytest.mark.embedded, pytest.mark.proof]
+MOST_READ = 2_000
+"""Tokens of the examples, which are read once and kept."""
+MOST_READ_WARM = 128
+MOST_WRITTEN = 64
+
+
+class Counting(EmbeddedChatModel):
+    """The model, with the usage of each request."""
+
+    def __init__(self, runtime: EmbeddedRuntime) -> None:
+        super().__init__(runtime)
+        self.used: list[Usage] = []
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
+    ) -> AsyncGenerator[Delta, None]:
+        async with aclosing(super().stream(messages, **options)) as steps:
+            async for step in steps:
+                if step.usage:
+                    self.used.append(step.usage)
+                yield step
+
+
+@pytest.fixture
+def model() -> Iterator[Counting]:
+    runtime = EmbeddedRuntime(model_file("small", folder=load_settings().model_dir))
+    yield Counting(runtime)
+    runtime.close()
+
+
+def test_a_choice_reads_and_writes_little(model: Counting) -> None:
+    registry = all_tools(code_of=code_of)
+    tools = [tool for tool in map(registry.get, registry.names()) if tool.is_offered(has_agents=False)]
+
+    async def chosen(text: str) -> tuple[str, dict[str, Any]] | None:
+        calls: list[dict[str, Any]] = []
+        async with aclosing(chooser(text).choose([], calls)) as statuses:
+            async for _ in statuses:
+                pass
+        functions = [call["function"] for call in calls]
+        return next(((each["name"], orjson.loads(each["arguments"])) for each in functions), None)
+
+    def chooser(text: str) -> Chooser:
+        return Chooser(model=model, text=text, tools=tools)
+
+    async def all_chosen() -> None:
+        await chosen("Who wrote Hamlet, and when?")
+        name, arguments = await chosen("What did I tell you about the berth of my boat?") or ("", {})
+        assert name == "search_messages"
+        assert "berth" in arguments["query"]
+        await chosen(f"Explain this to me: {'a lot of words, and more of them, ' * 8}")
+        await model.aclose()
+
+    asyncio.run(all_chosen())
+    assert len(model.used) == 3
+    assert model.used[0].prompt_tokens <= MOST_READ
+    assert all(usage.prompt_tokens - usage.cached_tokens <= MOST_READ_WARM for usage in model.used[1:])
+    assert all(usage.completion_tokens <= MOST_WRITTEN for usage in model.used)
