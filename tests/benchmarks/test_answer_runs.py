@@ -170,5 +170,8 @@ def test_the_table_compares_the_questions_that_every_arm_has_answered() -> None:
     assert (study["shared"]["search"]["right"], study["shared"]["alone"]["unknown"]) == (1, 1)
     assert (study["all"]["alone"]["right"], study["all"]["alone"]["questions"]) == (1, 2)
     told = table(study)
-    assert "| memories and messages searched before the answer | 1 | 1 | 0 | 0 | 300 | 10 | 1 | 2 | 1 | 0 |" in told
+    assert (
+        "| memories, messages and documents searched before the answer | 1 | 1 | 0 | 0 | 300 | 10 | 1 | 2 | 1 | 0 |"
+        in told
+    )
     assert "| the conversation alone | 0 of 1 |" in told
