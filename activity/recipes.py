@@ -133,9 +133,10 @@ class UnknownRecipe(Recipe):
         """The type alone: nobody knows what the payload means."""
         return f"[#{activity.short_id}] {UNKNOWN_ICON} {activity.type}"
 
-    def words_of(self, activity: Activity) -> str | None:
-        """None: the payload is shown as data."""
-        return activity.text
+    def format_export(self, activity: Activity) -> ExportBlock:
+        """The type, and the payload as data."""
+        heading = f"{UNKNOWN_ICON} {activity.type}"
+        return ExportBlock(heading=heading, by=activity.actor_name or None, data=activity.payload)
 
 
 class RecipeRegistry:

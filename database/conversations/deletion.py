@@ -12,13 +12,15 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, TextClause, and_, delete, func, insert, or_, select, tuple_, update
 
+from database.activities.erasing import erase_activities
+from database.activities.reading import NEWEST
 from database.changes import CONVERSATION, forget_fields, record
 from database.engine.clock import iso, iso_in, now, now_iso
 from database.engine.database import Database, Urgency
 from database.errors import ConversationNotFoundError, TurnInProgressError
-from database.schema import activities, conversations, messages, purge_clock, share_pages, stream_events, threads
+from database.schema import IS_NO_MESSAGE, activities, conversations, messages, purge_clock, share_pages, stream_events
 from database.search.index import forget
 
 log = logging.getLogger(__name__)
@@ -113,9 +115,8 @@ def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
     """Permanently delete messages (`seq` → id) with their index entries, events, edits and references."""
     forget(connection, list(which))
     connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(which.values())))
-    connection.execute(delete(threads).where(threads.c.root_activity_id.in_(which.values())))
     connection.execute(delete(messages).where(messages.c.seq.in_(which)))
-    connection.execute(delete(activities).where(activities.c.seq.in_(which)))
+    erase_activities(connection, list(which))
 
 
 def delete_share_pages(store: Database, conversation_id: str, *, keep: ColumnElement[Any] | None = None) -> None:
@@ -140,23 +141,43 @@ def _forget_what_changed(connection: Connection, *, conversation_ids: Sequence[s
 
 
 def _erase(store: Database, conversation_id: str) -> None:
+    _erase_activities(store, conversation_id, IS_NO_MESSAGE)
     while store.write(lambda connection: _erase_messages(connection, conversation_id), urgency=Urgency.INDEX):
         pass
     delete_share_pages(store, conversation_id)
+    _erase_activities(store, conversation_id)
     store.write(lambda connection: _erase_rest(connection, conversation_id), urgency=Urgency.INDEX)
 
 
 def _erase_messages(connection: Connection, conversation_id: str) -> int:
     """Erase one slice; how many messages."""
     query = select(messages.c.seq, messages.c.message_id).where(messages.c.conversation_id == conversation_id)
-    found = connection.execute(query.limit(_MESSAGES_AT_ONCE)).all()
+    # The last first: replies before what they reply to.
+    found = connection.execute(query.order_by(messages.c.ordinal.desc()).limit(_MESSAGES_AT_ONCE)).all()
     if found:
         remove_messages(connection, {row.seq: row.message_id for row in found})
     return len(found)
 
 
+def _erase_activities(store: Database, conversation_id: str, *which: TextClause) -> None:
+    """Erase the activities that are left, those for which `which` holds, slice by slice, the newest first.
+
+    Rows of what is replied to elsewhere stay, without what they said.
+    """
+    before: int | None = NEWEST
+
+    def erase_slice(connection: Connection) -> int | None:
+        here = and_(activities.c.conversation_id == conversation_id, activities.c.seq < before, *which)
+        query = select(activities.c.seq).where(here).order_by(activities.c.seq.desc()).limit(_MESSAGES_AT_ONCE)
+        seqs = connection.execute(query).scalars().all()
+        erase_activities(connection, seqs)
+        return seqs[-1] if seqs else None
+
+    while before is not None:
+        before = store.write(erase_slice, urgency=Urgency.INDEX)
+
+
 def _erase_rest(connection: Connection, conversation_id: str) -> None:
-    connection.execute(delete(activities).where(activities.c.conversation_id == conversation_id))
     connection.execute(delete(conversations).where(_c.conversation_id == conversation_id))
 
 
