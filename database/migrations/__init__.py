@@ -48,6 +48,7 @@ from . import (
     m0025_proposals,
     m0026_packed_lengths,
     m0027_activities,
+    m0028_words,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0025_proposals.upgrade,
     m0026_packed_lengths.upgrade,
     m0027_activities.upgrade,
+    m0028_words.upgrade,
 )
 
 POSTGRESQL_BASELINE = 16

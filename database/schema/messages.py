@@ -279,3 +279,19 @@ unembedded_messages = Table(
     metadata,
     Column("seq", Sequence, ForeignKey("messages.seq", ondelete="CASCADE"), primary_key=True, autoincrement=False),
 )
+
+# The words that the full-text index knows, each once, as it cuts them; of those of LONGEST_WORD characters and more the
+# beginning. `doubted`: 1 where a message that said the word was taken out of the index, until the index was asked.
+message_words = Table(
+    "message_words",
+    metadata,
+    Column("word", Text, primary_key=True),
+    Column("doubted", Integer, nullable=False, server_default="0"),
+    Index(
+        "idx_message_words_doubted",
+        "doubted",
+        sqlite_where=text("doubted = 1"),
+        postgresql_where=text("doubted = 1"),
+    ),
+    sqlite_with_rowid=False,
+)

@@ -21,7 +21,7 @@ from database.messages.message import MessageRow
 from database.schema import conversations, messages, search_state
 from database.search.vectors import queue_vectors, renew_vectors
 
-from . import lengths, postgresql
+from . import lengths, postgresql, vocabulary
 
 _NAME = "messages"
 _SHORT = 3
@@ -51,7 +51,7 @@ _BEGINNING_WITH = """
 """
 
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: often left out, so they don't count.
-_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
+OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[\u0900-\u0dff])+")
@@ -85,7 +85,7 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     # Compatibility forms first: what they stand for may have a case of its own.
-    return _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text).lower())
+    return OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", text).lower())
 
 
 def words(text: str) -> list[str]:
@@ -202,6 +202,7 @@ def expression_for(
     phrases: Sequence[Sequence[str]],
     beginning: bool,
     completions: Sequence[str] | None = None,
+    one_of: Sequence[str] = (),
     user_email: str | None = None,
     conversation_id: str | None = None,
     excluded: Sequence[Sequence[str]] = (),
@@ -210,8 +211,9 @@ def expression_for(
     """What the index is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
 
     beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
-    index and match nearly everything. completions: the words that it may be, where that is known. excluded: phrases
-    that are not said. not_in: conversations that are left out.
+    index and match nearly everything. completions: the words that it may be, where that is known. one_of: words of the
+    list (`vocabulary`), of which one is said. excluded: phrases that are not said. not_in: conversations that are left
+    out.
     """
     owners = [owner_token(user_email)] if user_email is not None else []
     places = [_token("c", conversation_id)] if conversation_id is not None else []
@@ -222,6 +224,7 @@ def expression_for(
             phrases=phrases,
             beginning=beginning,
             completions=completions,
+            one_of=one_of,
             excluded=excluded,
             unwanted_tokens=elsewhere,
         )
@@ -230,9 +233,10 @@ def expression_for(
         terms[-1] = f"({' OR '.join(_quoted([*phrases[-1][:-1], word]) for word in completions)})"
     elif beginning:
         terms[-1] += " *"
+    terms += [f"({' OR '.join(map(_listed, one_of))})"] if one_of else []
     wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places]
     # Asked for one column, FTS5 looks at the places of each word: only for words that may be taken for tokens.
-    within = "body : " if any(_LIKE_TOKEN.match(word) for phrase in phrases for word in phrase) else ""
+    within = "body : " if any(_LIKE_TOKEN.match(word) for phrase in (*phrases, one_of) for word in phrase) else ""
     wanted += [f"{within}({' AND '.join(terms)})"] if terms else []
     unwanted = [f"body : {_quoted(phrase)}" for phrase in excluded]
     unwanted += [f'conversation : "{token}"' for token in elsewhere]
@@ -249,6 +253,10 @@ def _quoted(phrase: Sequence[str]) -> str:
     return f'"{" ".join(phrase)}"'
 
 
+def _listed(word: str) -> str:
+    return f'"{word}" *' if len(word) >= vocabulary.LONGEST_WORD else f'"{word}"'
+
+
 def _as_indexed(message: MessageRow, text: str) -> IndexedText:
     return indexed_text(
         seq=message.seq, user_email=message.user_email, conversation_id=message.conversation_id, text=text
@@ -261,6 +269,7 @@ def _put(connection: Connection, texts: Sequence[IndexedText]) -> None:
     elif texts:
         connection.exec_driver_sql(_PUT, [tuple(text) for text in texts])
         lengths.renew(connection, [text.seq for text in texts])
+    vocabulary.add(connection, (text.body for text in texts))
 
 
 def _remove(connection: Connection, texts: Sequence[IndexedText]) -> None:
@@ -269,6 +278,7 @@ def _remove(connection: Connection, texts: Sequence[IndexedText]) -> None:
     elif texts:
         connection.exec_driver_sql(_REMOVE, [tuple(text) for text in texts])
         lengths.renew(connection, [text.seq for text in texts])
+    vocabulary.doubt(connection, (text.body for text in texts))
 
 
 def _is_postgresql(connection: Connection) -> bool:

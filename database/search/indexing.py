@@ -11,16 +11,19 @@ from database.engine.database import Database, Urgency
 from database.schema import messages
 
 from . import index as fulltext_index
-from . import lengths, postgresql
+from . import lengths, postgresql, vocabulary
 from .index import IndexedText, indexed_text
 
 
 def index_pending(*, database: Database, slice_ms: float = 20) -> int:
     """Index what is not indexed yet, in slices that hold the writer for about `slice_ms`; how many messages it were.
 
-    What comes after an answer that is still being written waits for it; searches read that tail themselves.
+    What comes after an answer that is still being written waits for it; searches read that tail themselves. Words that
+    no message says any more are forgotten.
     """
-    return sum(indexed for indexed, _ in index_slices(database=database, slice_ms=slice_ms))
+    indexed = sum(indexed for indexed, _ in index_slices(database=database, slice_ms=slice_ms))
+    vocabulary.forget_unsaid(database=database)
+    return indexed
 
 
 def index_slices(*, database: Database, slice_ms: float = 20) -> Iterator[tuple[int, int]]:

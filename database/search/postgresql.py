@@ -34,6 +34,13 @@ _NEWEST = {
     )
     for table in _TABLES
 }
+FORGET_WORDS = """
+    DELETE FROM message_words WHERE word IN {given} AND NOT EXISTS (
+        SELECT 1 FROM messages_fts WHERE words @@ CAST(quote_literal(message_words.word) AS tsquery)
+    )
+"""
+"""Deletes the words that no message of the index says; `given`: words, as a query."""
+
 _EMPTY = text("TRUNCATE messages_fts")
 
 
@@ -78,12 +85,14 @@ def expression_of(
     phrases: Sequence[Sequence[str]],
     beginning: bool,
     completions: Sequence[str] | None,
+    one_of: Sequence[str] = (),
     excluded: Sequence[Sequence[str]],
     unwanted_tokens: Sequence[str],
 ) -> str:
     """A `tsquery`: messages with all `tokens` and `phrases`, without those that are `excluded` or unwanted.
 
-    beginning: the last word may go on. completions: the words that it may be, where that is known.
+    beginning: the last word may go on. completions: the words that it may be, where that is known. one_of: words of
+    which one is said.
     """
     terms = [_phrase(phrase) for phrase in phrases]
     if beginning and completions:
@@ -91,6 +100,7 @@ def expression_of(
         terms[-1] = f"({' | '.join(_phrase([*before, word]) for word in completions)})"
     elif beginning:
         terms[-1] = f"{terms[-1][:-1]}:*)"
+    terms += [f"({' | '.join(map(_quoted, one_of))})"] if one_of else []
     wanted = [_quoted(_COLON + token) for token in tokens] + terms
     unwanted = [_phrase(phrase) for phrase in excluded] + [_quoted(_COLON + token) for token in unwanted_tokens]
     return " & ".join(wanted + [f"!{each}" for each in unwanted])

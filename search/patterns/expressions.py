@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import time
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from re import _constants, _parser  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from database.engine.text import storable
+from database.search.index import OPTIONAL_MARKS, UNSPACED, WORD, folded
 
 if TYPE_CHECKING:
     import re2
@@ -23,7 +25,10 @@ _PREVIEW = 200
 _OPTIONS = {"log_errors": False, "max_mem": 16 * 1024 * 1024}
 _MOST_PHRASES = 4
 _SHORTEST_BEGINNING = 3
-_WORD = re.compile(r"[a-z0-9]+")
+_SHORTEST_PART = 3
+_ASCII = 128
+_SIGMA = "\N{GREEK CAPITAL LETTER SIGMA}"
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
 
 
@@ -85,30 +90,96 @@ def required_literal(pattern: str) -> str:
 
 @lru_cache(maxsize=64)
 def required_phrases(pattern: str) -> tuple[tuple[tuple[str, ...], ...], bool]:
-    r"""Words that stand side by side in whatever text `pattern` matches, in lower case, of ASCII letters and digits.
+    r"""Words that stand side by side in whatever text `pattern` matches, folded as the full-text index has them.
 
     Also whether the last word of the last phrase may go on. The longest phrases, since they are rare. `\b` is the
     border of a word as the full-text index cuts words, which knows more letters than RE2 does: `\bber` is not sought
     within "über".
     """
-    tree = _parsed(pattern)
-    runs = () if tree is None else _runs(tree, of_words=True)
-    phrases = sorted({each for run in runs if run.isascii() for each in _phrases(run.lower())}, key=_length)
+    phrases = sorted({each for words in _required_words(pattern) for each in _phrases(words)}, key=_length)
     whole = [phrase for phrase, goes_on in phrases if not goes_on]
     going_on = [phrase for phrase, goes_on in phrases if goes_on]
     return (*whole[-_MOST_PHRASES:], *going_on[-1:]), bool(going_on)
 
 
-def _phrases(run: str) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """The words of a run that surely begin where they begin in it, and whether the last one may go on behind it."""
-    words = [found for found in _WORD.finditer(run) if found.start() > 0]
-    if words and words[-1].end() == len(run):
-        if len(words[-1][0]) >= _SHORTEST_BEGINNING:
-            yield tuple(word[0] for word in words), True
+class PartOfWord(NamedTuple):
+    """What a word holds, folded. at_end: the word ends with it."""
+
+    text: str
+    at_end: bool
+
+
+@lru_cache(maxsize=64)
+def required_part(pattern: str) -> PartOfWord | None:
+    """The longest part of a word, of three characters at least, that may begin within the word; None: there is none.
+
+    Each text that `pattern` matches says such a word, as the full-text index cuts words.
+    """
+    parts = [
+        PartOfWord(first.text, at_end=not first.goes_on)
+        for first, *_ in filter(None, _required_words(pattern))
+        if not first.begins_here and len(first.text) >= _SHORTEST_PART
+    ]
+    return max(parts, key=lambda part: len(part.text), default=None)
+
+
+class _Word(NamedTuple):
+    """A word, or a part of one, that each match says. begins_here: nothing of the word stands before it."""
+
+    text: str
+    begins_here: bool
+    goes_on: bool
+
+
+def _required_words(pattern: str) -> list[list[_Word]]:
+    """Sequences of words that stand side by side in each match; only the ends of a sequence may be parts of words."""
+    tree = _parsed(pattern)
+    if tree is None:
+        return []
+    ignores_case = bool(tree.state.flags & re.IGNORECASE)
+    return [_words(part) for run in _runs(tree, of_words=True, ignores_case=ignores_case) for part in _certain(run)]
+
+
+def _certain(run: str) -> Iterator[str]:
+    """The parts of a run that the full-text index has as they are, folded, whatever stands beside them."""
+    part = ""
+    for character in run:
+        if _is_certain(character):
+            part += character
+        else:
+            yield folded(part)
+            part = ""
+    yield folded(part)
+
+
+@lru_cache(maxsize=1024)
+def _is_certain(character: str) -> bool:
+    """Whether `folded` makes the same of a character in every text; marks change places, and a sigma has two forms."""
+    forms = OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", character))
+    return bool(forms) and _SIGMA not in forms and not any(map(unicodedata.combining, forms))
+
+
+def _words(text: str) -> list[_Word]:
+    return [
+        _Word(
+            text=found[0],
+            begins_here=found.start() > 0 or bool(_UNSPACED.match(found[0])),
+            goes_on=found.end() == len(text) and not _UNSPACED.match(found[0]),
+        )
+        for found in WORD.finditer(text)
+    ]
+
+
+def _phrases(words: list[_Word]) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The words that surely begin where they begin in a sequence, and whether the last one may go on behind it."""
+    known = [word for word in words if word.begins_here]
+    if known and known[-1].goes_on:
+        if len(known[-1].text) >= _SHORTEST_BEGINNING:
+            yield tuple(word.text for word in known), True
             return
-        words.pop()
-    if words:
-        yield tuple(word[0] for word in words), False
+        known.pop()
+    if known:
+        yield tuple(word.text for word in known), False
 
 
 def _length(phrase: tuple[tuple[str, ...], bool]) -> tuple[int, tuple[str, ...]]:
@@ -127,14 +198,15 @@ def _parsed(pattern: str) -> Any:
         return None  # RE2 knows more than Python does
 
 
-def _runs(tree: Any, *, of_words: bool) -> Iterator[str]:
+def _runs(tree: Any, *, of_words: bool, ignores_case: bool = False) -> Iterator[str]:
     """Runs of characters that each match holds.
 
-    of_words: in any case, with a space for white space of any length and for the borders of words and lines.
+    of_words: in any case, with a space for white space of any length and for the borders of words and lines. Where case
+    is ignored, other characters than those of ASCII may have forms of their own, and end a run.
     """
     run = ""
     for operator, argument in tree:
-        if operator is _constants.LITERAL:
+        if operator is _constants.LITERAL and (argument < _ASCII or not ignores_case):
             run += chr(argument)
         elif operator is _constants.AT:
             run += " " if of_words and argument is not _constants.AT_NON_BOUNDARY else ""
@@ -143,7 +215,7 @@ def _runs(tree: Any, *, of_words: bool) -> Iterator[str]:
         else:
             yield run
             run = ""
-            yield from _inner(operator, argument, of_words=of_words)
+            yield from _inner(operator, argument, of_words=of_words, ignores_case=ignores_case)
     yield run
 
 
@@ -154,11 +226,12 @@ def _is_space(operator: Any, argument: Any) -> bool:
     return operator is _constants.IN and argument == [(_constants.CATEGORY, _constants.CATEGORY_SPACE)]
 
 
-def _inner(operator: Any, argument: Any, *, of_words: bool) -> Iterator[str]:
+def _inner(operator: Any, argument: Any, *, of_words: bool, ignores_case: bool) -> Iterator[str]:
     if operator is _constants.SUBPATTERN and (of_words or not argument[1] & re.IGNORECASE):
-        yield from _runs(argument[3], of_words=of_words)
+        within = (ignores_case or bool(argument[1] & re.IGNORECASE)) and not argument[2] & re.IGNORECASE
+        yield from _runs(argument[3], of_words=of_words, ignores_case=within)
     elif operator in _REPEATS and argument[0] > 0:
-        yield from _runs(argument[2], of_words=of_words)
+        yield from _runs(argument[2], of_words=of_words, ignores_case=ignores_case)
 
 
 def _reason(error: Exception, pattern: str) -> str:

@@ -1,7 +1,8 @@
 """Finding messages and titles by a regular expression.
 
-What a match must say of plain text narrows the messages before the expression looks at any: whole words by the
-full-text index, the longest literal by the database. A search ends in time with what it has found by then.
+What a match must say of plain text narrows the messages before the expression looks at any: words by the full-text
+index, a part of a word by the words of all messages that hold it, the longest literal by the database. A search ends in
+time with what it has found by then.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from database.engine.database import Database
 from database.messages.message import rows_numbered
 from database.schema import conversations, messages
 from database.search import index as fulltext_index
+from database.search import vocabulary
 from database.search.index import expression_for
 
 from .. import engine_of
-from .expressions import Deadline, compiled, preview, required_literal, required_phrases
+from .expressions import Deadline, compiled, preview, required_literal, required_part, required_phrases
 
 if TYPE_CHECKING:
     import re2
@@ -28,6 +30,7 @@ _LOOKED_AT_FIRST = 1_000
 _LOOKED_AT = 8_000
 """A search whose matches are many ends with few texts; one that goes on reads more and more of them at once."""
 _TAIL = 5_000
+_MOST_WORDS = 256
 _NEWEST = 2**62
 
 
@@ -126,12 +129,17 @@ def _texts(connection: Connection, pattern: str, *, user_email: str) -> Iterator
     mark = fulltext_index.waiting_behind(connection)
     if mark is not None:
         yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq > mark).limit(_TAIL))]
+    part = required_part(pattern)
+    one_of = vocabulary.words_with(connection, part.text, at_end=part.at_end, most=_MOST_WORDS) if part else None
+    if one_of == []:
+        return  # nobody says such a word
     phrases, goes_on = required_phrases(pattern)
     expression = expression_for(
         connection,
         user_email=user_email,
         phrases=phrases,
         beginning=goes_on,
+        one_of=one_of or (),
         not_in=engine.left_out(connection, user_email=user_email)[0],
     )
     before, most = _NEWEST, _LOOKED_AT_FIRST

@@ -7,7 +7,14 @@ import warnings
 
 import pytest
 
-from search.patterns.expressions import InvalidPatternError, compiled, preview, required_literal, required_phrases
+from search.patterns.expressions import (
+    InvalidPatternError,
+    compiled,
+    preview,
+    required_literal,
+    required_part,
+    required_phrases,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def test_a_literal_is_in_every_match() -> None:
         (r"the big-red tomato\.", [("big", "red", "tomato")], False),
         ("the big red to", [("big", "red")], False),
         ("tomato", [], False),
-        ("die süße Tomate und", [], False),
+        ("die süße Tomate und", [("suße", "tomate", "und")], True),
         (r"\bTomato\b|x", [], False),
         (r"\bTomato\b", [("tomato",)], False),
         (r"\btomato(es)?\b", [("tomato",)], True),
@@ -61,12 +68,35 @@ def test_a_literal_is_in_every_match() -> None:
         (r"\bone\b.*\bthree\b.+\bfour", [("one",), ("three",), ("four",)], True),
         (r"\btomato\x00soup\b", [("tomato", "soup")], False),
         ("[[:alpha:]] tomato soup", [], False),
+        ("番茄汤", [("番", "茄", "汤")], False),
+        ("(?i)süße Tomate", [("tomate",)], True),
     ],
 )
 def test_words_that_each_match_holds_side_by_side_are_found(
     pattern: str, phrases: list[tuple[str, ...]], goes_on: bool
 ) -> None:
     assert required_phrases(pattern) == (tuple(phrases), goes_on)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [
+        ("tomato", ("tomato", False)),
+        (r"(?i)Tomato\b", ("tomato", True)),
+        ("tomato soup", ("tomato", True)),
+        ("(to|ma)|tomato", None),
+        (r"\btomato", None),
+        ("to", None),
+        ("(?:kato)+ (?:potato)+", ("potato", False)),
+        ("über", ("uber", False)),
+        ("(?i)über", ("ber", False)),
+        ("ΣΙΣΥΦΟΣ", ("υφο", False)),
+        ("番茄汤", None),
+        ("番tomato", None),
+    ],
+)
+def test_a_part_of_a_word_that_each_match_holds_is_found(pattern: str, part: tuple[str, bool] | None) -> None:
+    assert required_part(pattern) == part
 
 
 HOSTILE = [
