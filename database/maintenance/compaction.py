@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from database.engine.database import Database, Urgency
 from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, store_error
+from database.search.vocabulary import forget_unsaid
 
 _PAGES_A_MERGE = 200
 _UNCHANGED = 2
@@ -32,7 +33,11 @@ def merge_fulltext(index: str, run: Run) -> None:
 
 
 def merge_word_indexes(*, database: Database) -> None:
-    """`merge_fulltext` of the indexes over messages and documents. A database server clears its indexes by itself."""
+    """Forget the words that no message says any more, and `merge_fulltext` the indexes over messages and documents.
+
+    A database server clears its indexes by itself.
+    """
+    forget_unsaid(database=database)
     if database.backend.file is None:
         return
 
