@@ -64,6 +64,24 @@ _MODEL = {
     "model_reading": "The model is reading your message and what goes with it.",
     "model_reading_left": "The model is reading: about {seconds} s left.",
 }
+_PROVIDERS = {
+    "no_main_model": "No language model is configured: set ANAPHORA_MAIN_MODEL, for instance to 'embedded'.",
+    "no_embedding_model": "No embedding model is configured: set ANAPHORA_EMBEDDING_MODEL, for instance to 'embedded'.",
+    "key_missing": "{model} needs a key: set {setting}.",
+    "key_missing_openai": "{model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one.",
+    "key_refused": "The provider refuses the API key for {model} ({status}){quote}",
+    "quota_used_up": "The account's quota for {model} is used up{quote}",
+    "slow_down": "The provider of {model} asks us to slow down{quote}",
+    "model_not_offered": "The provider does not have {model} (404){quote}",
+    "provider_out_of_order": "The provider of {model} is out of order ({status}){quote}",
+    "provider_late": "{model} at {host} did not begin to answer in time",
+    "provider_unreachable": "{model} cannot be reached at {host} ({error})",
+    "provider_redirects": "The provider of {model} redirects elsewhere ({status}); check the base URL",
+    "request_refused": "The provider refuses the request to {model} ({status}){quote}",
+    "prompt_too_long": "Prompt and answer do not fit {model}{quote}",
+    "model_broke_off": "{model} broke off in the middle of its answer",
+}
+"""`quote`: what the provider says, after a colon; "" for nothing."""
 _CONDENSING = {
     "not_condensed": "The context could not be condensed; everything you named goes in word for word.",
     "partly_condensed": "A part of the context could not be condensed; everything you named goes in word for word.",
@@ -145,7 +163,7 @@ _REFERENCES = {
     "lookup_fault_after_stop": "It could not be looked up after the server had stopped. The server's log says why.",
 }
 SENTENCES: Mapping[str, str] = MappingProxyType(
-    _TURN | _CUT_ANSWERS | _MODEL | _CONDENSING | _CONVERSATIONS | _MEMORIES | _REFERENCES
+    _TURN | _CUT_ANSWERS | _MODEL | _PROVIDERS | _CONDENSING | _CONVERSATIONS | _MEMORIES | _REFERENCES
 )
 """The English of each sentence by its code, with its values in braces."""
 

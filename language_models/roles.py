@@ -24,6 +24,7 @@ from language_models.openai.embeddings import ProviderEmbeddingModel
 from language_models.openai.model_list import ProviderList, offered_models
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
 from language_models.unavailable import UnavailableChatModel, UnavailableEmbeddingModel
+from sentences import say
 
 if TYPE_CHECKING:
     from language_models.menu import ModelMenu
@@ -37,7 +38,7 @@ _EMBEDDING_TIMEOUTS = Timeouts(connect=5.0, answer=30.0)
 _NO_EMBEDDING = ModelState(
     name="none",
     phase="none",
-    detail="No embedding model is configured: set ANAPHORA_EMBEDDING_MODEL, for instance to 'embedded'.",
+    detail=say("no_embedding_model"),
 )
 
 
@@ -250,7 +251,7 @@ class ModelRoles:
 
                 return ScriptedChatModel.echoing()
             case "none":
-                advice = "No language model is configured: set ANAPHORA_MAIN_MODEL, for instance to 'embedded'."
+                advice = say("no_main_model")
                 return UnavailableChatModel(name="none", advice=advice, error=ModelUnavailableError)
             case _:
                 assert_never(setting.kind)
@@ -364,8 +365,8 @@ class EmbeddingRole:
 
 def _key_advice(setting: ModelSetting) -> str:
     if setting.kind == "anthropic":
-        return f"{setting.model} needs a key: set ANTHROPIC_API_KEY."
-    return f"{setting.model} needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider without one."
+        return say("key_missing", model=setting.model, setting="ANTHROPIC_API_KEY")
+    return say("key_missing_openai", model=setting.model)
 
 
 def _check_catalogue(setting: ModelSetting) -> None:

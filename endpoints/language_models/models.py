@@ -7,6 +7,14 @@ from typing import Literal
 from endpoints.http.models import Shape
 
 
+class Saying(Shape):
+    """One of the server's own sentences by its code, or as `text`: see *Answers that stream*."""
+
+    code: str | None = None
+    values: dict[str, str | int] | None = None
+    text: str | None = None
+
+
 class ModelItem(Shape):
     """Whether a model can answer now; `progress` is the share of its download or loading that is done."""
 
@@ -14,6 +22,7 @@ class ModelItem(Shape):
     phase: Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
     progress: float | None
     detail: str
+    said: list[Saying]
 
 
 class ModelStates(Shape):
@@ -36,6 +45,7 @@ class ChoiceState(Shape):
     phase: Literal["none", "absent", "waiting", "fetching", "loading", "ready", "failed"]
     progress: float | None
     detail: str
+    said: list[Saying]
 
 
 class ModelChoice(Shape):
@@ -60,6 +70,7 @@ class ProviderState(Shape):
     kind: Kind
     phase: Literal["loading", "ready", "failed"]
     detail: str
+    said: list[Saying]
 
 
 class Models(ModelStates):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import Any
 
 from flask import Blueprint, Response
 
@@ -11,6 +12,7 @@ from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import allowed_models, current_state
 from endpoints.http.validation import answers
+from sentences import said
 
 from . import models as language_model_models
 
@@ -22,8 +24,17 @@ blueprint = Blueprint("models", __name__)
 def list_models() -> Response:
     """The models by role and those that conversations may choose, with the progress of what is fetched or loaded."""
     models = current_state().models
-    states = {role: asdict(state) for role, state in models.states().items()}
-    return json_reply({**states, **asdict(allowed_models().menu())})
+    states = {role: _told(asdict(state)) for role, state in models.states().items()}
+    menu = asdict(allowed_models().menu())
+    for choice in menu["choices"]:
+        choice["state"] = _told(choice["state"])
+    menu["providers"] = [_told(provider) for provider in menu["providers"]]
+    return json_reply({**states, **menu})
+
+
+def _told(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a model or a provider, with what its `detail` says in any language."""
+    return {**state, "said": said(state["detail"])}
 
 
 @blueprint.post("/models/<path:model_id>/fetch")

@@ -15,6 +15,7 @@ from language_models.errors import BadCredentialsError, ModelError, ModelFailedE
 from language_models.openai.events import EventStream
 from language_models.openai.failures import AttemptFailedError, refusal
 from language_models.ports import ModelState
+from sentences import say
 
 if TYPE_CHECKING:
     import aiohttp
@@ -163,9 +164,9 @@ class ProviderHttp:
         # Users read this message: a password in the URL is the operator's secret.
         host = urlsplit(self._base_url).netloc.rpartition("@")[2]
         if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
-            message = f"{self._model} at {host} did not begin to answer in time"
+            message = say("provider_late", model=self._model, host=host)
             return AttemptFailedError(ModelUnavailableError(message, model=self._model))
-        message = f"{self._model} cannot be reached at {host} ({type(error).__name__})"
+        message = say("provider_unreachable", model=self._model, host=host, error=type(error).__name__)
         return AttemptFailedError(ModelUnavailableError(message, model=self._model), worth_retrying=True)
 
 

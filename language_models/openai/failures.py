@@ -21,6 +21,7 @@ from language_models.errors import (
     ModelUnavailableError,
     ModelUnknownError,
 )
+from sentences import say
 
 _LONGEST_QUOTE = 300
 _WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
@@ -140,24 +141,25 @@ def error_within_stream(error: Any, *, model: str) -> ModelError:
 
 
 def _error_for(status: int, complaint: _Complaint, *, model: str, retry_after: float | None) -> ModelError:  # noqa: PLR0911
-    said = f": {complaint.message}" if complaint.message else ""
+    quote = f": {complaint.message}" if complaint.message else ""
     if complaint.says_too_long or status == 413:
-        return ContextTooLongError(f"Prompt and answer do not fit {model}{said}", model=model)
+        return ContextTooLongError(say("prompt_too_long", model=model, quote=quote), model=model)
     if status in (401, 403):
-        return BadCredentialsError(f"The provider refuses the API key for {model} ({status}){said}", model=model)
+        return BadCredentialsError(say("key_refused", model=model, status=status, quote=quote), model=model)
     if complaint.says_quota_used_up or status == 402:
-        return ModelUnavailableError(f"The account's quota for {model} is used up{said}", model=model)
+        return ModelUnavailableError(say("quota_used_up", model=model, quote=quote), model=model)
     if status == 429:
-        message = f"The provider of {model} asks us to slow down{said}"
+        message = say("slow_down", model=model, quote=quote)
         return ModelRateLimitedError(message, model=model, retry_after=retry_after)
     if status == 404:
-        return ModelUnknownError(f"The provider does not have {model} (404){said}", model=model)
+        return ModelUnknownError(say("model_not_offered", model=model, quote=quote), model=model)
     if status >= 500 or status in (408, 425):
-        return ModelUnavailableError(f"The provider of {model} is out of order ({status}){said}", model=model)
-    if 300 <= status < 400:
-        message = f"The provider of {model} redirects elsewhere ({status}); check the base URL"
+        message = say("provider_out_of_order", model=model, status=status, quote=quote)
         return ModelUnavailableError(message, model=model)
-    return ModelFailedError(f"The provider refuses the request to {model} ({status}){said}", model=model)
+    if 300 <= status < 400:
+        message = say("provider_redirects", model=model, status=status)
+        return ModelUnavailableError(message, model=model)
+    return ModelFailedError(say("request_refused", model=model, status=status, quote=quote), model=model)
 
 
 def _retry_seconds(retry_after: str | None) -> float | None:

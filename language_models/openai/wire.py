@@ -133,7 +133,7 @@ class ChunkReader:
     def last(self) -> Delta:
         """The step that ends the answer. Raises ModelFailedError if the stream ended too early."""
         if not self.complete:
-            raise ModelFailedError(f"{self._model} broke off in the middle of its answer", model=self._model)
+            raise ModelFailedError(say("model_broke_off", model=self._model), model=self._model)
         if self._stopwatch is not None and self._usage is not None:
             self._stopwatch.tell(self._meter, self._usage)
         calls = tuple(self._calls[index] for index in sorted(self._calls))

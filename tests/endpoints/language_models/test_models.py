@@ -45,6 +45,8 @@ def app(settings: Settings, main_model: ScriptedChatModel, tmp_path: Path) -> It
 def test_what_can_be_chosen_stands_beside_the_models_by_role(ada: Person) -> None:
     models = told(ada.get("/models"), language_model_models.Models)
     assert models.main.phase == "ready"
+    assert models.embedding is not None
+    assert [each.code for each in models.embedding.said] == ["no_embedding_model"]
     first = models.choices[0]
     assert (first.id, first.role, first.name) == ("main", "main", models.main.name)
     assert {"embedded:qwen2.5-coder-1.5b-instruct", "embedded:qwen2.5-coder-0.5b-instruct"} <= {

@@ -1,5 +1,6 @@
 /** What the server is set to: models and limits, which only its administrator changes. */
 
+import { saidText } from '../core/said.js';
 import { number } from '../strings/en/count.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { element } from '../ui/dom.js';
@@ -18,13 +19,13 @@ function progressBar(name, progress) {
 }
 
 function modelRow(role, model) {
-  const { name: called, phase, progress, detail } = model ?? ABSENT;
+  const { name: called, phase, progress, detail, said } = model ?? ABSENT;
   const name = called === 'none' ? words.models.none : called;
   const isUnderWay = UNDER_WAY.has(phase);
   return record({
     name: words.models.role[role],
     badges: [words.models.phase[phase]],
-    note: [name, words.models.setBy(words.models.setting[role]), detail].filter(Boolean).join(' · '),
+    note: [name, words.models.setBy(words.models.setting[role]), saidText(detail, said)].filter(Boolean).join(' · '),
     parts: isUnderWay ? [progressBar(name, progress)] : [],
     value: isUnderWay && progress !== null ? words.models.percent(progress) : '',
   });

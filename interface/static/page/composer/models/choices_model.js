@@ -1,5 +1,7 @@
 /** The models that a conversation may be answered by, as `GET /models` tells of them. */
 
+import { saidText } from '../../core/said.js';
+
 const UNDER_WAY = new Set(['fetching', 'loading']);
 const TO_BE_FETCHED = new Set(['absent', 'failed']);
 
@@ -67,7 +69,7 @@ export function aboutChoice({ role, state, size_bytes: bytes, context_window: to
   const phase = state.phase === 'absent' ? words.absent(bytes) : words.phase[state.phase];
   const how = state.phase === 'fetching' ? words.fetching(percentOf(state)) : phase;
   const parts = [role ? words.role[role] : '', how, tokens ? words.window(tokens) : ''];
-  if (state.phase === 'failed' || state.phase === 'none') parts.push(state.detail);
+  if (state.phase === 'failed' || state.phase === 'none') parts.push(saidText(state.detail, state.said));
   return parts.filter(Boolean).join(' · ');
 }
 

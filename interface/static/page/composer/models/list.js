@@ -1,3 +1,4 @@
+import { saidText } from '../../core/said.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { aboutChoice } from './choices_model.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
@@ -27,7 +28,7 @@ export function createModelList(button, { onChoose, onForNew }) {
     const bar = choice.state.phase === 'fetching' && typeof choice.state.progress === 'number'
       ? element('progress', { class: 'model-progress', max: '1', value: String(choice.state.progress), 'aria-label': choice.name }) : null;
     return {
-      value: choice.id, key: choice.id, text: choice.name, isChosen: choice.id === chosen, title: choice.state.detail || null,
+      value: choice.id, key: choice.id, text: choice.name, isChosen: choice.id === chosen, title: saidText(choice.state.detail, choice.state.said) || null,
       content: [element('span', { class: 'option-title', text: choice.name }), element('span', { class: 'option-about', text: aboutChoice(choice, words) }), ...(bar ? [bar] : [])],
     };
   }

@@ -1,5 +1,6 @@
 /** The models to choose from, beside the button that names the one that answers. Loaded when they are wanted. */
 
+import { saidText } from '../../core/said.js';
 import { device } from '../../core/storage.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import {
@@ -43,7 +44,7 @@ export function createModelPicker(button, page, choice, newKey) {
   }
 
   function note() {
-    const failed = models.providers.filter(({ phase }) => phase === 'failed').map(({ detail }) => words.providerFailed(detail));
+    const failed = models.providers.filter(({ phase }) => phase === 'failed').map(({ detail, said }) => words.providerFailed(saidText(detail, said)));
     const asking = models.providers.some(({ phase }) => phase === 'loading') ? [words.asking] : [];
     return { keys: words.keys, more: [...failed, ...asking].join(' ') };
   }

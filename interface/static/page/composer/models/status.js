@@ -1,3 +1,4 @@
+import { saidText } from '../../core/said.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element, setHidden } from '../../ui/dom.js';
 
@@ -6,12 +7,12 @@ const UNDER_WAY = new Set(['waiting', 'fetching', 'loading']);
 const SOON_MS = 1500;
 const LATER_MS = 20000;
 
-function lineFor({ name, phase, progress, detail }) {
+function lineFor({ name, phase, progress }) {
   const percent = typeof progress === 'number' ? Math.floor(progress * 100) : null;
   if (phase === 'fetching') return words.fetching(name, percent);
   if (phase === 'loading') return words.loading(name);
-  if (phase === 'failed') return [words.failed(name), detail].filter(Boolean).join(' ');
-  if (phase === 'none') return detail || words.none;
+  if (phase === 'failed') return words.failed(name);
+  if (phase === 'none') return words.none;
   return '';
 }
 
@@ -36,7 +37,7 @@ export function mountModelStatus(place, api, events) {
     node.dataset.phase = state.phase;
     // What elsewhere depends on it, style sheets show.
     document.documentElement.dataset.model = state.phase;
-    node.title = state.detail ?? '';
+    node.title = saidText(state.detail ?? '', state.said);
     if (label.textContent !== line) label.textContent = line;
     setHidden(bar, !UNDER_WAY.has(state.phase));
     if (typeof state.progress === 'number') bar.value = state.progress;

@@ -1,3 +1,4 @@
+import { number } from '../../strings/en/count.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { proposesAlways } from '../../core/storage.js';
 import { MOST_TEXT_BYTES, bytesOf, refusalOf } from './ingest_model.js';
@@ -72,7 +73,7 @@ export function createIngestForm(page, { text, onText, onStart }) {
   function measure() {
     const bytes = bytesOf(area.value);
     const tooLarge = bytes > MOST_TEXT_BYTES;
-    size.textContent = words.size((bytes / KB).toFixed(1), most);
+    size.textContent = words.size(number(bytes / KB), most);
     size.classList.toggle('too-much', tooLarge);
     start.disabled = tooLarge || !area.value.trim();
     tell(tooLarge ? words.tooLarge(most) : '');
