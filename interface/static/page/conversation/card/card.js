@@ -136,6 +136,7 @@ export class MessageCard {
     const sender = senderName(message, strings.sender);
     node.setAttribute('aria-label', isUnkept(message) ? sender : `#${message.message_index} ${sender}`);
     node.dataset.status = message.status;
+    node.dataset.shortId = message.short_id ?? '';
     node.setAttribute('aria-busy', String(message.status === 'streaming'));
     this.#header.update(message);
     this.#reply.update(message);

@@ -2,6 +2,7 @@ import { bring } from '../../core/api.js';
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
 import { fullTime, shortTime } from '../../core/times.js';
+import { threadStrings } from '../../strings/en/threads.js';
 import { isUnkept, senderName } from '../message_model.js';
 import { createBadge } from './badge.js';
 import { openMessageMenu } from './menu.js';
@@ -47,13 +48,18 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api,
     icon('pin-angle-fill'), element('span', { class: 'visually-hidden', text: strings.pins.pinned }));
   const unkept = element('span', { class: 'message-unkept', text: strings.unkept.label, title: strings.unkept.title, hidden: true });
   const time = element('time', { class: 'message-time' });
+  // For a pointer alone: the menu has the same.
+  const shortId = element('button', {
+    type: 'button', class: 'message-short-id', title: threadStrings.copyShortId, tabindex: '-1', 'aria-hidden': 'true',
+    onclick: () => onAction('copyId', message()),
+  });
   const menu = iconButton('three-dots', strings.actions.open, {
     class: 'icon-button message-menu-button',
     'aria-haspopup': 'menu',
     onclick: () => openMessageMenu(menu, message(), { onAction, ...transcript().edgesOf(message()) }),
   });
   const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
-  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, tools);
+  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, shortId, tools);
 
   async function showHistory() {
     const brought = await attempt(() => bring(() => import('./history.js')), { failed: strings.history.failed });
@@ -69,6 +75,8 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api,
     setHidden(unkept, !isUnkept(shown));
     setHidden(edited, !shown.edited_at);
     setHidden(pinned, !shown.pinned_at);
+    if (shown.short_id) shortId.dataset.shortId = `#${shown.short_id}`;
+    setHidden(shortId, !shown.short_id || isUnkept(shown));
     time.dateTime = shown.created_at ?? '';
     time.textContent = shortTime(shown.created_at);
     time.title = fullTime(shown.created_at);

@@ -18,10 +18,20 @@ export const EXPORT_FORMATS = Object.entries(exportStrings.formats).map(([id, la
  * @param {object} [options.api]
  * @returns {Promise<boolean>} whether the file came
  */
-export async function exportConversation({ conversationId, format, api = createApi() }) {
+export function exportConversation({ conversationId, format, api = createApi() }) {
+  return saved(() => createExportApi(api).exportConversation(conversationId, format));
+}
+
+/**
+ * Fetches a file and hands it to the browser for saving. A failure is told, with a way to try again.
+ *
+ * @param {() => Promise<{blob: Blob, name: string}>} fetchFile
+ * @returns {Promise<boolean>} whether the file came
+ */
+export async function saved(fetchFile) {
   const settle = tellWhenSlow(exportStrings.running);
   try {
-    const { blob, name } = await createExportApi(api).exportConversation(conversationId, format);
+    const { blob, name } = await fetchFile();
     settle();
     save(blob, name);
     showToast(exportStrings.done(name), { kind: 'success' });
@@ -29,7 +39,7 @@ export async function exportConversation({ conversationId, format, api = createA
   } catch (error) {
     settle();
     showToast(exportStrings.failed(error.message), {
-      kind: 'error', actionLabel: exportStrings.again, onAction: () => exportConversation({ conversationId, format, api }),
+      kind: 'error', actionLabel: exportStrings.again, onAction: () => saved(fetchFile),
     });
     return false;
   }

@@ -1,4 +1,5 @@
 import { strings } from '../../strings/en/conversation.js';
+import { threadStrings as threadWords } from '../../strings/en/threads.js';
 import { messageDocumentStrings as documentWords } from '../../strings/en/message_documents.js';
 import { number } from '../../strings/en/count.js';
 import { element } from '../../ui/dom.js';
@@ -7,6 +8,7 @@ import { isBeside, isMuted } from '../../references/report_model.js';
 import { documentEntry } from '../../references/wikilinks_model.js';
 import { branchList } from '../card/branch_tree.js';
 import { branchTree } from '../branch_tree_model.js';
+import { loadThreads } from '../threads/threads.js';
 import { excerpt, senderName } from '../message_model.js';
 
 const words = strings.rail;
@@ -67,6 +69,8 @@ registerRailTab('branches', {
     return tree.length === 0 ? [] : [branchList(tree, (node) => page.onAction('chooseBranch', { message_id: node.forkId }, node.number))];
   },
 });
+
+registerRailTab('threads', { label: threadWords.label, empty: threadWords.none, load: loadThreads });
 
 /** The name of a number, and the number. */
 const fact = (name, value) => element('div', { class: 'rail-fact' }, element('dt', { text: name }), element('dd', { text: value }));

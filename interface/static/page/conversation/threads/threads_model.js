@@ -1,0 +1,47 @@
+/** The activities of a thread as a tree: replies below what they reply to, siblings in their order. */
+
+/** How far replies are indented at most. */
+const DEEPEST = 6;
+
+/**
+ * @typedef {object} PlacedActivity
+ * @property {object} activity as the server gives it
+ * @property {number} depth how many activities it stands below
+ */
+
+/**
+ * @param {object[]} activities of one thread, in order
+ * @returns {PlacedActivity[]} in the order in which a tree of them reads. What replies to an activity that is not among them
+ *   stands at the edge.
+ */
+export function nested(activities) {
+  const known = new Set(activities.map(({ id }) => id));
+  const below = new Map();
+  for (const activity of activities) {
+    const parent = known.has(activity.reply_to_id) ? activity.reply_to_id : null;
+    below.set(parent, [...(below.get(parent) ?? []), activity]);
+  }
+  const placed = [];
+  const waiting = [...(below.get(null) ?? [])].reverse().map((activity) => ({ activity, depth: 0 }));
+  while (waiting.length > 0) {
+    const { activity, depth } = waiting.pop();
+    placed.push({ activity, depth: Math.min(depth, DEEPEST) });
+    for (const reply of [...(below.get(activity.id) ?? [])].reverse()) waiting.push({ activity: reply, depth: depth + 1 });
+  }
+  return placed;
+}
+
+/** @param {object[]} activities @returns {string[]} the recipes that they are of, each once, in order of appearance */
+export function recipesOf(activities) {
+  return [...new Set(activities.map(({ recipe }) => recipe))];
+}
+
+/** @param {object} activity @returns {string} what it says, in words; '' where it says nothing so */
+export function wordsOf({ content, words }) {
+  return content ?? words ?? '';
+}
+
+/** @param {object} activity @returns {string} its icon and label, or who says it */
+export function headingOf({ heading, by }) {
+  return by ? `${heading} · ${by}` : heading;
+}

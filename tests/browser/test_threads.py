@@ -1,0 +1,72 @@
+"""Short ids and threads in a real browser: links in what was said, and a panel over domains and conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk, messages
+from tests.browser.transcript import body, card
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Castle defence", "Shall we build a castle?")
+    asked = messages(person, talk.conversation_id)[0]
+    said = f"Spawn it. See #{asked['short_id']}, in #ff8801."
+    assert list(person.send(talk.conversation_id, said, reply_to=asked["short_id"]))[-1].get("done")
+    reply = messages(person, talk.conversation_id)[2]
+    event = person.post(
+        f"/api/conversations/{hold_talk(person, 'The game').conversation_id}/activities",
+        {
+            "type": "system_event",
+            "payload": {"type": "minigame_spawned", "description": "A castle stands."},
+            "reply_to": reply["message_id"],
+        },
+    ).json()
+
+    page = open_page(person, talk.path)
+    expect(card(page, 3)).to_have_attribute("data-short-id", reply["short_id"])
+    link = body(page, 3).locator(".reference-chip")
+    expect(link).to_have_text([f"#{asked['short_id']}"])
+    expect(body(page, 3)).to_contain_text("in #ff8801.")
+    link.click()
+    expect(card(page, 1)).to_be_focused()
+
+    page.get_by_role("button", name="References, pins and branches").click()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    rail.get_by_role("tab", name="Threads").click()
+    thread = rail.locator("details.thread")
+    expect(thread.locator("summary")).to_contain_text("3 replies")
+    thread.locator("summary").click()
+    activities = thread.locator(".thread-activity")
+    expect(activities).to_have_count(4)
+    expect(activities.nth(0)).to_contain_text("Shall we build a castle?")
+    expect(activities.nth(3)).to_contain_text("🔔 minigame_spawned")
+    expect(activities.nth(3)).to_contain_text("A castle stands.")
+    expect(activities.nth(3)).to_contain_text("in another conversation")
+    expect(activities.nth(3)).to_have_attribute("data-short-id", event["short_id"])
+
+    thread.get_by_label("Show", exact=True).select_option("system-monitoring")
+    expect(activities).to_have_count(1)
+    thread.get_by_label("Show", exact=True).select_option("general-discussion")
+    expect(activities).to_have_count(3)
+    thread.get_by_role("button", name=f"Reply to #{asked['short_id']}").click()
+    expect(page.locator(".reply-chip")).to_contain_text(f"#{asked['short_id']}")
+
+    thread.get_by_role("button", name="Rename thread").click()
+    page.get_by_label("Title of the thread").fill("The castle")
+    page.keyboard.press("Enter")
+    expect(thread.locator(".thread-title")).to_have_text("The castle")
+    with page.expect_download() as download:
+        thread.get_by_role("button", name="Export as Markdown").click()
+    assert "A castle stands." in download.value.path().read_text(encoding="utf-8")
