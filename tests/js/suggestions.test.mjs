@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { askTogether } from '../../interface/static/page/core/ask_together.js';
-import { COMMANDS, commandsLike, readCommand } from '../../interface/static/page/composer/commands/commands_model.js';
+import { COMMANDS, commandNamed, commandsLike, readCommand, usageOf } from '../../interface/static/page/composer/commands/commands_model.js';
 import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
+import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
 
 const countMemories = (n) => `${n} memories`;
 const memories = {
@@ -91,4 +92,12 @@ test('commands are offered by their beginning, and not when they stand there who
   assert.deepEqual(commandsLike(''), COMMANDS);
   assert.deepEqual(commandsLike('me').map(({ name }) => name), ['memory']);
   assert.deepEqual(commandsLike('memory'), []);
+});
+
+test('a command is shown with what it takes, in words of the page', () => {
+  const { takes } = composerStrings.commands;
+  assert.equal(usageOf(commandNamed('title'), takes), '/title [text]');
+  assert.equal(usageOf(commandNamed('stateless'), takes), '/stateless [on|off]');
+  assert.equal(usageOf(commandNamed('help'), takes), '/help');
+  for (const command of COMMANDS) assert.ok(!usageOf(command, takes).includes('undefined'), command.name);
 });

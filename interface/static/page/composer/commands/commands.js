@@ -2,7 +2,7 @@ import { bring } from '../../core/api.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { icon } from '../../ui/icons.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
-import { argumentProblem, commandNamed, COMMANDS, readCommand } from './commands_model.js';
+import { argumentProblem, commandNamed, COMMANDS, readCommand, usageOf } from './commands_model.js';
 import { createConversationCommands } from './conversation_commands.js';
 import { tellFailure } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
@@ -17,9 +17,9 @@ const MOST_UNFINISHED = 10;
 
 function commandList(onClose) {
   const close = element('button', { type: 'button', class: 'icon-button', 'aria-label': memoryWords.close, title: memoryWords.close, onclick: onClose }, icon('x-lg'));
-  const rows = COMMANDS.flatMap(({ name, takes }) => [
-    element('dt', {}, element('code', { text: `/${name} ${takes}`.trim() })),
-    element('dd', { text: words.about[name] }),
+  const rows = COMMANDS.flatMap((command) => [
+    element('dt', {}, element('code', { text: usageOf(command, words.takes) })),
+    element('dd', { text: words.about[command.name] }),
   ]);
   const node = element('section', { class: 'composer-card', 'aria-label': memoryWords.listTitle },
     element('div', { class: 'composer-card-head' }, element('h2', { class: 'composer-card-title', text: memoryWords.listTitle }), close),

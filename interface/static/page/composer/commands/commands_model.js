@@ -5,21 +5,21 @@ const COMMAND = /^\/(\p{L}[\p{L}\p{N}_-]*)(?:\s+([\s\S]*))?$/u;
 const ARGUMENT = /^\/([a-z]+)[ \t]+(\S*)$/i;
 
 /**
- * Each with what it takes, in square brackets where it can do without. `values` are all it can take; `list` names what
- * somebody has to be asked for.
+ * Each with what it takes, and can do without: '' for nothing. `values` are all it can take; `list` names what somebody has to be
+ * asked for.
  */
 export const COMMANDS = [
-  { name: 'title', takes: '[text]' },
-  { name: 'memory', takes: '[text]' },
-  { name: 'export', takes: '[format]', values: ['markdown', 'html', 'json', 'bundle'] },
-  { name: 'search', takes: '[words]' },
+  { name: 'title', takes: 'text' },
+  { name: 'memory', takes: 'text' },
+  { name: 'export', takes: 'format', values: ['markdown', 'html', 'json', 'bundle'] },
+  { name: 'search', takes: 'words' },
   { name: 'clear', takes: '' },
   { name: 'fork', takes: '' },
-  { name: 'model', takes: '[name]', list: 'models' },
+  { name: 'model', takes: 'name', list: 'models' },
   { name: 'temp', takes: '' },
   { name: 'new', takes: '' },
   { name: 'share', takes: '' },
-  { name: 'stateless', takes: '[on|off]', values: ['on', 'off'] },
+  { name: 'stateless', takes: 'onOrOff', values: ['on', 'off'] },
   { name: 'pin', takes: '' },
   { name: 'archive', takes: '' },
   { name: 'settings', takes: '' },
@@ -29,6 +29,15 @@ export const COMMANDS = [
 
 /** Commands that the palette has already: shortcuts and the menu of the conversation do the same. */
 export const ALSO_ELSEWHERE = new Set(['title', 'export', 'search', 'fork', 'new', 'share', 'stateless', 'pin', 'archive']);
+
+/**
+ * @param {typeof COMMANDS[number]} command
+ * @param {Object<string, string>} words `composerStrings.commands.takes`
+ * @returns {string} how it is written, with what it can do without in square brackets: `/title [text]`
+ */
+export function usageOf({ name, takes }, words) {
+  return takes ? `/${name} [${words[takes]}]` : `/${name}`;
+}
 
 /** @param {string} name @returns {typeof COMMANDS[number]|undefined} */
 export function commandNamed(name) {

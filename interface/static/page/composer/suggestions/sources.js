@@ -6,7 +6,7 @@ import { messageDocumentStrings } from '../../strings/en/message_documents.js';
 import { strings } from '../../strings/en/conversation.js';
 import { shortTime } from '../../core/times.js';
 import { askTogether } from '../../core/ask_together.js';
-import { commandNamed, commandsLike, valuesLike } from '../commands/commands_model.js';
+import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
 import { conversationChosen, documentChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
@@ -71,8 +71,9 @@ function optionOf(kind, hit) {
   return kind === 'found' ? foundOption(hit) : memoryOption(kind, hit);
 }
 
-function commandOption({ name, takes }) {
-  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', `/${name} ${takes}`.trim(), commandWords.about[name]) };
+function commandOption(command) {
+  const { name, takes } = command;
+  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', usageOf(command, commandWords.takes), commandWords.about[name]) };
 }
 
 /** Conversations alone, each leading on to its messages. */

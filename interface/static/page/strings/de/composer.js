@@ -28,6 +28,7 @@ export const composerStrings = fill(english, {
       prompts: 'Die Prompt-Bibliothek öffnen; /Name setzt einen Prompt in die Nachricht ein',
       help: 'Die Befehle zeigen',
     },
+    takes: { text: 'Text', format: 'Format', words: 'Wörter', name: 'Name', onOrOff: 'on|off' },
     keys: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
     nothingYet: 'Es gibt noch keine Unterhaltung: Schreibe zuerst eine Nachricht.',
     noMessage: 'Hier wurde noch nichts gesagt.',

@@ -28,6 +28,7 @@ export const composerStrings = {
       prompts: 'Open the prompt library; /name puts a prompt into the message',
       help: 'Show the commands',
     },
+    takes: { text: 'text', format: 'format', words: 'words', name: 'name', onOrOff: 'on|off' },
     keys: '↑ ↓ to choose, Enter to insert, Esc to close',
     nothingYet: 'There is no conversation yet: write a message first.',
     noMessage: 'Nothing was said here yet.',

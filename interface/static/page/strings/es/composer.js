@@ -28,6 +28,7 @@ export const composerStrings = fill(english, {
       prompts: 'Abrir la biblioteca de prompts; /nombre pone un prompt en el mensaje',
       help: 'Mostrar los comandos',
     },
+    takes: { text: 'texto', format: 'formato', words: 'palabras', name: 'nombre', onOrOff: 'on|off' },
     keys: '↑ ↓ para elegir, Intro inserta, Esc cierra',
     nothingYet: 'Todavía no hay conversación: escribe antes un mensaje.',
     noMessage: 'Aquí todavía no se ha dicho nada.',

@@ -28,6 +28,7 @@ export const composerStrings = fill(english, {
       prompts: '打开提示词库；/名称 会把提示词放入消息',
       help: '显示命令',
     },
+    takes: { text: '文本', format: '格式', words: '词语', name: '名称', onOrOff: 'on|off' },
     keys: '↑ ↓ 选择，Enter 插入，Esc 关闭',
     nothingYet: '还没有对话：请先写一条消息。',
     noMessage: '这里还没有说过任何内容。',
