@@ -312,7 +312,8 @@ def _entry(activity: Activity, place: _Place, page: ActivityPage, recipes: Recip
     message = None
     if row is not None:
         edits, variants = page.edits.get(row.message_id, []), page.variants.get(row.message_id, [])
-        message = ExportedMessage(row=row, edits=edits, variants=variants)
+        question = row.in_answer_to if row.in_answer_to in page.questions else None
+        message = ExportedMessage(row=row, in_answer_to=question, edits=edits, variants=variants)
     return Entry(
         activity=activity,
         position=place.place + 1,

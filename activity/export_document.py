@@ -56,9 +56,13 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedMessage:
-    """A message with its earlier texts and its variants, as `MessagePage` has them."""
+    """A message with its earlier texts and its variants, as `MessagePage` has them.
+
+    in_answer_to: the question that it answers; None for a question, and where that is deleted.
+    """
 
     row: MessageRow
+    in_answer_to: str | None
     edits: Sequence[Mapping[str, Any]]
     variants: Sequence[Mapping[str, Any]]
 

@@ -36,7 +36,6 @@ _OF_A_MESSAGE = (
     "status",
     "show_hide",
     "config",
-    "in_answer_to",
     "pinned_at",
     "edited_at",
     "chosen_variant",
@@ -119,9 +118,11 @@ def _item(entry: Entry, heading: Heading) -> dict[str, Any]:
 
 
 def _message(message: ExportedMessage, heading: Heading) -> dict[str, Any]:
-    # Branches are those of a whole conversation.
-    names = (*_OF_A_MESSAGE, *_OF_A_BRANCH) if heading.is_whole else _OF_A_MESSAGE
-    return {name: getattr(message.row, name) for name in names} | {
+    fields = {name: getattr(message.row, name) for name in _OF_A_MESSAGE}
+    if heading.is_whole:
+        # Only there all that they name is in the file.
+        fields |= {name: getattr(message.row, name) for name in _OF_A_BRANCH} | {"in_answer_to": message.in_answer_to}
+    return fields | {
         "parts": list(message.row.parts),
         "variants": list(message.variants),
         "edits": list(message.edits),

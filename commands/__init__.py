@@ -13,15 +13,27 @@ from activity.errors import RecipePluginError
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 
-from . import agents, bench, chat, data, mcp, mcp_servers, models, users, vault
+from . import activity, agents, bench, chat, data, exports, mcp, mcp_servers, messages, models, users, vault
 
 
 def register(app: Flask) -> None:
     """Add our groups of commands to `app`."""
-    groups = (users.group, agents.group, data.group, mcp_servers.group, models.group, bench.group, vault.group)
+    groups = (
+        users.group,
+        agents.group,
+        data.group,
+        mcp_servers.group,
+        models.group,
+        bench.group,
+        vault.group,
+        activity.group,
+    )
     for group in groups:
         app.cli.add_command(group)
-    app.cli.add_command(chat.command)
+    for command in (messages.send, messages.poll, exports.export_chat):
+        chat.group.add_command(command)
+    activity.group.add_command(exports.export_recipe)
+    app.cli.add_command(chat.group)
     app.cli.add_command(mcp.command)
 
 

@@ -8,44 +8,44 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
-from flask.cli import with_appcontext
+from flask.cli import AppGroup, with_appcontext
 from rich.console import Console
 from rich.text import Text
 
-from database.accounts.users import get_user, list_users
 from database.conversations.repository import find_by_friendly_id, get_conversation
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, StoreError, UserNotFoundError
+from database.errors import ConversationNotFoundError
 from endpoints.http.scope import current_state
 
 from .running_server import RunningServer, ServerRequestError, connected_server
+from .shell import MISSING, account_option, errors_as_exit_codes, fail, find_account, printable
 
-_MISSING, _REFUSED = 3, 4
-"""Exit codes: a thing that is not there or another person's; an account that may not do this."""
-_CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-@click.command("chat")
-@click.option(
-    "--email", "--user", "email", envvar="ANAPHORA_USER", help="Whose chat; may be left out for the only account."
-)
+@click.group("chat", cls=AppGroup, invoke_without_command=True)
+@account_option
 @click.option("--conversation", help="The conversation to go on with: its id or friendly id. Otherwise a new one.")
 @click.option("--model", help="The model that answers, by its id.")
 @click.option("--no-tools", is_flag=True, help="The model may call no tools.")
+@click.pass_context
 @with_appcontext
-def command(email: str | None, conversation: str | None, model: str | None, no_tools: bool) -> None:
+def group(
+    context: click.Context, email: str | None, conversation: str | None, model: str | None, no_tools: bool
+) -> None:
     """Chat in the terminal, by the running server.
 
     An empty line ends the chat; Ctrl+C stops an answer, and what was said of it is kept. Each line of a file or a pipe
     is a question; then only answers and their documents are written to standard output.
     """
+    if context.invoked_subcommand is not None:
+        return
     state = current_state()
-    with _errors_in_words():
-        user_email = _account(state.database, email)
+    with errors_as_exit_codes():
+        user_email = find_account(state.database, email)
         conversation_id = _own_conversation(state.database, user_email, conversation) if conversation else None
         with (
             _ending_by_signals(),
@@ -215,27 +215,6 @@ def render_references(console: Console, documents: Iterable[Mapping[str, Any]]) 
     console.print()
 
 
-def printable(text: str) -> str:
-    """`text` without control characters: what models and documents say moves no cursor and sets no title."""
-    return text.translate(_CONTROLS)
-
-
-def _account(database: Database, email: str | None) -> str:
-    """The address of the account that is meant. Exits where there is none, or several without `email`."""
-    if email is None:
-        accounts = list_users(database=database)
-        if len(accounts) != 1:
-            raise click.UsageError("Say whose chat it is: --email, or the variable ANAPHORA_USER.")
-        email = accounts[0]["user_email"]
-    try:
-        user = get_user(database=database, user_email=email)
-    except UserNotFoundError as error:
-        _fail(error.message, code=_MISSING)
-    if user.disabled_at is not None:
-        _fail(f"The account {user.user_email} is switched off.", code=_REFUSED)
-    return user.user_email
-
-
 def _own_conversation(database: Database, user_email: str, named: str) -> str:
     """The id of the person's conversation of this id or friendly id. Exits where there is none."""
     name = named.removeprefix("@")
@@ -244,20 +223,7 @@ def _own_conversation(database: Database, user_email: str, named: str) -> str:
     try:
         return get_conversation(**who, conversation_id=conversation_id).conversation_id
     except ConversationNotFoundError:
-        _fail(f"There is no conversation {named}.", code=_MISSING)
-
-
-def _fail(message: str, *, code: int) -> NoReturn:
-    click.echo(f"Error: {message}", err=True)
-    raise click.exceptions.Exit(code)
-
-
-@contextmanager
-def _errors_in_words() -> Iterator[None]:
-    try:
-        yield
-    except (ServerRequestError, StoreError) as error:
-        raise click.ClickException(printable(error.message)) from None
+        fail(f"There is no conversation {named}.", code=MISSING)
 
 
 @contextmanager

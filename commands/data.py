@@ -23,7 +23,8 @@ from database.maintenance.verification import verify_file
 from database.search.indexing import newest_seq, reindex_messages
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
-from portability.errors import BackupError
+from portability.errors import BackupError, BrokenImportError
+from portability.importers.anaphora import import_export
 from portability.restoring import restore
 from truth_management_system import PKBConfig, PKBDatabase, get_database
 from truth_management_system.interface.structured_api import (
@@ -81,6 +82,25 @@ def restore_backup(file: Path, force: bool) -> None:
     click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
     if restored.former is not None:
         click.echo(f"What was there before lies in {restored.former}.")
+
+
+@group.command("import")
+@click.option("--email", required=True, help="Into whose account.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def import_files(email: str, files: tuple[Path, ...]) -> None:
+    """Import conversations and activities from JSON files that this program exported, each whole or not at all.
+
+    What is here already is refused. A server may keep running; while a file is stored, its writers wait.
+    """
+    with _one_line_errors():
+        database = open_store(current_settings().users_dir)
+        user = get_user(database=database, user_email=email)
+        for file in files:
+            try:
+                stored = import_export(file.read_bytes(), database=database, user_email=user.user_email)
+            except (BrokenImportError, StoreError) as error:
+                raise click.ClickException(f"{file}: {error.message}") from None
+            click.echo(f"{file}: {stored.conversations} conversations, {stored.activities} activities.")
 
 
 @group.command("verify")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from http import HTTPStatus
 from typing import Any
@@ -46,14 +46,26 @@ class RunningServer:
         """The id of a new conversation. Raises ServerRequestError."""
         return str(self._post("/create_conversation/assistant/", {})["conversation_id"])
 
-    def send(self, conversation_id: str, text: str, *, model: str | None, use_tools: bool | None) -> Iterator[Event]:
+    def send(
+        self,
+        conversation_id: str,
+        text: str,
+        *,
+        model: str | None = None,
+        use_tools: bool | None = None,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+    ) -> Generator[Event, None, None]:
         """Send a message; the events of its answer as they come. Raises ServerRequestError.
 
-        model: None for the one that the conversation has chosen. use_tools: None leaves it to the conversation.
+        The answer is written to its end by the server, also where the caller closes the generator. model: None for the
+        one that the conversation has chosen. use_tools: None leaves it to the conversation. reply_to: an activity id or
+        short id.
         """
-        body: dict[str, Any] = {"messageText": text}
-        if model is not None:
-            body["model"] = model
+        named = {"model": model, "reply_to": reply_to, "thread_id": thread_id}
+        body: dict[str, Any] = {"messageText": text} | {
+            name: value for name, value in named.items() if value is not None
+        }
         if use_tools is not None:
             body["options"] = {"use_tools": use_tools}
         with self._response(f"/send_message/{quote(conversation_id, safe='')}", body, is_stream=True) as response:

@@ -223,10 +223,10 @@ def _knowledge_columns(database: PKBDatabase, name: str) -> Iterator[str]:
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     for name, command in sorted(group.commands.items()):
+        if not isinstance(command, click.Group) or command.invoke_without_command:
+            yield f"{path} {name}", command
         if isinstance(command, click.Group):
             yield from _commands(command, f"{path} {name}")
-        else:
-            yield f"{path} {name}", command
 
 
 def main(arguments: Sequence[str]) -> int:

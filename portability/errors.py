@@ -8,6 +8,8 @@ BundleError
 BackupError
  ├─ BrokenBackupError     damaged, of another program, or of an unknown version
  └─ InTheWayError         existing data would be lost
+
+BrokenImportError         a file to import is damaged, of another program, or of an unknown version
 """
 
 from __future__ import annotations
@@ -47,3 +49,11 @@ class BrokenBackupError(BackupError):
 
 class InTheWayError(BackupError):
     """The target of a backup or a restore exists already."""
+
+
+class BrokenImportError(Exception):
+    """A file can't be imported. `message` is one sentence for a person."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message

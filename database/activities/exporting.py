@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
@@ -58,13 +58,15 @@ class ChosenActivity(NamedTuple):
 class ActivityPage:
     """Some activities of an export, in order.
 
-    messages: the rows of those that are messages, by their ids. edits, variants: as in `MessagePage`.
+    messages: the rows of those that are messages, by their ids. edits, variants: as in `MessagePage`. questions: the
+    ids of those that the answers among them answer, and that are not deleted.
     """
 
     activities: Sequence[Activity]
     messages: dict[str, MessageRow]
-    edits: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    variants: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    edits: dict[str, list[dict[str, Any]]]
+    variants: dict[str, list[dict[str, Any]]]
+    questions: set[str]
 
 
 def choose_activities(selection: Selection, *, database: Database, anchor: int | None = None) -> list[ChosenActivity]:
@@ -124,8 +126,15 @@ def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database
         told = [found[seq] for seq in seqs if seq in found]
         rows = rows_with_seqs(connection, [activity.seq for activity in told if activity.is_message])
         page = page_of(connection, rows)
+        answered = [row.in_answer_to for row in rows if row.in_answer_to is not None]
+        live = select(_m.message_id).where(_m.message_id.in_(answered), _m.deleted_at.is_(None))
+        questions = set(connection.execute(live).scalars()) if answered else set()
     return ActivityPage(
-        activities=told, messages={row.message_id: row for row in rows}, edits=page.edits, variants=page.variants
+        activities=told,
+        messages={row.message_id: row for row in rows},
+        edits=page.edits,
+        variants=page.variants,
+        questions=questions,
     )
 
 

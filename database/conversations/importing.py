@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -23,19 +28,27 @@ from database.schema import (
     activities,
     conversations,
     document_references,
+    message_edits,
     message_parts,
     message_references,
+    message_variants,
     messages,
     threads,
     workspaces,
 )
 
 from .conversation import record_listed
-from .repository import insert_conversation, read_live
+from .repository import insert_conversation, new_conversation_id, read_live
 from .tags import insert_tags
 
+_OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
+_AT_ONCE = 10_000
+
 Message = Mapping[str, Any]
-"""A message in the shape of the message list; `sender` and `text` alone are required."""
+"""A message in the shape of the message list; `sender` and `text` alone are required.
+
+versions: of an answer that was made again, each with its number, parts and documents. edits: its earlier texts.
+"""
 
 
 def import_conversation(
@@ -59,22 +72,165 @@ def import_conversation(
     insert_conversation(connection, values, workspace_id=None)
     insert_tags(connection, tags, **own)
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
-    _keep_short_ids(connection, imported, stored)
+    _keep_short_ids(connection, [message.get("short_id") for message in imported], stored)
+    rows = _store_messages(connection, imported, stored, friendly_id=friendly_id, **own)
+    if new := _threads(imported, rows, user_email=user_email):
+        connection.execute(insert(threads), new)
+    record_listed(connection, [read_live(connection, **own)])
+    return rows
+
+
+def _store_messages(
+    connection: Connection,
+    imported: Sequence[Message],
+    stored: Sequence[StoredActivity],
+    *,
+    user_email: str,
+    conversation_id: str,
+    friendly_id: str | None,
+) -> list[dict[str, Any]]:
+    """Store messages whose activities are stored, with all that belongs to them; their rows."""
+    own = {"user_email": user_email, "conversation_id": conversation_id}
     rows = _message_rows(imported, stored, friendly_id=friendly_id, **own)
     _count_messages(connection, rows, conversation_id=conversation_id)
     _delete_activities(connection, rows)
     everything = {
         messages: rows,
-        threads: _threads(imported, rows, user_email=user_email),
         message_references: _references(rows, user_email=user_email),
+        message_variants: _variants(imported, rows),
         message_parts: _parts(imported, rows),
         document_references: _documents(imported, rows, user_email=user_email),
+        message_edits: _edits(imported, rows),
     }
     for table, new in everything.items():
         if new:
             connection.execute(insert(table), new)
-    record_listed(connection, [read_live(connection, **own)])
     return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedActivity:
+    """An activity of a file. message: what it says, in the shape of `Message`; None for what is no message."""
+
+    conversation_id: str
+    short_id: str
+    activity: NewActivity
+    message: Message | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedConversation:
+    """A conversation of a file. columns: domain, title and the like."""
+
+    conversation_id: str
+    friendly_id: str | None
+    tags: Sequence[str]
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedFile:
+    """What was stored of a file: how many conversations and activities."""
+
+    conversations: int
+    activities: int
+
+
+def store_file(
+    imported: Sequence[ImportedActivity],
+    conversations_of_file: Sequence[ImportedConversation],
+    threads_of_file: Sequence[Mapping[str, Any]],
+    *,
+    database: Database,
+    user_email: str,
+) -> ImportedFile:
+    """Store conversations, activities in order, and their threads, in one transaction.
+
+    Conversations of another account get new ids; a friendly id that is taken is made anew. Raises ConflictError where
+    an activity or a thread is here already, or what the file holds contradicts itself.
+    """
+
+    def job(connection: Connection) -> ImportedFile:
+        _refuse_known(connection, imported, threads_of_file)
+        ids = {each.conversation_id: _own_id(connection, each, user_email) for each in conversations_of_file}
+        friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in conversations_of_file}
+        for each in conversations_of_file:
+            conversation_id = ids[each.conversation_id]
+            if _is_taken(connection, each.friendly_id, user_email):
+                friendly_ids[conversation_id] = None
+            own = {"user_email": user_email, "conversation_id": conversation_id}
+            names = {"conversation_friendly_id": friendly_ids[conversation_id]}
+            insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=None)
+            insert_tags(connection, each.tags, **own)
+        _store_imported(connection, imported, ids, friendly_ids, user_email=user_email)
+        if threads_of_file:
+            connection.execute(insert(threads), [{**each, "user_email": user_email} for each in threads_of_file])
+        record_listed(
+            connection,
+            [read_live(connection, user_email=user_email, conversation_id=each) for each in friendly_ids],
+        )
+        return ImportedFile(conversations=len(ids), activities=len(imported))
+
+    try:
+        return database.write(job)
+    except IntegrityError as error:
+        raise ConflictError("An identifier occurs twice.") from error
+
+
+def _store_imported(
+    connection: Connection,
+    imported: Sequence[ImportedActivity],
+    ids: Mapping[str, str],
+    friendly_ids: Mapping[str, str | None],
+    *,
+    user_email: str,
+) -> None:
+    """Store activities in the order of the file, whichever conversations they are in, then what their messages say."""
+    said: defaultdict[str, list[tuple[Message, StoredActivity]]] = defaultdict(list)
+    for room, run in groupby(imported, key=attrgetter("conversation_id")):
+        some = list(run)
+        # The rooms beside the conversations are called after their owners.
+        here = ids.get(room) or f"{user_email}_{room.rpartition('_')[2]}"
+        own = {"user_email": user_email, "conversation_id": here}
+        stored = insert_activities(connection, [each.activity for each in some], **own)
+        _keep_short_ids(connection, [each.short_id for each in some], stored)
+        said[here] += [(each.message, row) for each, row in zip(some, stored, strict=True) if each.message is not None]
+    for conversation_id, friendly_id in friendly_ids.items():
+        pairs = said[conversation_id]
+        own = {"user_email": user_email, "conversation_id": conversation_id}
+        _store_messages(
+            connection, [message for message, _ in pairs], [row for _, row in pairs], friendly_id=friendly_id, **own
+        )
+
+
+def _refuse_known(
+    connection: Connection, imported: Sequence[ImportedActivity], threads_of_file: Sequence[Mapping[str, Any]]
+) -> None:
+    wanted = (
+        (activities.c.activity_id, [each.activity.activity_id for each in imported]),
+        (threads.c.thread_id, [each["thread_id"] for each in threads_of_file]),
+    )
+    for column, names in wanted:
+        for start in range(0, len(names), _AT_ONCE):
+            known = select(column).where(column.in_(names[start : start + _AT_ONCE])).limit(1)
+            if connection.execute(known).first() is not None:
+                raise ConflictError("What the file holds is here already, or a part of it.")
+
+
+def _own_id(connection: Connection, each: ImportedConversation, user_email: str) -> str:
+    """The id of the file, if it is one of this person's and free; else a new one."""
+    owner, _, own = each.conversation_id.rpartition("_")
+    taken = select(conversations.c.conversation_id).where(conversations.c.conversation_id == each.conversation_id)
+    if owner == user_email and _OWN_PART.fullmatch(own) and connection.execute(taken).first() is None:
+        return each.conversation_id
+    return new_conversation_id(user_email)
+
+
+def _is_taken(connection: Connection, friendly_id: str | None, user_email: str) -> bool:
+    taken = select(conversations.c.conversation_id).where(
+        conversations.c.user_email == user_email, conversations.c.conversation_friendly_id == friendly_id
+    )
+    return friendly_id is not None and connection.execute(taken).first() is not None
 
 
 def _count_messages(connection: Connection, rows: Sequence[dict[str, Any]], *, conversation_id: str) -> None:
@@ -107,11 +263,34 @@ def _references(rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict
     ]
 
 
+def _versions(message: Message) -> Sequence[Message]:
+    """The versions of a message: all variants of an answer that was made again, else the message itself."""
+    return message.get("versions") or [{**message, "number": 1}]
+
+
+def _variants(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    fields = ("number", "text", "status", "config", "created_at")
+    return [
+        {"message_id": row["message_id"]} | {name: version[name] for name in fields}
+        for row, message in zip(rows, imported, strict=True)
+        for version in message.get("versions") or ()
+    ]
+
+
+def _edits(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"message_id": row["message_id"], "text": edit["text"], "replaced_at": edit["replaced_at"]}
+        for row, message in zip(rows, imported, strict=True)
+        for edit in message.get("edits") or ()
+    ]
+
+
 def _parts(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         part
         for row, message in zip(rows, imported, strict=True)
-        for part in part_rows(row["message_id"], message.get("parts") or (), version=1)
+        for version in _versions(message)
+        for part in part_rows(row["message_id"], version.get("parts") or (), version=version["number"])
     ]
 
 
@@ -119,8 +298,12 @@ def _documents(imported: Sequence[Message], rows: Sequence[dict[str, Any]], *, u
     return [
         document
         for row, message in zip(rows, imported, strict=True)
+        for version in _versions(message)
         for document in document_rows(
-            row["message_id"], message.get("document_references") or (), user_email=user_email, version=1
+            row["message_id"],
+            version.get("document_references") or (),
+            user_email=user_email,
+            version=version["number"],
         )
     ]
 
@@ -196,12 +379,12 @@ def _activity(message: Message, user_email: str) -> NewActivity:
     )
 
 
-def _keep_short_ids(connection: Connection, imported: Sequence[Message], stored: Sequence[StoredActivity]) -> None:
-    """Give messages the short ids that they bring, where the store chose others."""
+def _keep_short_ids(connection: Connection, short_ids: Sequence[str | None], stored: Sequence[StoredActivity]) -> None:
+    """Give activities the short ids that they bring, where the store chose others."""
     changes = [
-        {"number": activity.seq, "given": message["short_id"]}
-        for message, activity in zip(imported, stored, strict=True)
-        if message.get("short_id", activity.short_id) != activity.short_id
+        {"number": activity.seq, "given": short_id}
+        for short_id, activity in zip(short_ids, stored, strict=True)
+        if short_id is not None and short_id != activity.short_id
     ]
     if changes:
         change = update(activities).where(activities.c.seq == bindparam("number"))
@@ -233,7 +416,8 @@ def _message_rows(
         }
         row = {**own, **given, "ordinal": len(rows) + 1, **_said(message)}
         # Several answers in a row are answers to the same question.
-        row["in_answer_to"] = None if row["sender"] == "user" else questions.get(row["branch_id"])
+        answered = None if row["sender"] == "user" else questions.get(row["branch_id"])
+        row["in_answer_to"] = message.get("in_answer_to", answered)
         if row["sender"] == "user":
             questions[row["branch_id"]] = activity.activity_id
         rows.append(row)
@@ -248,8 +432,9 @@ def _said(message: Message) -> dict[str, Any]:
         "show_hide": message.get("show_hide", "show"),
         "config": message.get("config") or {},
         "report": message.get("references") or [],
-        "has_parts": int(bool(message.get("parts"))),
-        "has_documents": int(bool(message.get("document_references"))),
+        "has_parts": int(any(version.get("parts") for version in _versions(message))),
+        "has_documents": int(any(version.get("document_references") for version in _versions(message))),
+        "chosen_variant": message.get("chosen_variant") if message.get("versions") else None,
         "created_at": message.get("created_at") or now_iso(),
         "edited_at": message.get("edited_at"),
         "pinned_at": message.get("pinned_at"),

@@ -1,0 +1,1 @@
+"""Files that are imported: a module a form."""

@@ -1,0 +1,314 @@
+"""Importing what `activity.export` wrote as JSON, and what versions before it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from database.activities.reading import MESSAGE
+from database.activities.storing import NewActivity, Place
+from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
+from database.conversations.tags import tidy_tags
+from database.engine.database import Database
+from portability.errors import BrokenImportError
+
+SCHEMA = 1
+EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
+_BESIDE = ("knowledge", "documents")
+"""What the ids of the rooms beside the conversations end in."""
+
+Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)?$")]
+Json = dict[str, Any]
+
+
+class _Fields(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _Open(BaseModel):
+    """Fields that other kinds add are kept."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Part(_Open):
+    id: int
+    kind: str
+    at: int
+
+
+class _Document(_Open):
+    wikilink: str
+    reference_type: str
+    relative_path: str | None = None
+    summary: str | None = None
+
+
+class _Version(_Fields):
+    number: int
+    text: str
+    status: str
+    config: Json
+    created_at: Time
+    parts: list[_Part] = Field(default_factory=list)
+    document_references: list[_Document] = Field(default_factory=list)
+
+
+class _Edit(_Fields):
+    text: str
+    replaced_at: Time
+
+
+class _Message(_Fields):
+    sender: Literal["user", "model"]
+    message_short_hash: str | None = None
+    status: str = "complete"
+    show_hide: Literal["show", "hide"] = "show"
+    config: Json = Field(default_factory=dict)
+    in_answer_to: str | None = None
+    pinned_at: Time | None = None
+    edited_at: Time | None = None
+    chosen_variant: int | None = None
+    source_agent_title: str | None = None
+    branch_id: str | None = None
+    branch_of: str | None = None
+    chosen_branch: int | None = None
+    parts: list[_Part] = Field(default_factory=list)
+    variants: list[_Version] = Field(default_factory=list)
+    edits: list[_Edit] = Field(default_factory=list)
+
+
+class _Actor(_Fields):
+    type: Literal["user", "assistant", "agent", "system"]
+    id: str
+    name: str
+
+
+class _Activity(_Fields):
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+    short_id: Annotated[str, Field(pattern=r"^[0-9a-f]{6,32}$")]
+    type: str
+    recipe: str
+    actor: _Actor
+    created_at: Time
+    position: int
+    conversation_id: str
+    session_id: str | None = None
+    reply_to_id: str | None = None
+    thread_id: str | None = None
+    content: str | None = None
+    payload: Json = Field(default_factory=dict)
+    references: list[Json] = Field(default_factory=list)
+    document_references: list[_Document] = Field(default_factory=list)
+    message: _Message | None = None
+
+
+class _Conversation(_Fields):
+    conversation_id: str
+    conversation_friendly_id: str | None = None
+    title: str = ""
+    title_force_set: bool = False
+    domain: str = "assistant"
+    flag: str = "none"
+    tags: list[str] = Field(default_factory=list)
+    created_at: Time
+    updated_at: Time
+    settings: Json = Field(default_factory=dict)
+    archived: bool = False
+    stateless: bool = False
+    running_summary: str = ""
+    summarised_messages: int = 0
+
+
+class _Thread(_Fields):
+    thread_id: str
+    title: str = ""
+    root_activity_id: str
+    session_key: str | None = None
+    created_at: Time
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    conversations: Sequence[_Conversation]
+    threads: Sequence[_Thread]
+    activities: Sequence[_Activity]
+
+
+def import_export(content: bytes, *, database: Database, user_email: str) -> ImportedFile:
+    """Store what an exported JSON file holds, whole or not at all; what was stored.
+
+    Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
+    Raises BrokenImportError for anything else than such a file, ConflictError where something of it is here already.
+    """
+    file = _read(content)
+    conversations = [
+        ImportedConversation(
+            conversation_id=each.conversation_id,
+            friendly_id=each.conversation_friendly_id,
+            tags=tidy_tags(each.tags),
+            columns=_columns(each),
+        )
+        for each in file.conversations
+    ]
+    owners = {each.conversation_id.rpartition("_")[0] for each in file.conversations}
+    activities = [_activity(each, owners=owners, user_email=user_email) for each in file.activities]
+    threads = [each.model_dump() for each in file.threads]
+    return store_file(activities, conversations, threads, database=database, user_email=user_email)
+
+
+def _read(content: bytes) -> _File:
+    try:
+        raw = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        raise BrokenImportError("This is no JSON.") from None
+    if not isinstance(raw, dict):
+        raise BrokenImportError("This is no exported conversation: an object was expected.")
+    if (raw.get("format"), raw.get("version")) == (EARLIER_FORMAT, EARLIER_VERSION):
+        raw = _of_earlier(raw)
+    if raw.get("schema") != SCHEMA:
+        raise BrokenImportError(f"This is no exported conversation: its schema is not {SCHEMA}.")
+    try:
+        file = _checked(raw)
+    except (ValidationError, AttributeError, KeyError, TypeError) as error:
+        raise BrokenImportError(f"This is no whole export: {_complaint(error)}") from None
+    _check_places(file)
+    return file
+
+
+def _complaint(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
+    return "a part of it is not what it should be."
+
+
+def _checked(raw: Mapping[str, Any]) -> _File:
+    conversations = [raw.get("conversation"), *raw.get("other_conversations", [])]
+    threads = [raw.get("thread"), *raw.get("threads", [])]
+    activities = sorted(_flat(raw.get("activities", [])), key=lambda each: each.position)
+    return _File(
+        conversations=[_Conversation.model_validate(each) for each in conversations if each is not None],
+        threads=[_Thread.model_validate(each) for each in threads if each is not None],
+        activities=activities,
+    )
+
+
+def _flat(items: Sequence[Mapping[str, Any]]) -> Iterator[_Activity]:
+    """All activities, also those nested in others."""
+    waiting = list(items)
+    while waiting:
+        item = waiting.pop()
+        waiting += item.get("replies", [])
+        yield _Activity.model_validate(item)
+
+
+def _check_places(file: _File) -> None:
+    """Raise BrokenImportError where an activity lies nowhere, or a message is none."""
+    here = {each.conversation_id for each in file.conversations}
+    for each in file.activities:
+        is_message = (each.recipe, each.type) == MESSAGE
+        if is_message != (each.message is not None) or (is_message and each.content is None):
+            raise BrokenImportError(f"The activity {each.short_id} is half a message.")
+        is_beside = not is_message and each.conversation_id.rpartition("_")[2] in _BESIDE
+        if each.conversation_id not in here and not is_beside:
+            raise BrokenImportError(f"The activity {each.short_id} lies in a conversation that is not in the file.")
+
+
+def _columns(conversation: _Conversation) -> dict[str, Any]:
+    # A file may come from anywhere: what tools may do without asking, the person allows here.
+    settings = {name: value for name, value in conversation.settings.items() if name != "allow_writing"}
+    return {
+        "title": conversation.title,
+        "title_force_set": int(conversation.title_force_set),
+        "domain": conversation.domain,
+        "flag": conversation.flag,
+        "created_at": conversation.created_at,
+        "updated_at": conversation.updated_at,
+        "settings": settings,
+        "archived": int(conversation.archived),
+        "stateless": int(conversation.stateless),
+        "running_summary": conversation.running_summary,
+        "summarised_ordinal": conversation.summarised_messages,
+    }
+
+
+def _activity(item: _Activity, *, owners: set[str], user_email: str) -> ImportedActivity:
+    actor_id = user_email if item.actor.type == "user" and item.actor.id in owners else item.actor.id
+    new = NewActivity(
+        activity_id=item.id,
+        recipe=item.recipe,
+        type=item.type,
+        actor_type=item.actor.type,
+        actor_id=actor_id,
+        actor_name=item.actor.name,
+        created_at=item.created_at,
+        place=Place(reply_to_id=item.reply_to_id, thread_id=item.thread_id),
+        session_id=item.session_id,
+        payload=item.payload,
+    )
+    message = None if item.message is None else _message(item, item.message)
+    return ImportedActivity(conversation_id=item.conversation_id, short_id=item.short_id, activity=new, message=message)
+
+
+def _message(item: _Activity, message: _Message) -> dict[str, Any]:
+    fields = message.model_dump(exclude_unset=True)
+    versions = fields.pop("variants", [])
+    own = {
+        "message_id": item.id,
+        "text": item.content,
+        "created_at": item.created_at,
+        "references": item.references,
+        "document_references": [each.model_dump() for each in item.document_references],
+        # A turn that was running when the file was written has ended.
+        "status": "interrupted" if message.status == "streaming" else message.status,
+        "versions": versions,
+    }
+    return fields | own
+
+
+def _of_earlier(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A file of the earlier form, one conversation with a list of messages, as one of today's."""
+    try:
+        head = dict(raw["conversation"])
+        messages = list(raw["messages"])
+        last = head.pop("summarised_ordinal", 0)
+        head["summarised_messages"] = sum(each.get("ordinal", place) <= last for place, each in enumerate(messages, 1))
+        activities = [_earlier_message(each, head, position=place) for place, each in enumerate(messages, 1)]
+        roots = {each["thread_id"]: each for each in reversed(messages) if each.get("thread_id")}
+        threads = [
+            {"thread_id": thread_id, "root_activity_id": root["message_id"], "created_at": root["created_at"]}
+            for thread_id, root in roots.items()
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise BrokenImportError("This is no whole export of an earlier version.") from None
+    return {"schema": SCHEMA, "conversation": head, "threads": threads, "activities": activities}
+
+
+def _earlier_message(message: Mapping[str, Any], head: Mapping[str, Any], *, position: int) -> dict[str, Any]:
+    owner = str(head["conversation_id"]).rpartition("_")[0]
+    config = message.get("config") or {}
+    name = owner if message["sender"] == "user" else str(config.get("model") or "")
+    kind = "user" if message["sender"] == "user" else "assistant"
+    if isinstance(agent := config.get("agent"), Mapping):
+        kind, name = "agent", str(agent.get("title") or "")
+    return {
+        "id": message["message_id"],
+        "short_id": message["short_id"],
+        "recipe": MESSAGE[0],
+        "type": MESSAGE[1],
+        "actor": {"type": kind, "id": name, "name": name},
+        "created_at": message["created_at"],
+        "position": position,
+        "conversation_id": head["conversation_id"],
+        "reply_to_id": message.get("reply_to_id"),
+        "thread_id": message.get("thread_id"),
+        "content": message["text"],
+        "references": message.get("references") or [],
+        "document_references": message.get("document_references") or [],
+        "message": dict(message),
+    }

@@ -1,0 +1,260 @@
+"""Messages, activities and exports from a person's shell; the workflow of seed 002 with a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import Result
+from flask import Flask
+
+from Conversation import Conversation
+from database.accounts.users import create_user, set_disabled
+from database.connection import close_store, open_store
+from database.conversations.repository import create_conversation, update_conversation
+from database.engine.database import Database
+from database.messages.reading import list_messages
+from server import create_app
+from settings import load_settings
+from tests.activity.chain import store
+from tests.commands.test_chat import chat, command, environ
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import NO_MODELS, LiveServer, new_account
+from tests.stores import put_empty_store
+
+ADA = "ada@example.org"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Flask]:
+    """An application with one account, Ada's."""
+    own = {"ANAPHORA_DATA_DIR": str(tmp_path / "data")}
+    settings = load_settings(NO_MODELS | own, env_file=tmp_path / "no.env")
+    put_empty_store(settings.users_dir)
+    create_user(database=open_store(settings.users_dir), user_email=ADA, password="correct horse battery", name="Ada")
+    yield create_app(settings, serves=False)
+    close_store(settings.users_dir)
+
+
+@pytest.fixture
+def database(app: Flask, tmp_path: Path) -> Database:
+    return open_store(str(tmp_path / "data" / "users"))
+
+
+@pytest.fixture
+def run(app: Flask) -> Run:
+    """Runs a command: run("chat", "send", "--room", "general")."""
+    runner = app.test_cli_runner()
+    return lambda *args, typed=None: runner.invoke(args=list(args), input=typed)
+
+
+def room(database: Database, title: str, *turns: tuple[str, str]) -> str:
+    row = create_conversation(database=database, user_email=ADA, domain="assistant")
+    own: dict[str, Any] = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    update_conversation(**own, changes={"title": title, "title_force_set": True})
+    for question, answer in turns:
+        Conversation(ADA, database, row.conversation_id).persist_current_turn(question, answer, {"model": "a-model"})
+    return row.conversation_id
+
+
+def sent(run: Run, *options: str, typed: str | None = None) -> dict[str, Any]:
+    ended = run("chat", "send", "--room", "general", "--no-answer", *options, typed=typed)
+    assert ended.exit_code == 0, ended.output
+    ids: dict[str, Any] = json.loads(ended.output)
+    assert list(ids) == ["messageId", "shortId", "threadId"]
+    assert re.fullmatch(r"#[0-9a-f]{6,}", ids["shortId"])
+    return ids
+
+
+def told(ended: Result) -> list[dict[str, Any]]:
+    assert ended.exit_code == 0, ended.output
+    return [json.loads(line) for line in ended.output.splitlines()]
+
+
+def test_a_message_is_stored_without_an_answer_and_replies_to_another_in_both_spellings(
+    run: Run, database: Database
+) -> None:
+    conversation_id = room(database, "general")
+    first = sent(run, "--message", "How should I pool connections?")
+    assert first["threadId"] is None
+    second = sent(run, "--message", "-", "--replyTo", first["shortId"].upper(), typed="By a pool.\nOf ten.\n")
+    third = sent(run, "--message", "More.", "--reply-to", first["messageId"], "--threadId", second["threadId"])
+    assert third["threadId"] == second["threadId"] is not None
+    rows = list_messages(database=database, user_email=ADA, conversation_id=conversation_id)
+    assert [(row.message_id, row.text) for row in rows] == [
+        (first["messageId"], "How should I pool connections?"),
+        (second["messageId"], "By a pool.\nOf ten."),
+        (third["messageId"], "More."),
+    ]
+    lines = told(run("chat", "poll", "--user", ADA, "--room", "general", "--after", first["shortId"]))
+    assert [line["shortId"] for line in lines] == [second["shortId"], third["shortId"]]
+    assert lines[0]["content"] == "By a pool.\nOf ten."
+    assert lines[0]["actor"] == {"type": "user", "id": ADA, "name": "Ada"}
+    assert (lines[0]["replyToId"], lines[0]["threadId"]) == (first["messageId"], second["threadId"])
+    assert told(run("chat", "poll", "--room", "general")) == []
+    assert told(run("chat", "poll", "--room", "general", "--after", third["shortId"], "--timeout", "0.1")) == []
+
+
+def test_an_export_goes_to_standard_output_or_below_the_exports_folder(
+    run: Run, database: Database, tmp_path: Path
+) -> None:
+    conversation_id = room(database, "general", *[(f"question {n}", f"answer {n}") for n in range(26)])
+    text = run("chat", "export", "--room", "general").output
+    assert text.startswith("# Conversation: general\n")
+    assert text.endswith("\nMessages: 50\n")
+    assert "question 0" not in text
+    rows = list_messages(database=database, user_email=ADA, conversation_id=conversation_id)
+    anchor = f"#{rows[1].short_id}"
+    after = run("chat", "export", "--room", "general", "--after", anchor, "--limit", "2", "--format", "json")
+    assert [each["content"] for each in json.loads(after.output)["activities"]] == [
+        "answer 0",
+        "question 1",
+        "answer 1",
+    ]
+    output = ("chat", "export", "--room", "general", "--output")
+    file = tmp_path / "data" / "exports" / "talks" / "general.md"
+    written = run(*output, "talks/general.md")
+    assert (written.exit_code, written.output) == (0, f"{file}\n")
+    assert file.read_text(encoding="utf-8") == text
+    assert [path.name for path in file.parent.iterdir()] == ["general.md"]
+    again = run(*output, "talks/general.md", "--limit", "1")
+    assert (again.exit_code, "--force" in again.output) == (2, True)
+    assert run(*output, "talks/general.md", "--limit", "1", "--force").exit_code == 0
+    assert file.read_text(encoding="utf-8").endswith("Messages: 1\n")
+    absolute = tmp_path / "here.html"
+    assert run(*output, str(absolute), "--format", "html").exit_code == 0
+    assert absolute.read_text(encoding="utf-8").startswith("<!doctype html>")
+    (tmp_path / "data" / "exports" / "out").symlink_to(tmp_path)
+    for outside in ("../up.md", "a/../../up.md", f"{tmp_path}/../up.md", "out/up.md", "talks"):
+        refused = run(*output, outside)
+        assert refused.exit_code == 2, (outside, refused.output)
+    assert not (tmp_path / "up.md").exists()
+
+
+def test_a_recipe_and_a_thread_are_exported(run: Run, database: Database) -> None:
+    conversation_id = room(database, "general", ("Deploy?", "Yes."))
+    question = list_messages(database=database, user_email=ADA, conversation_id=conversation_id)[0]
+    own: dict[str, Any] = {"user_email": ADA, "conversation_id": conversation_id}
+    event = {"recipe": "system-monitoring", "type_name": "system_event", "payload": {"description": "Deployed"}}
+    posted = store(database, **own, **event, reply_to=question.short_id)
+    thread_id = list_messages(database=database, user_email=ADA, conversation_id=conversation_id)[0].thread_id
+    both = run("chat", "export", "--threadId", str(thread_id)).output
+    assert f"[#{question.short_id}]" in both
+    assert f"  **[#{posted.short_id}] 🔔 " in both
+    for spelled in ("--thread", "--thread-id", "--threadId"):
+        session = run("activity", "export", "--recipe=system-monitoring", f"{spelled}={thread_id}").output
+        assert session.startswith(f"# System Monitoring Session (Thread: {thread_id})\n\n## System Events\n")
+        assert session.endswith("Messages: 1\n")
+    assert run("chat", "export", "--room", "general", "--include", "tools,agents").output.endswith("\nMessages: 0\n")
+
+
+def test_exit_codes_say_what_went_wrong(run: Run, database: Database) -> None:
+    room(database, "general", ("Hello", "Hi."))
+    twins = [room(database, "Twins"), room(database, "Twins")]
+    create_user(database=database, user_email="off@example.org", password="correct horse battery")
+    set_disabled(database=database, user_email="off@example.org", disabled=True)
+    mine = ("--user", ADA)
+    cases: list[tuple[tuple[str, ...], int, list[str]]] = [
+        (("chat", "send", *mine, "--message", "x"), 2, ["--room"]),
+        (("chat", "export", "--room", "general"), 2, ["Say whose chat it is"]),
+        (("chat", "export", *mine), 2, ["Name a conversation, a thread or a recipe"]),
+        (("chat", "export", *mine, "--room", "general", "--include", "all"), 2, ["--include"]),
+        (("chat", "export", *mine, "--room", "general", "--limit", "0"), 2, ["--limit"]),
+        (("chat", "export", *mine, "--room", "Twins"), 2, twins),
+        (("chat", "export", *mine, "--room", "genral"), 3, ["There is no conversation genral.", "“general”"]),
+        (("chat", "export", *mine, "--room", "general", "--after", "#ffffff"), 3, ["#ffffff"]),
+        (("chat", "poll", *mine, "--room", "general", "--after", "#ffffff"), 3, ["#ffffff"]),
+        (("chat", "export", *mine, "--thread-id", "thread-001"), 3, ["thread"]),
+        (("activity", "export", *mine, "--recipe", "nowhere"), 3, ["nowhere"]),
+        (("chat", "send", *mine, "--room", "general", "--no-answer", "--message", "x", "--replyTo", "#ffffff"), 3, []),
+        (("chat", "send", *mine, "--room", "general", "--no-answer", "--message", "  "), 2, []),
+        (("chat", "export", "--user", "nobody@example.org", "--room", "general"), 3, []),
+        (("chat", "export", "--user", "off@example.org", "--room", "general"), 4, ["switched off"]),
+    ]
+    for args, code, words in cases:
+        ended = run(*args)
+        assert (ended.exit_code, "Traceback" in ended.output) == (code, False), (args, ended.output, ended.exception)
+        assert all(word in ended.output for word in words), (args, ended.output)
+    assert len(told(run("chat", "poll", *mine, "--room", "general"))) == 0
+
+
+def test_help_has_examples_and_the_shell_completes_names(run: Run, app: Flask) -> None:
+    for args in (("chat", "send"), ("chat", "poll"), ("chat", "export"), ("activity", "export")):
+        assert f"  {' '.join(args)} --" in run(*args, "--help").output.split("Examples:")[1]
+    completion = ShellComplete(app.cli, {}, "flask", "_FLASK_COMPLETE")
+    assert [item.value for item in completion.get_completions(["chat"], "")] == ["export", "poll", "send"]
+    options = {item.value for item in completion.get_completions(["chat", "send"], "--reply")}
+    assert options == {"--reply-to", "--replyTo"}
+
+
+@pytest.mark.live
+def test_the_workflow_of_a_team_in_the_shell(
+    shared_server: LiveServer, shared_model: RecordingModel, tmp_path: Path
+) -> None:
+    """Seed 002: send, wait, export what followed, read it."""
+    email = "shell@example.org"
+    person = new_account(shared_server, email)
+    title = {"title": "general"}
+    assert person.put(f"/conversations/{person.create_conversation()}/title", title).status == 200
+    shared_model.scripts["main"] = saying("Use a pool ", "of ten.")
+    asked = shell(shared_server, tmp_path, email, "send", "--message=How should I implement connection pooling?")
+    question = json.loads(asked)
+    (answer,) = map(
+        json.loads,
+        shell(shared_server, tmp_path, email, "poll", "--after", question["shortId"], "--timeout=120").splitlines(),
+    )
+    assert (answer["content"], answer["actor"]["type"]) == ("Use a pool of ten.", "assistant")
+    limits = (f"--after={question['shortId']}", "--limit=20", "--output=pooling-discussion.md")
+    file = Path(shell(shared_server, tmp_path, email, "export", *limits).strip())
+    assert file == shared_server.data_dir / "exports" / "pooling-discussion.md"
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("# Conversation: general\n")
+    assert "\n> How should I implement connection pooling?\n" in text
+    assert "\n> Use a pool of ten.\n" in text
+    assert text.endswith("\nMessages: 2\n")
+
+
+@pytest.mark.live
+def test_what_comes_is_followed_beside_a_running_answer(
+    shared_server: LiveServer, shared_model: RecordingModel, tmp_path: Path
+) -> None:
+    email = "follower@example.org"
+    person = new_account(shared_server, email)
+    conversation_id = person.create_conversation()
+    shared_model.scripts["main"] = saying("Once upon", " a time.")
+    say(person, conversation_id, "First")
+    first = person.get(f"/list_messages_by_conversation/{conversation_id}").json()[0]
+    follow = ("poll", "--email", email, "--room", conversation_id, "--follow", "--after", first["short_id"])
+    running: dict[str, Any] = {"cwd": tmp_path, "env": environ(shared_server), "text": True}
+    with subprocess.Popen(command(shared_server, *follow), stdout=subprocess.PIPE, **running) as process:
+        assert process.stdout is not None
+        try:
+            assert json.loads(process.stdout.readline())["content"] == "Once upon a time."
+            say(person, conversation_id, "Second")
+            came = [json.loads(process.stdout.readline())["content"] for _ in range(2)]
+            assert came == ["Second", "Once upon a time."]
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.read() == ""
+        finally:
+            process.kill()
+
+
+def say(person: Client, conversation_id: str, text: str) -> None:
+    """Send a message and take the whole answer."""
+    assert person.post(f"/send_message/{conversation_id}", {"messageText": text}).status == 200
+
+
+def shell(server: LiveServer, folder: Path, email: str, name: str, *options: str) -> str:
+    """What `chat NAME --room=general OPTIONS` prints."""
+    ended = chat(server, name, "--room=general", *options, typed="", folder=folder, ANAPHORA_USER=email)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

@@ -1,0 +1,220 @@
+"""Exported JSON files come in again without loss: those of today, and those of released versions."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activity.builtin import BUILT_IN
+from activity.export import INCLUDED, export
+from activity.recipes import RecipeRegistry
+from Conversation import Conversation
+from database.connection import close_store, open_store
+from database.conversations.repository import create_conversation, get_conversations_for_user
+from database.engine.database import Database
+from database.errors import ConflictError
+from database.maintenance.verification import verify_store
+from database.messages.editing import delete_message, edit_message, show_or_hide_message
+from database.messages.reading import list_messages
+from database.messages.variants import accept_again
+from database.turns.identity import AcceptedTurn
+from database.turns.turns import accept_turn, finish_turn
+from portability.errors import BrokenImportError
+from portability.importers.anaphora import import_export
+from tests.activity.chain import CastleDefense, store
+from tests.load.invariants import broken_invariants
+from tests.released_stores import FOLDER
+
+ADA, EVE = "ada@example.org", "eve@example.org"
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[str], Database]]:
+    """Opens an empty store of this name."""
+    folders = []
+
+    def open_one(name: str) -> Database:
+        folders.append(str(tmp_path / name))
+        return open_store(folders[-1])
+
+    yield open_one
+    for folder in folders:
+        close_store(folder)
+
+
+def talk(database: Database, title: str, *turns: tuple[str, str]) -> str:
+    row = create_conversation(database=database, user_email=ADA, domain="assistant")
+    conversation = Conversation(ADA, database, row.conversation_id)
+    for question, answer in turns:
+        conversation.persist_current_turn(question, answer, {"model": "a-model"}, title=title)
+    return row.conversation_id
+
+
+def exported(database: Database, *, email: str = ADA, **filters: Any) -> dict[str, Any]:
+    recipes = RecipeRegistry([*BUILT_IN, CastleDefense()])
+    made = export(email, database=database, recipes=recipes, fmt="json", **filters)
+    whole: dict[str, Any] = json.loads(b"".join(made.chunks))
+    whole.pop("exported_at")
+    return whole
+
+
+def put_in(database: Database, whole: dict[str, Any], *, email: str = ADA) -> tuple[int, int]:
+    stored = import_export(json.dumps(whole).encode(), database=database, user_email=email)
+    return stored.conversations, stored.activities
+
+
+def chain(database: Database) -> tuple[str, str, str]:
+    """A thread of chat, game, system and data over two conversations: their ids, and that of the thread."""
+    here, there = talk(database, "Castle", ("Should we?", "Yes.")), talk(database, "Elsewhere", ("Hello", "Hi."))
+    question = list_messages(database=database, user_email=ADA, conversation_id=here)[0]
+    own: dict[str, Any] = {"user_email": ADA, "conversation_id": here}
+    action = store(database, **own, type_name="game_action", payload={"type": "spawn"}, reply_to=question.message_id)
+    thread_id = exported(database, room=here)["threads"][0]["thread_id"]
+    own["conversation_id"] = there
+    event = {"type_name": "system_event", "payload": {"description": "Spawned"}, "session_id": "one"}
+    first = store(database, **own, **event, thread_id=thread_id, actor=("system", ""))
+    change = {"type_name": "data_change", "recipe": "system-monitoring", "reply_to": first.short_id}
+    store(database, **own, **change, payload={"field": "costs", "old": 100, "new": 50}, actor=("user", ADA))
+    assert action.short_id != first.short_id
+    return here, there, thread_id
+
+
+def lively_talk(database: Database) -> str:
+    """A conversation with variants, edits, a deleted question, a hidden message and branches; its id."""
+    row = create_conversation(database=database, user_email=ADA, domain="assistant")
+    own: dict[str, Any] = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    first = said(own, "How much?", title="Water")
+    again = accept_again(**own, message_id=first.response_message_id, model_name="another")
+    part = {"id": 1, "kind": "notice", "at": 0, "text": "Again."}
+    ended = {"response_message_id": again.response_message_id, "status": "complete", "config": {"model": "another"}}
+    finish_turn(**own, **ended, text="Two litres.", parts=[part])
+    edit_message(**own, message_id=first.user_message_id, text="How much water?", index=1)
+    said(own, "Really?", instead_of=first.user_message_id)
+    gone = said(own, "And now?")
+    delete_message(**own, message_id=gone.user_message_id, index=3)
+    hidden = list_messages(**own)[-1]
+    show_or_hide_message(**own, message_id=hidden.message_id, index=3, show_hide="hide")
+    return row.conversation_id
+
+
+def said(own: dict[str, Any], text: str, *, title: str | None = None, **question: Any) -> AcceptedTurn:
+    turn = accept_turn(**own, text=text, config={}, **question)
+    answer = {"response_message_id": turn.response_message_id, "text": text.upper(), "status": "complete"}
+    finish_turn(**own, **answer, config={"model": "a-model"}, title=title)
+    return turn
+
+
+def texts_in(database: Database, room: str) -> list[tuple[str, str]]:
+    rows = list_messages(database=database, user_email=ADA, conversation_id=room)
+    return [(row.text, row.show_hide) for row in rows]
+
+
+def test_a_thread_over_domains_and_conversations_comes_in_again_without_loss(
+    opened: Callable[[str], Database], tmp_path: Path
+) -> None:
+    source, empty = opened("source"), opened("empty")
+    here, there, thread_id = chain(source)
+    whole = exported(source, thread=thread_id)
+    assert whole["count"] == 4
+    assert [each["conversation_id"] for each in whole["other_conversations"]] == [there]
+    assert put_in(empty, whole) == (2, 4)
+    assert exported(empty, thread=thread_id) == whole
+    assert exported(empty, recipe=CastleDefense.domain) == exported(source, recipe=CastleDefense.domain)
+    assert exported(source, room=here)["activities"][0] in exported(empty, room=here)["activities"]
+    assert broken_invariants(tmp_path / "empty") == {}
+    with pytest.raises(ConflictError):
+        put_in(empty, whole)
+
+
+def test_a_conversation_comes_in_again_with_variants_edits_branches_and_its_address(
+    opened: Callable[[str], Database],
+) -> None:
+    source, empty = opened("source"), opened("empty")
+    room = lively_talk(source)
+    whole = exported(source, room=room, include=INCLUDED)
+    told = json.dumps(whole)
+    assert '"number": 2' in told
+    assert '"replaced_at"' in told
+    assert '"branch_of": "' in told
+    put_in(empty, whole)
+    assert exported(empty, room=room, include=INCLUDED) == whole
+    friendly_id = whole["conversation"]["conversation_friendly_id"]
+    assert exported(empty, room=friendly_id, include=INCLUDED) == whole
+    shown = [("Really?", "show"), ("REALLY?", "show"), ("AND NOW?", "hide")]
+    assert texts_in(source, room) == texts_in(empty, room) == shown
+    for database in (source, empty):
+        assert list(verify_store(database=database)) == []
+
+
+def test_in_another_account_the_conversation_gets_an_id_of_its_own(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    whole = exported(source, room=talk(source, "Castle", ("Should we?", "Yes.")))
+    put_in(empty, whole, email=EVE)
+    (row,) = get_conversations_for_user(database=empty, user_email=EVE, domain="assistant")
+    assert (row.title, row.message_count) == ("Castle", 2)
+    assert row.conversation_id.startswith(f"{EVE}_")
+    (question, _) = exported(empty, email=EVE, room=row.conversation_id)["activities"]
+    assert question["actor"]["id"] == EVE
+
+
+@pytest.mark.parametrize("name", ["schema-03", "schema-04", "schema-05"])
+def test_files_of_earlier_versions_come_in(name: str, opened: Callable[[str], Database], tmp_path: Path) -> None:
+    with zipfile.ZipFile(FOLDER / f"{name}.zip") as archive:
+        answers = json.loads(archive.read("answers.json"))
+    files = [each["answer"] for each in answers if each["path"].startswith("/export_conversation/")]
+    assert len(files) == 4
+    for number, file in enumerate(files):
+        database = opened(str(number))
+        assert put_in(database, file) == (1, len(file["messages"]))
+        here = exported(database, room=file["conversation"]["conversation_id"])
+        rows = list_messages(database=database, user_email=ADA, conversation_id=file["conversation"]["conversation_id"])
+        assert [row.text for row in rows] == [message["text"] for message in file["messages"]]
+        for field in ("message_id", "message_short_hash", "short_id", "thread_id", "reply_to_id", "in_answer_to"):
+            assert [getattr(row, field) for row in rows] == [message[field] for message in file["messages"]], field
+        assert [len(row.variants) for row in rows] == [len(message["variants"]) for message in file["messages"]]
+        assert here["conversation"]["title"] == file["conversation"]["title"]
+        assert broken_invariants(tmp_path / str(number)) == {}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b"{}",
+        b'{"schema": 2}',
+        b'{"schema": 1, "activities": {"id": 1}}',
+        b'{"schema": 1, "activities": [1]}',
+        b'{"schema": 1, "activities": [{"id": "x"}]}',
+        b'{"schema": 1, "conversation": {"title": 1}}',
+        b'{"format": "anaphora-export", "version": 1}',
+        b'{"format": "anaphora-export", "version": 1, "conversation": {}, "messages": [{}]}',
+        b'{"format": "anaphora-export", "version": 9, "messages": []}',
+    ],
+)
+def test_what_is_no_export_is_refused_in_one_sentence(broken: bytes, opened: Callable[[str], Database]) -> None:
+    database = opened("empty")
+    with pytest.raises(BrokenImportError) as refused:
+        import_export(broken, database=database, user_email=ADA)
+    assert refused.value.message.endswith(".")
+
+
+def test_a_file_that_contradicts_itself_leaves_nothing_behind(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    whole = exported(source, room=talk(source, "Castle", ("Should we?", "Yes."), ("Really?", "Yes!")))
+    twice = json.loads(json.dumps(whole))
+    twice["activities"][3]["id"] = twice["activities"][0]["id"]
+    nowhere = json.loads(json.dumps(whole))
+    nowhere["activities"][3]["conversation_id"] = f"{ADA}_elsewhere"
+    half = json.loads(json.dumps(whole))
+    half["activities"][3]["message"] = None
+    for wrong in (twice, nowhere, half):
+        with pytest.raises((ConflictError, BrokenImportError)):
+            put_in(empty, wrong)
+    assert get_conversations_for_user(database=empty, user_email=ADA, domain="assistant") == []
