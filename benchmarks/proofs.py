@@ -24,17 +24,22 @@ from typing import Any
 from tests.live_server import ROOT
 
 RECORD = ROOT / "benchmarks" / "proofs.json"
+PICTURES = ROOT / "benchmarks" / "data" / "proofs"
 PASSED, FAILED = "passed", "failed"
 NEVER = {"outcome": "not run"}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One proof: a Python command line without the interpreter, run `times` times in a row."""
+    """One proof: a Python command line without the interpreter, run `times` times in a row.
+
+    has_pictures: its tests keep pictures of the page, in a folder for each run.
+    """
 
     meaning: str
     command: tuple[str, ...]
     times: int = 1
+    has_pictures: bool = False
 
 
 def _pytest(*arguments: str) -> tuple[str, ...]:
@@ -61,6 +66,7 @@ PARTS: dict[str, Part] = {
         "A newcomer's first answer from the real model in the browser, three times",
         _pytest("-m", "embedded and browser"),
         times=3,
+        has_pictures=True,
     ),
     "fuzzer-memories": Part(
         "Whatever the API's description allows of memories gets an answer that it describes",
@@ -78,7 +84,13 @@ PARTS: dict[str, Part] = {
 }
 
 
-def main(arguments: Sequence[str], *, parts: Mapping[str, Part] = PARTS, record: Path = RECORD) -> int:
+def main(
+    arguments: Sequence[str],
+    *,
+    parts: Mapping[str, Part] = PARTS,
+    record: Path = RECORD,
+    pictures: Path = PICTURES,
+) -> int:
     """Run the parts that `arguments` name, or all that did not pass at this commit; 0 when each of those passes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(parts)}")
@@ -90,7 +102,7 @@ def main(arguments: Sequence[str], *, parts: Mapping[str, Part] = PARTS, record:
     failed = []
     for name in named or [name for name in parts if name not in done]:
         print(f"\n== {name}: {parts[name].meaning}", flush=True)
-        outcome = {"commit": commit, **_prove(parts[name])}
+        outcome = {"commit": commit, **_prove(parts[name], pictures=pictures / name)}
         runs = read_record(record) | {name: outcome}  # another part may have ended meanwhile
         _write_record(record, {part: runs.get(part, NEVER) for part in parts})
         if runs[name]["outcome"] == FAILED:
@@ -113,13 +125,14 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _prove(part: Part) -> dict[str, Any]:
+def _prove(part: Part, *, pictures: Path) -> dict[str, Any]:
     """Whether `part` passed, when, in how many seconds and with which figures."""
     begun = time.monotonic()
     figures: dict[str, Any] = {}
     outcome = PASSED
     for number in range(1, part.times + 1):
-        status, last_line, written = _run(part.command)
+        kept_in = {"PICTURES": "1", "PICTURES_FOLDER": str(pictures / str(number))} if part.has_pictures else {}
+        status, last_line, written = _run(part.command, environ=kept_in)
         figures |= written | {"output" if part.times == 1 else f"output {number}": last_line}
         if status:
             print(f"failed with status {status}", flush=True)
@@ -129,16 +142,16 @@ def _prove(part: Part) -> dict[str, Any]:
     return {"outcome": outcome, "at": ended_at, "seconds": round(time.monotonic() - begun), "figures": figures}
 
 
-def _run(command: Sequence[str]) -> tuple[int, str, dict[str, Any]]:
+def _run(command: Sequence[str], *, environ: Mapping[str, str]) -> tuple[int, str, dict[str, Any]]:
     """Exit status, last line of output, figures. The output is shown as it comes."""
     with tempfile.TemporaryDirectory() as folder:
         figures = Path(folder) / "figures.json"
-        environ = os.environ | {"TEST_TIER": "proofs", "PROOF_FIGURES": str(figures)}
+        own = {"TEST_TIER": "proofs", "PROOF_FIGURES": str(figures)}
         last_line = ""
         with subprocess.Popen(
             [sys.executable, *command],
             cwd=ROOT,
-            env=environ,
+            env={**os.environ, **environ, **own},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -37,6 +37,16 @@ def test_what_passed_at_this_commit_runs_again_only_when_it_is_named(tmp_path: P
     assert read_record(record)["one"]["figures"] == {"output": "all well"}
 
 
+def test_each_run_of_a_part_keeps_its_pictures_in_a_folder_of_its_own(tmp_path: Path, record: Path) -> None:
+    keep = "import os, pathlib; pathlib.Path(os.environ['PICTURES_FOLDER'], os.environ['PICTURES']).mkdir(parents=True)"
+    part = Part("is looked at", ("-c", keep), times=2, has_pictures=True)
+    assert main([], parts={"seen": part}, record=record, pictures=tmp_path / "pictures") == 0
+    assert {str(each.relative_to(tmp_path)) for each in tmp_path.glob("pictures/*/*/*")} == {
+        "pictures/seen/1/1",
+        "pictures/seen/2/1",
+    }
+
+
 def test_what_failed_is_recorded_as_such_stops_no_other_part_and_is_tried_again(tmp_path: Path, record: Path) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()

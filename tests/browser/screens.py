@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pytest
     from playwright.sync_api import FloatRect, Locator, Page, ViewportSize
 
-SCREENSHOTS = Path(__file__).parent / "screenshots"
+SCREENSHOTS = Path(os.environ.get("PICTURES_FOLDER") or Path(__file__).parent / "screenshots")
 AXE = ROOT / "interface" / "node_modules" / "axe-core" / "axe.min.js"
 RUN_AXE = "async (rules) => (await axe.run(document, { ...rules, resultTypes: ['violations'] })).violations"
 NARROW: ViewportSize = {"width": 360, "height": 740}
@@ -111,7 +111,7 @@ def picture(page: Page, screen: str, theme: str) -> None:
 def keep_picture(page: Page, name: str, *, clip: FloatRect | None = None) -> None:
     """Keep a picture of the page, or of a part of it (pixels), if the environment asks for it with `PICTURES=1`."""
     if PICTURES:
-        SCREENSHOTS.mkdir(exist_ok=True)
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENSHOTS / f"{name}.png", animations="disabled", clip=clip)
 
 
