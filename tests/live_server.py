@@ -69,6 +69,7 @@ class LiveServer:
     def _environ(self) -> dict[str, str]:
         inherited = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)}
         own = {"ANAPHORA_DATA_DIR": str(self.data_dir), "ANAPHORA_PORT": str(self.port)}
+        own["ANAPHORA_TOOL_SERVERS"] = "private"  # those of the tests are on this machine
         return inherited | NO_MODELS | own | dict(self.environ)
 
     def _wait_until_it_answers(self, *, seconds: float = 120.0) -> None:

@@ -65,7 +65,7 @@ def remove_tool_server(server_name: str) -> None:
 @fails("forbidden", "too_many_calls")
 @works(Work.MODEL)
 def try_tool_server(server_name: str) -> object:
-    """Ask a server for its tools, for ten seconds at most. `state` and `reason` say how that went."""
+    """Ask a server for its tools, for 20 seconds at most. `state` and `reason` say how that went."""
     return _item(_allowed().probe(current_user_email(), server_name))
 
 

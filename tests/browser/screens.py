@@ -26,8 +26,8 @@ WIDTHS = (NARROW, WIDE)
 RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
 PICTURES = bool(os.environ.get("PICTURES"))
 SETTINGS = (
-    "account", "devices", "tokens", "models", "agents", "sending", "appearance", "shortcuts", "shares", "limits",
-    "data", "people",
+    "account", "devices", "tokens", "models", "agents", "tool-servers", "sending", "appearance", "shortcuts", "shares",
+    "limits", "data", "people",
 )  # fmt: skip
 MEMORIES = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
 # What there is to be looked at. `tests/test_screens.py` holds that a test promises each, and `conftest.py` that a test
@@ -44,7 +44,7 @@ SCREENS = (
     "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",
     "fork-dialog", "temporary", "stateless", "exported",
     "search", "share-dialog", "share-dialog-empty", "shared-links", "shared", "shared-not-found",
-    "token-made", "token-revoke-dialog", "agent-form",
+    "token-made", "token-revoke-dialog", "agent-form", "tool-servers",
     *(f"settings-{section}" for section in SETTINGS),
     *(f"memories-{tab}" for tab in MEMORIES),
 )  # fmt: skip

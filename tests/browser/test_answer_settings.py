@@ -50,6 +50,8 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     assert (request["temperature"], request["max_tokens"]) == (0.5, 300)
 
     other = person.create_conversation()
+    allowed = {"allowed_tools": ["time__convert_time", "time__now"], "agents_allowed_tools": {"gone": ["time__now"]}}
+    person.request("PATCH", f"/conversations/{other}/settings", allowed)
     page.goto(f"/interface/{other}")
     page.fill(INPUT, "/settings")
     page.keyboard.press("Escape")
@@ -58,13 +60,18 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     expect(dialog.get_by_label("System prompt")).to_have_value("Talk like a pirate.")
     dialog.get_by_label("System prompt").fill("Talk like a sailor.")
     dialog.get_by_label("Change documents at once").check()
+    consent = dialog.get_by_role("group", name="Allowed without asking").get_by_role("checkbox")
+    expect(consent).to_have_count(3)
+    dialog.get_by_role("checkbox", name="time__now", exact=True).uncheck()
+    dialog.get_by_role("checkbox", name="time__now, called by an agent that is deleted").uncheck()
+    assert findings(page, "answer-settings") == []
     page.keyboard.press("Escape")
     page.get_by_role("dialog", name="Throw away what you changed?").get_by_role("button", name="Cancel").click()
     with page.expect_response("**/conversations/*/settings"):
         dialog.get_by_role("button", name="Save", exact=True).click()
     settings = person.get(f"/get_conversation_settings/{other}").json()
     kept = {"system_prompt": "Talk like a sailor.", "temperature": 0.5, "answer_tokens": 300}
-    assert settings == kept | {"allow_writing": True}
+    assert settings == kept | {"allow_writing": True, "allowed_tools": ["time__convert_time"]}
     listed = person.get("/list_conversation_by_user/assistant").json()
     first = next(each for each in listed if each["conversation_id"] != other)
     assert first["conversation_settings"]["system_prompt"] == "Talk like a pirate."

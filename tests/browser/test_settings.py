@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
+from tests.browser.screens import findings
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -211,3 +212,42 @@ def test_an_administrator_makes_disables_and_enables_accounts(
     expect(page.get_by_label("E-mail")).to_have_value("linus@example.org")
     accounts = [each["user_email"] for each in administrator.get("/users").json()]
     assert accounts.count("linus@example.org") == 1
+
+
+@pytest.mark.shows("tool-servers")
+def test_a_tool_server_is_joined_tried_switched_off_and_removed(
+    person: Client, open_page: OpenPage, server: LiveServer
+) -> None:
+    token = person.post("/api_tokens", {"name": "own"}).json()
+    # The first request of the protocol takes long: the server imports what speaks it.
+    Client(server.port, token=token["token"]).post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    page = open_page(person, "/settings#tool-servers")
+    section = page.locator("[data-section='tool-servers']")
+    expect(section).to_contain_text("You have not joined any servers yet.")
+    section.get_by_role("textbox", name="Name", exact=True).fill("Own Things")
+    section.get_by_role("textbox", name="Address").fill(f"{server.url}/mcp")
+    key = section.get_by_label("Key", exact=True)
+    key.fill(token["token"])
+    section.get_by_role("button", name="Add server").click()
+    row = section.locator(".record")
+    expect(row.locator(".record-badge")).to_have_text("answers")
+    expect(row).to_contain_text("Authorization is set")
+    expect(key).to_have_value("")
+    row.locator("summary").click()
+    expect(row).to_contain_text("own-things__list_conversations")
+    assert token["token"] not in page.content()
+    row.get_by_role("button", name="Switch off").click()
+    expect(row.get_by_role("button", name="Switch on")).to_be_focused()
+    expect(row.locator(".record-badge")).to_have_text("off")
+    row.get_by_role("button", name="Switch on").click()
+    expect(row.locator(".record-badge")).to_have_text("answers")
+
+    person.delete(f"/api_tokens/{token['token_id']}")
+    row.get_by_role("button", name="Try").click()
+    expect(row.locator(".record-badge")).to_have_text("does not answer")
+    expect(row).to_contain_text("It does not accept the key.")
+    assert findings(page, "tool-servers") == []
+    row.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove server").click()
+    expect(row).to_have_count(0)
+    assert person.get("/api/tool_servers").json()["servers"] == []

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { fieldsOf, filled, isPromptName, promptNamed, promptsLike } from '../../interface/static/page/composer/prompts/prompts_model.js';
 import {
-  changedSettings, fieldsOfPreset, fieldsOfSettings, optionsOf, presetOf, settingsOf, settingsOfTools, toolsOfSettings, wrongField,
+  changedSettings, consentOf, fieldsOfPreset, fieldsOfSettings, optionsOf, presetOf, settingsOf, settingsOfConsent, settingsOfTools, toolsOfSettings, wrongField,
 } from '../../interface/static/page/composer/settings/settings_model.js';
 
 const FIELDS = { systemPrompt: ' Be kind. ', temperature: '0.5', answerTokens: '300', model: 'openai:x' };
@@ -38,6 +38,18 @@ test('tools are switched on and off by name, and left to the server where nothin
     assert.deepEqual(toolsOfSettings(settings), tools);
     assert.deepEqual(optionsOf(settings), settings);
   }
+});
+
+test('consent is listed by who has it, and withdrawn one by one', () => {
+  assert.deepEqual(consentOf({}), []);
+  assert.deepEqual(consentOf({ allowed_tools: 'x', agents_allowed_tools: { a: 1 } }), []);
+  assert.deepEqual(settingsOfConsent([]), { allowed_tools: null, agents_allowed_tools: null });
+  const settings = { allowed_tools: ['one', 'two'], agents_allowed_tools: { a: ['one'], b: ['two', 'three'] } };
+  const consent = consentOf(settings);
+  assert.deepEqual(consent.map(({ tool, agentId }) => [tool, agentId]), [['one', null], ['two', null], ['one', 'a'], ['two', 'b'], ['three', 'b']]);
+  assert.deepEqual(settingsOfConsent(consent), settings);
+  const left = consent.filter(({ tool }) => tool !== 'one');
+  assert.deepEqual(settingsOfConsent(left), { allowed_tools: ['two'], agents_allowed_tools: { b: ['two', 'three'] } });
 });
 
 test('a preset holds the same, by other names', () => {

@@ -35,7 +35,6 @@ CALLS_AT_ONCE = 4
 """Of one person: servers that hang take no threads from other people."""
 _FOLDER = "mcp_servers_of_people"
 _SECONDS = 20.0
-_TRIAL_SECONDS = 10.0
 
 
 class ToolServerNotFoundError(NotFoundError):
@@ -171,10 +170,9 @@ class PersonalServers:
         Raises ToolServerNotFoundError, TooManyCallsError, StorageFailedError.
         """
         asked = self.get(user_email, name).server
-        impatient = asked.model_copy(update={"seconds": _TRIAL_SECONDS})
         with self._one_call(user_email):
             try:
-                tools = tuple(tools_of(impatient, self._data_dir, reach=self._reach))
+                tools = tuple(tools_of(asked, self._data_dir, reach=self._reach))
             except ForeignServerError as error:
                 self._note(user_email, asked, reason=error.reason)
                 return self.get(user_email, name)

@@ -40,7 +40,6 @@ def settings(settings: Settings) -> Settings:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long a busy machine takes for a call is no matter of a test."""
     monkeypatch.setattr(personal, "_SECONDS", 300.0)
-    monkeypatch.setattr(personal, "_TRIAL_SECONDS", 300.0)
 
 
 @pytest.fixture
@@ -159,7 +158,7 @@ def test_trying_a_server_says_why_it_does_not_answer(
     path: str, reason: str, ada: Person, rude: RudeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if reason == "timeout":
-        monkeypatch.setattr(personal, "_TRIAL_SECONDS", 0.5)
+        monkeypatch.setattr(personal, "_SECONDS", 0.5)
     address = f":{rude.server_address[1]}{path}" if path.startswith("/") else path
     server = joined(ada, f"http://127.0.0.1{address}")
     assert (server["state"], server["reason"], server["tools"]) == ("failed", reason, [])

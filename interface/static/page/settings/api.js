@@ -30,6 +30,12 @@ export function createSettingsApi(api) {
     deleteAgent: (agentId) => api.delete(`/api/agents/${part(agentId)}`),
     /** Waits for the answer: `{answer, conversationId}`. */
     askAgent: (agentId, question) => api.post('/api/tools/ask_agent', { agentId, question }, { patience: LONG_PATIENCE_MS }),
+    toolServers: () => api.get('/api/tool_servers'),
+    addToolServer: (server) => api.post('/api/tool_servers', server),
+    changeToolServer: (name, change) => api.patch(`/api/tool_servers/${part(name)}`, change),
+    removeToolServer: (name) => api.delete(`/api/tool_servers/${part(name)}`),
+    /** Waits for that server, which may take a while. */
+    tryToolServer: (name) => api.post(`/api/tool_servers/${part(name)}/try`, {}, { patience: LONG_PATIENCE_MS }),
     limits: () => api.get('/limits'),
     people: () => api.get('/users'),
     createPerson: (person) => api.post('/users', person),

@@ -12,6 +12,7 @@ import { mountLanguage } from './language.js';
 import { failure } from './records.js';
 import { mountPeople } from './people.js';
 import { mountLimits, mountModels } from './server.js';
+import { mountToolServers } from './tool_servers.js';
 import { shortcutList } from '../app/shortcuts/list.js';
 
 const FIRST = 'account';
@@ -43,6 +44,7 @@ const MOUNTS = {
   devices: mountDevices,
   tokens: mountTokens,
   agents: mountAgents,
+  'tool-servers': mountToolServers,
   models: mountModels,
   sending: mountSending,
   appearance: mountLanguage,

@@ -8,7 +8,8 @@ import { addPanelStyle } from '../../ui/panel_style.js';
 import { showToast } from '../../ui/toast.js';
 import { createLibraryApi } from './library_api.js';
 import {
-  changedSettings, fieldsOfPreset, fieldsOfSettings, HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT, optionsOf, presetOf, settingsOf, settingsOfTools, toolsOfSettings, wrongField,
+  changedSettings, consentOf, fieldsOfPreset, fieldsOfSettings, HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT, optionsOf, presetOf, settingsOf, settingsOfConsent, settingsOfTools,
+  toolsOfSettings, wrongField,
 } from './settings_model.js';
 
 const button = (text, attributes) => element('button', { type: 'button', class: 'btn btn-quiet', text, ...attributes });
@@ -60,6 +61,24 @@ function createTools(tools, { use, chosen, mayWrite }) {
   }
 
   return { node: element('div', {}, labelled(words.tools.label, whether, words.tools.help), each, writes), read };
+}
+
+/**
+ * What may be called without asking; whoever unticks it is asked again. Not there where nothing is allowed.
+ *
+ * @param {import('./settings_model.js').Consent[]} consent
+ * @param {Array<{agent_id: string, title: string}>} agents
+ * @returns {{node: HTMLElement, read: () => import('./settings_model.js').Consent[]}}
+ */
+function createConsent(consent, agents) {
+  const titleOf = (id) => agents.find(({ agent_id: each }) => each === id)?.title ?? words.tools.goneAgent;
+  const nameOf = ({ tool, agentId }) => (agentId === null ? tool : words.tools.allowedTo(tool, titleOf(agentId)));
+  const boxes = consent.map((each) => [each, element('input', { type: 'checkbox', class: 'form-check-input', checked: true })]);
+  const list = boxes.map(([each, box]) => element('label', { class: 'answer-settings-tool is-allowed' }, box, element('span', { text: nameOf(each) })));
+  const hint = element('p', { class: 'field-hint', id: 'answer-settings-allowed', text: words.tools.allowedHelp });
+  const node = element('fieldset', { class: 'answer-settings-allowed', 'aria-describedby': hint.id }, element('legend', { text: words.tools.allowed }), ...list, hint);
+  setHidden(node, consent.length === 0);
+  return { node, read: () => boxes.filter(([, box]) => box.checked).map(([each]) => each) };
 }
 
 /** The presets: a list to choose from, a button that keeps what the fields hold, one that deletes the chosen one. */
@@ -125,9 +144,12 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
   const save = element('button', { type: 'submit', class: 'btn btn-primary', text: words.save });
   fields.fill(fieldsOfSettings(settings));
   const toolbox = createTools(tools, toolsOfSettings(settings));
-  const read = () => ({ ...settingsOf(fields.read()), ...settingsOfTools(toolbox.read()) });
-  const before = fields.read();
-  const toolsBefore = toolbox.read();
+  const consent = consentOf(settings);
+  const allowed = createConsent(consent, consent.some(({ agentId }) => agentId !== null) ? await page.api.get('/api/agents') : []);
+  const read = () => ({ ...settingsOf(fields.read()), ...settingsOfTools(toolbox.read()), ...settingsOfConsent(allowed.read()) });
+  const settingsBefore = read();
+  const typed = () => JSON.stringify([fields.read(), toolbox.read(), allowed.read()]);
+  const before = typed();
 
   function say(text) {
     problem.textContent = text;
@@ -157,18 +179,18 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
     const wanted = read();
     save.disabled = true;
     tell(async () => {
-      if (conversationId) await page.api.changeConversationSettings(conversationId, changedSettings({ ...settingsOf(before), ...settingsOfTools(toolsBefore) }, wanted));
+      if (conversationId) await page.api.changeConversationSettings(conversationId, changedSettings(settingsBefore, wanted));
       dialog.close({ settings: wanted, options: optionsOf(wanted) });
     }).finally(() => {
       save.disabled = false;
     });
   }
 
-  const isUnchanged = () => JSON.stringify([fields.read(), toolbox.read()]) === JSON.stringify([before, toolsBefore]);
+  const isUnchanged = () => typed() === before;
   const mayClose = () => isUnchanged() || confirmAction({ title: words.discardTitle, confirmLabel: words.discard });
   const cancel = button(words.cancel, { onclick: async () => (await mayClose()) && dialog.close() });
   const dialog = openDialog({
-    title: words.title, className: 'answer-settings', content: [shelf.node, ...fields.nodes, toolbox.node, problem], buttons: [cancel, save], mayClose, onSubmit: submit,
+    title: words.title, className: 'answer-settings', content: [shelf.node, ...fields.nodes, toolbox.node, allowed.node, problem], buttons: [cancel, save], mayClose, onSubmit: submit,
   });
   fields.focus('systemPrompt');
   return dialog.closed;

@@ -75,6 +75,28 @@ export function settingsOfTools({ use, chosen, mayWrite }) {
 }
 
 /**
+ * What may be called in a conversation without asking.
+ *
+ * @typedef {{tool: string, agentId: string|null}} Consent `agentId`: who may call it; null for the conversation's own model
+ */
+
+/** @param {object} settings a conversation's @returns {Consent[]} */
+export function consentOf({ allowed_tools: own, agents_allowed_tools: byAgent }) {
+  const listed = (tools, agentId) => (Array.isArray(tools) ? tools : []).map((tool) => ({ tool: String(tool), agentId }));
+  return [...listed(own, null), ...Object.entries(byAgent ?? {}).flatMap(([agentId, tools]) => listed(tools, agentId))];
+}
+
+/** @param {Consent[]} consent @returns {object} settings, as `settingsOf` gives those of the other fields */
+export function settingsOfConsent(consent) {
+  const toolsOf = (id) => consent.filter(({ agentId }) => agentId === id).map(({ tool }) => tool);
+  const agents = [...new Set(consent.map(({ agentId }) => agentId))].filter((id) => id !== null);
+  return {
+    allowed_tools: toolsOf(null).length > 0 ? toolsOf(null) : null,
+    agents_allowed_tools: agents.length > 0 ? Object.fromEntries(agents.map((id) => [id, toolsOf(id)])) : null,
+  };
+}
+
+/**
  * @param {object} before @param {object} wanted both as `settingsOf` gives them
  * @returns {object} the settings that are to change: another window may have changed the others
  */

@@ -22,6 +22,10 @@ export const answerSettingsStrings = fill(english, {
     which: 'Welche Werkzeuge',
     atOnce: 'Dokumente sofort ändern',
     atOnceHelp: 'Sonst wartet jede Änderung, bis du sie annimmst. Werkzeuge, die schreiben, sind aus, bis du sie einschaltest.',
+    allowed: 'Ohne Nachfrage erlaubt',
+    allowedHelp: 'Werkzeuge anderer Server, die du in dieser Unterhaltung erlaubt hast. Nimm ein Häkchen weg, und jeder Aufruf fragt dich wieder.',
+    allowedTo: (tool, agent) => `${tool}, aufgerufen von ${agent}`,
+    goneAgent: 'einem gelöschten Agenten',
     names: {
       list_conversations: 'Unterhaltungen auflisten',
       read_conversation: 'Eine Unterhaltung lesen',

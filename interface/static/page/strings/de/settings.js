@@ -1,5 +1,5 @@
 import { settingsStrings as english } from '../en/settings.js';
-import { number } from './count.js';
+import { count, number } from './count.js';
 import { fill } from '../fill.js';
 
 export const settingsStrings = fill(english, {
@@ -71,6 +71,34 @@ export const settingsStrings = fill(english, {
     asking: 'Wird gefragt …',
     answeredIn: (seconds) => `Geantwortet in ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Unterhaltung öffnen',
+  },
+  toolServers: {
+    none: 'Du hast noch keine Server hinzugefügt.',
+    notAllowed: 'Auf diesem Server kann niemand eigene Werkzeugserver hinzufügen.',
+    full: (limit) => `Du hast ${count(limit, 'Server', 'Server')} hinzugefügt, mehr geht nicht.`,
+    tryIt: 'Ausprobieren',
+    switchOn: 'Einschalten',
+    switchOff: 'Ausschalten',
+    remove: 'Entfernen',
+    asking: 'wird gefragt …',
+    isOff: 'aus',
+    states: { untried: 'noch nicht ausprobiert', ready: 'antwortet', failed: 'antwortet nicht' },
+    isSet: (header) => `${header} ist gesetzt`,
+    tools: (n) => count(n, 'Werkzeug', 'Werkzeuge'),
+    failed: (reason, since) => `${reason} Seit ${since}.`,
+    reasons: {
+      address_refused: 'Werkzeugserver unter seiner Adresse sind hier nicht zugelassen.',
+      unreachable: 'Unter seiner Adresse ist nichts zu erreichen.',
+      unauthorized: 'Er nimmt den Schlüssel nicht an.',
+      timeout: 'Er hat nicht rechtzeitig geantwortet.',
+      failed: 'Er antwortet nicht wie ein Werkzeugserver.',
+    },
+    answers: (name, n) => `${name} antwortet. Er hat ${count(n, 'Werkzeug', 'Werkzeuge')}.`,
+    silent: (name, reason) => `${name} antwortet nicht. ${reason}`,
+    removeTitle: (name) => `„${name}“ entfernen?`,
+    removeText: 'Sein Schlüssel wird gelöscht. Modelle können seine Werkzeuge nicht mehr aufrufen, und was du ihnen erlaubt hast, ist vergessen.',
+    removeConfirm: 'Server entfernen',
+    adding: 'Wird hinzugefügt …',
   },
   limits: {
     message: 'Zeichen einer Nachricht',

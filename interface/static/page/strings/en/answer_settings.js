@@ -22,6 +22,10 @@ export const answerSettingsStrings = {
     which: 'Which tools',
     atOnce: 'Change documents at once',
     atOnceHelp: 'Otherwise each change waits until you accept it. Tools that write are off until you switch them on.',
+    allowed: 'Allowed without asking',
+    allowedHelp: 'Tools of other servers that you have allowed in this conversation. Untick one, and each call asks you again.',
+    allowedTo: (tool, agent) => `${tool}, called by ${agent}`,
+    goneAgent: 'an agent that is deleted',
     names: {
       list_conversations: 'List conversations',
       read_conversation: 'Read a conversation',

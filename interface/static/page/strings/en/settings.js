@@ -1,6 +1,6 @@
 /** What the settings say, beside what their page is made with. */
 
-import { number } from './count.js';
+import { count, number } from './count.js';
 
 export const settingsStrings = {
   loading: 'Loading…',
@@ -71,6 +71,34 @@ export const settingsStrings = {
     asking: 'Asking…',
     answeredIn: (seconds) => `Answered in ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Open the conversation',
+  },
+  toolServers: {
+    none: 'You have not joined any servers yet.',
+    notAllowed: 'This server lets nobody join tool servers of their own.',
+    full: (limit) => `You have joined ${count(limit, 'server', 'servers')}, and can’t join more.`,
+    tryIt: 'Try',
+    switchOn: 'Switch on',
+    switchOff: 'Switch off',
+    remove: 'Remove',
+    asking: 'being asked…',
+    isOff: 'off',
+    states: { untried: 'not tried yet', ready: 'answers', failed: 'does not answer' },
+    isSet: (header) => `${header} is set`,
+    tools: (n) => count(n, 'tool', 'tools'),
+    failed: (reason, since) => `${reason} Since ${since}.`,
+    reasons: {
+      address_refused: 'Tool servers at its address are not allowed here.',
+      unreachable: 'Nothing can be reached at its address.',
+      unauthorized: 'It does not accept the key.',
+      timeout: 'It did not answer in time.',
+      failed: 'It did not answer as a tool server does.',
+    },
+    answers: (name, n) => `${name} answers. It has ${count(n, 'tool', 'tools')}.`,
+    silent: (name, reason) => `${name} does not answer. ${reason}`,
+    removeTitle: (name) => `Remove “${name}”?`,
+    removeText: 'Its key is erased. Models can’t call its tools any more, and what you allowed them is forgotten.',
+    removeConfirm: 'Remove server',
+    adding: 'Adding…',
   },
   limits: {
     message: 'Characters of one message',

@@ -22,6 +22,10 @@ export const answerSettingsStrings = fill(english, {
     which: 'Qué herramientas',
     atOnce: 'Cambiar documentos al instante',
     atOnceHelp: 'Si no, cada cambio espera a que lo aceptes. Las herramientas que escriben están desactivadas hasta que las actives.',
+    allowed: 'Permitidas sin preguntar',
+    allowedHelp: 'Herramientas de otros servidores que has permitido en esta conversación. Desmarca una y cada llamada volverá a preguntarte.',
+    allowedTo: (tool, agent) => `${tool}, llamada por ${agent}`,
+    goneAgent: 'un agente eliminado',
     names: {
       list_conversations: 'Listar conversaciones',
       read_conversation: 'Leer una conversación',

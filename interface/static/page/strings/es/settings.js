@@ -1,5 +1,5 @@
 import { settingsStrings as english } from '../en/settings.js';
-import { number } from './count.js';
+import { count, number } from './count.js';
 import { fill } from '../fill.js';
 
 export const settingsStrings = fill(english, {
@@ -71,6 +71,34 @@ export const settingsStrings = fill(english, {
     asking: 'Preguntando…',
     answeredIn: (seconds) => `Respondió en ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Abrir la conversación',
+  },
+  toolServers: {
+    none: 'Todavía no has añadido ningún servidor.',
+    notAllowed: 'En este servidor nadie puede añadir servidores de herramientas propios.',
+    full: (limit) => `Has añadido ${count(limit, 'servidor', 'servidores')} y no puedes añadir más.`,
+    tryIt: 'Probar',
+    switchOn: 'Activar',
+    switchOff: 'Desactivar',
+    remove: 'Quitar',
+    asking: 'preguntando…',
+    isOff: 'desactivado',
+    states: { untried: 'sin probar', ready: 'responde', failed: 'no responde' },
+    isSet: (header) => `${header} está definido`,
+    tools: (n) => count(n, 'herramienta', 'herramientas'),
+    failed: (reason, since) => `${reason} Desde ${since}.`,
+    reasons: {
+      address_refused: 'Aquí no se permiten servidores de herramientas en su dirección.',
+      unreachable: 'No se encuentra nada en su dirección.',
+      unauthorized: 'No acepta la clave.',
+      timeout: 'No respondió a tiempo.',
+      failed: 'No responde como un servidor de herramientas.',
+    },
+    answers: (name, n) => `${name} responde. Tiene ${count(n, 'herramienta', 'herramientas')}.`,
+    silent: (name, reason) => `${name} no responde. ${reason}`,
+    removeTitle: (name) => `¿Quitar «${name}»?`,
+    removeText: 'Su clave se borra. Los modelos ya no pueden llamar a sus herramientas, y lo que les permitiste se olvida.',
+    removeConfirm: 'Quitar servidor',
+    adding: 'Añadiendo…',
   },
   limits: {
     message: 'Caracteres de un mensaje',

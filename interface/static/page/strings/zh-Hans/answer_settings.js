@@ -22,6 +22,10 @@ export const answerSettingsStrings = fill(english, {
     which: '哪些工具',
     atOnce: '立即修改文档',
     atOnceHelp: '否则每项修改都要等你接受。写入类工具默认关闭，需要你手动开启。',
+    allowed: '无需询问即可调用',
+    allowedHelp: '你在此对话中允许的其他服务器的工具。取消勾选后，每次调用都会再次询问你。',
+    allowedTo: (tool, agent) => `${tool}，由 ${agent} 调用`,
+    goneAgent: '已删除的智能体',
     names: {
       list_conversations: '列出对话',
       read_conversation: '阅读对话',
