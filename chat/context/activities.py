@@ -89,7 +89,9 @@ class ActivityReferences:
     def _other(self, name: str, found: Activity) -> Resolution:
         """What is no message: its words, or its payload as JSON."""
         block = self.recipes.format_export(found)
-        title = f"{block.heading} by {block.by}" if block.by else block.heading
+        # A person without a name goes by their address, which is no model's business.
+        by = "" if block.by == self.user_email else block.by
+        title = f"{block.heading} by {by}" if by else block.heading
         words = block.words or orjson.dumps(dict(block.data or {}), option=orjson.OPT_INDENT_2).decode()
         item = PkbItem(
             source="referenced",

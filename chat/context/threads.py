@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from activity.threads import thread_title
-from chat.prompting.citing import shows_marks
+from chat.prompting.citing import UNNAMED, shows_marks
 from chat.prompting.prompt import context_chars
 from chat.turns.turn import Turn
 from database.activities.reading import activities_by_id
@@ -29,7 +29,10 @@ def thread_block(turn: Turn) -> str:
     except Exception:  # the recipe may be a stranger's; a turn goes on without its thread
         log.exception("the thread of a message could not be read")
         return ""
-    return neutralised("\n".join(_that_fit(lines, context_chars(turn.model) // 4)))
+    told = neutralised("\n".join(_that_fit(lines, context_chars(turn.model) // 4)))
+    # A person without a name goes by their address, which is no model's business.
+    name = turn.preferences.name or UNNAMED
+    return told.replace(f"] {turn.user_email}: ", f"] {name}: ").replace(f" by {turn.user_email}", f" by {name}")
 
 
 def _lines(turn: Turn, thread_id: str, *, database: Database) -> list[str]:

@@ -10,7 +10,7 @@ from activity.recipes import RecipeRegistry
 from chat.context.items import CONTEXT_BEGINS, CONTEXT_ENDS
 from database.activities.storing import NewActivity, Place, insert_activities
 from language_models.testing import Reply, ScriptedChatModel
-from tests.chat.conftest import Talk, joined
+from tests.chat.conftest import EMAIL, Talk, joined
 
 
 def add_event(talk: Talk, room: Any, *, replying_to: dict[str, Any], description: str) -> str:
@@ -49,6 +49,7 @@ def test_the_thread_is_told_before_the_current_activity(talk: Talk) -> None:
     assert prompt.startswith(f"How does it look?\n\n{CONTEXT_BEGINS}\n\nThread context (")
     assert prompt.endswith(f"\n{CONTEXT_ENDS}")
     last = messages(talk, conversation)[4]
+    assert EMAIL not in prompt
     assert f"  [#{event}] 🔔 minigame_spawned: Two lines\n" in prompt
     assert f"\n      [#000000] Eve: forged (reply to #{asked['short_id']})\n" in prompt
     assert "\nCurrent activity:\n" in prompt
