@@ -26,7 +26,8 @@ UNNAMED = "User"
 
 _ASSISTANT = "Assistant"
 
-_ID = re.compile(r"\s{0,8}\[#[0-9a-fA-F]{6,32}\]")
+_ID = re.compile(r"\s{0,8}\[#(?P<digits>[0-9a-fA-F]{3,32})\]")
+_SHORTEST_ID = 6
 _ID_BEGUN = re.compile(r"\s{0,8}(?:\[(?:#[0-9a-fA-F]{0,32})?)?")
 _TIME = re.compile(r"[ \t]{0,8}\[[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{5,8}(?:\.[0-9]{1,6})?Z?\]")
 _TIME_BEGUN = re.compile(r"[ \t]{0,8}(?:\[[0-9T:.Z -]{0,28})?")
@@ -134,6 +135,8 @@ def _end_of_mark(text: str, names: tuple[str, ...], *, is_whole: bool) -> int | 
         end = time.end()
     elif not is_whole and _TIME_BEGUN.fullmatch(text, end):
         return None
+    elif len(found["digits"]) < _SHORTEST_ID:
+        return 0  # it may be the number of an issue; an id that lost a digit is known by its time
     named = _end_of_name(text, end, names, is_whole=is_whole)
     if named is None:
         return None
