@@ -26,7 +26,8 @@ QUERIES = {
     "each message is an activity and each chat activity a message": """
         SELECT seq FROM messages WHERE (seq, message_id, conversation_id) NOT IN
             (SELECT seq, activity_id, conversation_id FROM activities)
-        UNION ALL SELECT seq FROM activities WHERE type = 'chat_message' AND seq NOT IN (SELECT seq FROM messages)""",
+        UNION ALL SELECT seq FROM activities WHERE recipe = 'general-discussion'
+            AND type = 'chat_message' AND seq NOT IN (SELECT seq FROM messages)""",
     "each answer has the question that it names": """
         SELECT message_id FROM messages a WHERE sender != 'user' AND in_answer_to IS NOT NULL AND NOT EXISTS
         (SELECT 1 FROM messages q WHERE q.message_id = a.in_answer_to AND q.conversation_id = a.conversation_id)""",
