@@ -8,7 +8,7 @@ from database.activities.storing import NewActivity, Place, insert_activities
 from database.conversations.conversation import ConversationHead
 from database.engine.clock import now_iso
 from database.messages.parts import Parts
-from database.schema import messages
+from database.schema import activities, messages
 
 _KIND = "tool_call"
 _RECIPE = "tools"
@@ -20,12 +20,13 @@ def record_tool_calls(
 ) -> None:
     """Store an activity for each tool call among the `parts` of an answer; answers without any cost nothing.
 
-    It replies to the message that was answered. Arguments and result are in the part, which is erased with the message.
+    It replies to the message that was answered, in its thread. Arguments and result are in the part, which is erased
+    with the message.
     """
     calls = [part for part in parts if part["kind"] == _KIND]
     if not calls:
         return
-    question = connection.execute(select(messages.c.in_answer_to).where(messages.c.message_id == answer_id)).scalar()
+    place = _place_below_question(connection, answer_id)
     born = [
         NewActivity(
             recipe=_RECIPE,
@@ -34,7 +35,7 @@ def record_tool_calls(
             actor_id=model_name,
             actor_name=model_name,
             created_at=now_iso(),
-            place=Place(reply_to_id=question),
+            place=place,
             payload={
                 "message_id": answer_id,
                 "part_id": call["id"],
@@ -45,6 +46,16 @@ def record_tool_calls(
         for call in calls
     ]
     insert_activities(connection, born, user_email=head.user_email, conversation_id=head.conversation_id)
+
+
+def _place_below_question(connection: Connection, answer_id: str) -> Place:
+    query = (
+        select(messages.c.in_answer_to, activities.c.thread_id)
+        .outerjoin(activities, activities.c.activity_id == messages.c.in_answer_to)
+        .where(messages.c.message_id == answer_id)
+    )
+    question, thread_id = connection.execute(query).one()
+    return Place(reply_to_id=question, thread_id=thread_id)
 
 
 def ended_calls(parts: Parts, *, status: str) -> Parts:

@@ -326,3 +326,19 @@ def test_a_turn_replies_to_activities_of_other_conversations_too(
     question = resolve_activity(ADA, turn.user_message_id, database=database)
     assert question.reply_to_id == event.activity_id
     assert question.thread_id == resolve_activity(ADA, event.activity_id, database=database).thread_id
+
+
+def test_a_call_of_a_tool_is_in_the_thread_of_its_question(
+    database: Database, recipes: RecipeRegistry, room: Room, post: Post
+) -> None:
+    here = room()
+    own: dict[str, Any] = {"database": database, "user_email": ADA, "conversation_id": here}
+    event = post(here, **EVENT)
+    accepted = accept_turn(**own, text="What runs?", config={}, reply_to=event.activity_id)
+    call = {"id": 1, "kind": "tool_call", "at": 0, "name": "look", "status": "complete"}
+    ended: dict[str, Any] = {"text": "It.", "status": "complete", "config": {"model": "small"}, "parts": [call]}
+    finish_turn(**own, response_message_id=accepted.response_message_id, **ended)
+    thread_id = resolve_activity(ADA, event.activity_id, database=database).thread_id
+    assert thread_id is not None
+    lines = [line.line for line in recipes.build_thread_context(ADA, thread_id, database=database)]
+    assert lines[-1].endswith(f"🔧 tool_invocation: look complete (reply to #{accepted.user_short_id})")

@@ -134,7 +134,7 @@ def test_a_call_is_shown_while_it_runs_stored_and_told_of_later(talk: Talk, mode
         (activity,) = connection.execute(query).all()
     question = conversation.get_message_list()[0]
     assert (activity.reply_to_id, activity.conversation_id) == (question["message_id"], conversation.conversation_id)
-    assert activity.payload["part_id"] == part["id"]
+    assert (activity.recipe, activity.payload["part_id"]) == ("tools", part["id"])
     talk.say(conversation, "Thank you very much")
     told = next(each["content"] for each in model.prompts[-1] if each["role"] == "assistant")
     assert told.startswith("[Looked up before this answer: echo(word=hello)")
