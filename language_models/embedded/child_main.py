@@ -22,6 +22,7 @@ def main() -> None:
     """Load the model, report the URL, wait until standard input is closed."""
     _die_with_parent()
     _lower_priority()
+    _let_waiting_threads_sleep()
     replies = _redirected_output()
     request = json.loads(sys.stdin.readline())
     try:
@@ -61,6 +62,14 @@ def _serve(request: dict[str, Any]) -> Any:
     for threads in (params.cpuparams, params.cpuparams_batch):
         setattr(threads, "n_threads", request["threads"])  # noqa: B010 - consistent with the names above
     return xllamacpp.Server(params)
+
+
+def _let_waiting_threads_sleep() -> None:
+    """Before the runtime is loaded: its threads wait for each other asleep, unless the operator's environment differs.
+
+    Where other programs use the cores too, a thread that spins takes the time of the one that it waits for.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def _redirected_output() -> TextIO:
