@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "references": history.references,
     "append": history.append,
     "backfill": history.backfill,
+    "exports": history.exports,
     "search": search.search,
     "patterns": search.patterns,
     "vault": vault.vault,

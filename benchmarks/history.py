@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from activity.builtin import BUILT_IN
+from activity.export import FORMATS, export
+from activity.recipes import RecipeRegistry
 from chat.context.conversations import ConversationReferences
 from chat.context.gather import GatheredContext, gather, stored_lookup
 from chat.context.kinds import ReferenceScope
@@ -16,13 +21,16 @@ from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.conversation import ConversationListRow
 from database.conversations.friendly_ids import backfill_friendly_ids
+from database.conversations.listing import list_conversations
 from database.turns.turns import accept_turn, finish_turn
 from tests.live_server import LiveServer
 
 from .figures import Figure, of_samples, timed
+from .load import resident_kb
 from .seeded import DOMAIN, EMAIL, Bench, closed, seed
 
 TEXT = "What follows from that for the window of the index, and what would it cost? " * 7
+_EXPORTED = 100_000
 
 
 def lists(bench: Bench) -> Iterator[Figure]:
@@ -85,6 +93,30 @@ def backfill(bench: Bench) -> Iterator[Figure]:
     assert counts == [100], counts
     yield of_samples("name 100 old conversations", samples, budget=100.0)
     yield of_samples("find that none is left", timed(partial(backfill_friendly_ids, **own), times=bench.times))
+    close_store(users_dir)
+
+
+def exports(bench: Bench) -> Iterator[Figure]:
+    """One conversation of 100,000 messages as a file (10,000 in a quick run), without a server."""
+    count = min(_EXPORTED, bench.size.messages // 5)
+    folder = bench.scratch("exported")
+    seed(folder, conversations=1, messages=count)
+    users_dir = str(folder / "data" / "users")
+    database, recipes = open_store(users_dir), RecipeRegistry(BUILT_IN)
+    ((row,), _) = list_conversations(database=database, user_email=EMAIL, domain=DOMAIN)
+    for fmt in FORMATS:
+        before = most = resident_kb(os.getpid(), "RssAnon")
+        began = time.perf_counter()
+        made = export(EMAIL, database=database, recipes=recipes, room=row.conversation_id, fmt=fmt)
+        for place, _chunk in enumerate(made.chunks):
+            if place % 1_000 == 0:
+                most = max(most, resident_kb(os.getpid(), "RssAnon"))
+        took = (time.perf_counter() - began) * 1_000
+        # 5,000 messages a second.
+        yield Figure(name=f"export 1,000 of {count:,} messages, {fmt}", value=took * 1_000 / count, budget=200.0)
+        yield Figure(
+            name=f"memory of an export, unshared, {fmt}", value=(most - before) / 1_024, unit="MB", budget=100.0
+        )
     close_store(users_dir)
 
 
