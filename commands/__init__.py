@@ -27,6 +27,7 @@ def register(app: Flask) -> None:
         bench.group,
         vault.group,
         activity.group,
+        activity.recipes_group,
     )
     for group in groups:
         app.cli.add_command(group)

@@ -1,7 +1,94 @@
-"""Activities from the command line."""
+"""Activities from the shell: `activity post`, and the recipes that there are: `recipes list`."""
 
 from __future__ import annotations
 
-from flask.cli import AppGroup
+import json
+import sys
+from typing import Any
+
+import click
+from flask.cli import AppGroup, with_appcontext
+from pydantic import TypeAdapter, ValidationError
+
+from activity.posting import post_activity
+from activity.rooms import find_room
+from database.activities.posting import Actor
+from endpoints.http.models import JsonObject
+from endpoints.http.scope import current_state
+
+from .shell import account_option, errors_as_exit_codes, examples, find_account, flag
 
 group = AppGroup("activity", help="What happened: activities of all domains.")
+recipes_group = AppGroup("recipes", help="Which types of activities there are.")
+_PAYLOAD: TypeAdapter[dict[str, Any]] = TypeAdapter(JsonObject)
+
+
+@group.command(
+    "post",
+    epilog=examples(
+        """activity post --room general --type system_event --payload '{"description": "Deployed"}'""",
+        """activity post --room general --recipe castle-defense-game --type game_action \\""",
+        """    --payload '{"type": "spawn_minigame"}' --actor designer --reply-to '#a1b2c3'""",
+        "jq -n '{description: now | todate}' | activity post --room general --type system_event --payload -",
+    ),
+)
+@account_option
+@click.option("--room", required=True, help="A conversation: its id, friendly id or exact title.")
+@click.option("--type", "type_name", required=True, help="The type; `recipes list` lists all.")
+@click.option("--recipe", help="The recipe of the type, where the type alone does not say it.")
+@click.option("--payload", required=True, help="A JSON object; - reads it from standard input.")
+@click.option("--actor", help="The agent or program that did it: one of your agents, or any name. Otherwise you.")
+@flag("--reply-to", help="The activity that it replies to: its short id or uuid.")
+@flag("--thread-id", help="The thread that it joins.")
+@flag("--session-id", help="The game or run that it belongs to.")
+@with_appcontext
+def post(
+    email: str | None,
+    room: str,
+    type_name: str,
+    recipe: str | None,
+    payload: str,
+    actor: str | None,
+    reply_to: str | None,
+    thread_id: str | None,
+    session_id: str | None,
+) -> None:
+    """Post an activity and print `{activityId, shortId, threadId}` of it."""
+    state, told = current_state(), _parsed(payload)
+    with errors_as_exit_codes():
+        user_email = find_account(state.database, email)
+        posted = post_activity(
+            user_email,
+            type=type_name,
+            recipe=recipe,
+            conversation_id=find_room(room, database=state.database, user_email=user_email),
+            payload=told,
+            actor=Actor(type="agent", id=actor, name=actor) if actor else None,
+            reply_to=reply_to,
+            thread_id=thread_id,
+            session_id=session_id,
+            recipes=state.recipes,
+            database=state.database,
+        )
+    ids = {"activityId": posted.activity_id, "shortId": f"#{posted.short_id}", "threadId": posted.thread_id}
+    click.echo(json.dumps(ids))
+
+
+@recipes_group.command("list")
+@with_appcontext
+def list_recipes() -> None:
+    """List the recipes, each with the package that it comes from, and their types."""
+    recipes = current_state().recipes
+    for recipe in recipes.recipes():
+        click.echo(f"{recipe.domain}: {recipe.title} ({recipes.source_of(recipe.domain)})")
+        for name, kind in recipe.activity_types.items():
+            click.echo(f"  {f'{kind.icon} ' if kind.icon else ''}{name}: {kind.section}, {recipe.rule_of(name)}")
+
+
+def _parsed(payload: str) -> dict[str, Any]:
+    """The JSON object. Raises UsageError."""
+    try:
+        return _PAYLOAD.validate_json(sys.stdin.read() if payload == "-" else payload)
+    except (ValidationError, UnicodeDecodeError) as error:
+        told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "it is not UTF-8"
+        raise click.UsageError(f"--payload is no JSON object: {told}.") from None
