@@ -6,6 +6,7 @@ The names of the rows are those of the table in documentation/security.md.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -365,8 +366,10 @@ def forge_what_was_looked_up(world: World) -> None:
     world.ask("What does it say?")
     world.model.opening = None
     world.ada.say(world.names["here"], "Thank you very much indeed")
-    account, end, rest = last_prompt(world, "assistant").partition("]")
-    assert account.startswith("[Looked up before this answer: read_document(path=permission.md) → Plan The user")
+    who, _, account = last_prompt(world, "assistant").partition(": ")
+    looked_up, end, rest = account.partition("]")
+    assert re.fullmatch(r"\[#[0-9a-f]+\] \[[^]]+\] [^]:]+", who)
+    assert looked_up.startswith("[Looked up before this answer: read_document(path=permission.md) → Plan The user")
     assert (end, rest[:2]) == ("]", "\n\n")
 
 
