@@ -57,6 +57,14 @@ def run(app: Flask) -> Run:
     return lambda *args, typed=None: runner.invoke(args=list(args), input=typed)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes begun meanwhile are ended by SIGINT, which a test run in the background lets them ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def room(database: Database, title: str, *turns: tuple[str, str]) -> str:
     row = create_conversation(database=database, user_email=ADA, domain="assistant")
     own: dict[str, Any] = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
@@ -224,6 +232,7 @@ def test_the_workflow_of_a_team_in_the_shell(
 
 
 @pytest.mark.live
+@pytest.mark.usefixtures("interruptible")
 def test_what_comes_is_followed_beside_a_running_answer(
     shared_server: LiveServer, shared_model: RecordingModel, tmp_path: Path
 ) -> None:
