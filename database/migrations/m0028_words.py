@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 _TABLE = """
     CREATE TABLE IF NOT EXISTS message_words (
         word {text} NOT NULL PRIMARY KEY,
-        doubted INTEGER DEFAULT 0 NOT NULL
+        doubted {integer} DEFAULT 0 NOT NULL
     ) {without_rowid}
 """
 _INDEX = "CREATE INDEX IF NOT EXISTS idx_message_words_doubted ON message_words (doubted) WHERE doubted = 1"
@@ -36,7 +36,7 @@ _FILL_POSTGRESQL = """
 def upgrade(connection: Connection) -> None:
     """Create and fill the list; a new store has an empty one already."""
     is_sqlite = connection.dialect.name == "sqlite"
-    text, without_rowid = ("TEXT", "WITHOUT ROWID") if is_sqlite else ('TEXT COLLATE "C"', "")
-    connection.exec_driver_sql(_TABLE.format(text=text, without_rowid=without_rowid))
+    types = {"text": "TEXT", "integer": "INTEGER"} if is_sqlite else {"text": 'TEXT COLLATE "C"', "integer": "BIGINT"}
+    connection.exec_driver_sql(_TABLE.format(**types, without_rowid="WITHOUT ROWID" if is_sqlite else ""))
     connection.exec_driver_sql(_INDEX)
     connection.exec_driver_sql(_FILL_SQLITE if is_sqlite else _FILL_POSTGRESQL)
