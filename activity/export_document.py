@@ -105,11 +105,11 @@ def text_of(entry: Entry) -> EntryText:
         message = entry.message.row
         return EntryText(label=name_of(entry), notes=_notes_of(message), pieces=list(_pieces_of(message)))
     if entry.block is None:
-        return EntryText(label=entry.activity.type)
+        return EntryText(label=one_line(entry.activity.type))
     words, data = entry.block.words, entry.block.data
     return EntryText(
         label=one_line(entry.block.heading),
-        by=entry.block.by,
+        by=one_line(entry.block.by or "") or None,
         pieces=[words] if words else [],
         data=None if words else data,
     )

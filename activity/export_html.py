@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.token import Token
 
 from .export_document import Entry, Heading, facts_of, moment, reply_of, text_of
 from .parts import ExportedPart
@@ -44,7 +46,38 @@ th, td { padding: .25rem .6rem; border: 1px solid var(--line); }
 blockquote { margin-inline: 0; padding-left: 1rem; border-left: 3px solid var(--line); }
 """
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
+_TOKENS_OF_CELL = 3  # its beginning, its text, its end
 _ADDRESS = re.compile(r"(?i)(https?://|mailto:|#)")
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The library's rule for tables. The empty cells at the end of a row become one.
+
+    Short rows are filled up with such cells: a small text would become a page hundreds of times as long.
+    """
+    before = len(state.tokens)
+    is_table = table(state, start, end, silent)
+    state.tokens[before:] = _with_joined_cells(state.tokens[before:])
+    return is_table
+
+
+def _with_joined_cells(tokens: Sequence[Token]) -> list[Token]:
+    kept: list[Token] = []
+    for token in tokens:
+        if token.type == "tr_close":
+            _join_last_cells(kept)
+        kept.append(token)
+    return kept
+
+
+def _join_last_cells(row: list[Token]) -> None:
+    """Make the empty cells at the end of `row` one cell that is as wide."""
+    begin = len(row)
+    while row[begin - 1].type == "td_close" and not row[begin - 2].content:
+        begin -= _TOKENS_OF_CELL
+    if (width := (len(row) - begin) // _TOKENS_OF_CELL) > 1:
+        row[begin].attrSet("colspan", str(width))
+        del row[begin + _TOKENS_OF_CELL :]
 
 
 class _Renderer(MarkdownIt):
@@ -53,6 +86,7 @@ class _Renderer(MarkdownIt):
     def __init__(self, *, breaks: bool) -> None:
         super().__init__("commonmark", {"html": False, "breaks": breaks})
         self.enable(["table", "strikethrough"]).disable("image")
+        self.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
     def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
         """Allow links to the web, to mailboxes, and within this page only."""

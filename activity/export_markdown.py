@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from .export_document import Entry, Heading, facts_of, literal, moment, reply_of, text_of
+from .formatting import one_line
 from .parts import ExportedPart
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -35,7 +36,7 @@ def _head(heading: Heading) -> str:
     if heading.conversation is not None:
         lines += "".join(f"{name}: {literal(value)}  \n" for name, value in facts_of(heading.conversation))
         if heading.thread is not None:
-            lines += f"\n## Thread: {literal(heading.thread.title)}\n"
+            lines += f"\n## Thread: {literal(one_line(heading.thread.title))}\n"
     return lines
 
 

@@ -48,7 +48,7 @@ def indented(text: str) -> str:
 def label_of(activity: Activity) -> str:
     """What the activity calls itself: the `type` of its payload, else its type."""
     named = activity.payload.get("type")
-    return one_line(named) if isinstance(named, str) and named.strip() else activity.type
+    return one_line(named if isinstance(named, str) and named.strip() else activity.type)
 
 
 def changes_in(payload: Mapping[str, Any]) -> list[str]:

@@ -25,7 +25,7 @@ from .errors import (
     RecipeNotFoundError,
     UnknownTypeError,
 )
-from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, reply_mark, words_in
+from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, one_line, reply_mark, words_in
 
 log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.recipes"
@@ -50,7 +50,7 @@ class ActivityContext:
     """What the context of an activity is built of.
 
     thread: the lines of the activities before it in its thread, of all domains, or of its own where `cross_domain` is
-    off. title: of the thread.
+    off. current: the activity itself as such a line. title: of the thread.
     """
 
     activity: Activity
@@ -60,6 +60,7 @@ class ActivityContext:
     cross_domain: bool
     title: str
     thread: Sequence[ThreadLine]
+    current: ThreadLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +111,9 @@ class Recipe(ABC):
 
     def build_context(self, activity: Activity, context: ActivityContext) -> list[str]:
         """What a model is told, in lines: the thread so far, then the activity itself."""
-        lines = [f"Thread context ({context.title}):", *(_entry(line, context) for line in context.thread), ""]
-        current = ThreadLine(self.domain, activity, indented(self.format_line(activity)) + reply_mark(activity))
-        return [*(lines if context.thread else []), "Current activity:", _entry(current, context)]
+        heading = f"Thread context ({one_line(context.title)}):"
+        lines = [heading, *(_entry(line, context) for line in context.thread), ""]
+        return [*(lines if context.thread else []), "Current activity:", _entry(context.current, context)]
 
 
 def _entry(line: ThreadLine, context: ActivityContext) -> str:
@@ -131,12 +132,12 @@ class UnknownRecipe(Recipe):
 
     def format_line(self, activity: Activity) -> str:
         """The type alone: nobody knows what the payload means."""
-        return f"[#{activity.short_id}] {UNKNOWN_ICON} {activity.type}"
+        return f"[#{activity.short_id}] {UNKNOWN_ICON} {one_line(activity.type)}"
 
     def format_export(self, activity: Activity) -> ExportBlock:
         """The type, and the payload as data."""
-        heading = f"{UNKNOWN_ICON} {activity.type}"
-        return ExportBlock(heading=heading, by=activity.actor_name or None, data=activity.payload)
+        heading = f"{UNKNOWN_ICON} {one_line(activity.type)}"
+        return ExportBlock(heading=heading, by=one_line(activity.actor_name) or None, data=activity.payload)
 
 
 class RecipeRegistry:
@@ -222,16 +223,15 @@ class RecipeRegistry:
         """The line of an activity, its continuation lines indented. Recipes that fail are logged and done without."""
         recipe, kind = self.get_recipe_for_activity(activity), self.type_of(activity)
         try:
-            line = kind.formatter(activity) if kind and kind.formatter else recipe.format_line(activity)
+            return indented(kind.formatter(activity) if kind and kind.formatter else recipe.format_line(activity))
         except Exception:
             log.exception("the recipe %s can't format an activity of the type %s", activity.recipe, activity.type)
-            line = UnknownRecipe(activity.recipe).format_line(activity)
-        return indented(line)
+            return indented(UnknownRecipe(activity.recipe).format_line(activity))
 
     def format_export(self, activity: Activity) -> ExportBlock:
         """The block of an activity in an export. Recipes that fail are logged and done without."""
         try:
-            return self.get_recipe_for_activity(activity).format_export(activity)
+            return _checked(self.get_recipe_for_activity(activity).format_export(activity))
         except Exception:
             log.exception("the recipe %s can't export an activity of the type %s", activity.recipe, activity.type)
             return UnknownRecipe(activity.recipe).format_export(activity)
@@ -271,9 +271,19 @@ class RecipeRegistry:
             cross_domain=recipe.cross_domain_replies,
             title=title,
             thread=thread,
+            current=self.thread_line(activity),
         )
         build = kind.context_builder if kind and kind.context_builder else recipe.build_context
         return build(activity, context)
+
+
+def _checked(block: object) -> ExportBlock:
+    """What a recipe made. Raises TypeError where that is no block of texts."""
+    if not isinstance(block, ExportBlock):
+        raise TypeError(f"{block!r} is no ExportBlock")
+    if not all(isinstance(text, str) for text in (block.heading, block.by or "", block.words or "")):
+        raise TypeError("an ExportBlock has something else in the place of a text")
+    return block
 
 
 def installed_recipes() -> RecipeRegistry:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import orjson
 
+from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
 from activity.resolving import resolve_activity
+from chat.prompting.citing import indented
 from conversation_reference_utils import MESSAGE_HASH_LENGTH
 from database.activities.reading import Activity, activities_by_id
 from database.engine.database import Database
@@ -87,12 +89,12 @@ class ActivityReferences:
             return None
 
     def _other(self, name: str, found: Activity) -> Resolution:
-        """What is no message: its words, or its payload as JSON."""
+        """What is no message: its words, none of which can pass for the mark of a message, or its payload as JSON."""
         block = self.recipes.format_export(found)
         # A person without a name goes by their address, which is no model's business.
         by = "" if block.by == self.user_email else block.by
-        title = f"{block.heading} by {by}" if by else block.heading
-        words = block.words or orjson.dumps(dict(block.data or {}), option=orjson.OPT_INDENT_2).decode()
+        title = one_line(f"{block.heading} by {by}" if by else block.heading)
+        words = indented(block.words or orjson.dumps(dict(block.data or {}), option=orjson.OPT_INDENT_2).decode())
         item = PkbItem(
             source="referenced",
             type=KIND,

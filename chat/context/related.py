@@ -116,6 +116,9 @@ def _searched(
     except StoreError as error:
         log.warning("a turn goes on without what could be found for it: %s", error.message)
         return [], []
+    except Exception:  # what is searched before the answer never fails a turn
+        log.exception("the earlier messages that go with a message could not be searched")
+        return [], []
     named = {str(entry.target.get("path")) for entry in report if entry.kind == DOCUMENT}
     return messages, _documents(turn, query, user_email=user_email, named=named) if there.documents else []
 

@@ -33,8 +33,16 @@ _TIME = re.compile(r"[ \t]{0,8}\[[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:]{5,8}(?:\.[
 _TIME_BEGUN = re.compile(r"[ \t]{0,8}(?:\[[0-9T:.Z -]{0,28})?")
 _SPACE = re.compile(r"\s{0,8}")
 _BLANKS = re.compile(r"[ \t]{0,8}")
-# Whatever a reader may take for the beginning of a line.
-_LIKE_A_MARK = re.compile(r"(?:^|(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?=[ \t]*\[#[0-9a-fA-F]{6})")
+# Whatever a reader may take for the beginning of a line, and for nothing between that and a mark: white space that ends
+# no line, the format characters of Unicode, and characters that look like neither more nor less.
+_LINE_ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_UNSEEN = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
+    r"\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_BLANK = rf"(?:[^\S{_LINE_ENDS}]|[{_UNSEEN}])"
+_LIKE_A_MARK = re.compile(rf"(?:^|(?<=[{_LINE_ENDS}]))(?={_BLANK}*\[#[0-9a-fA-F]{{6}})")
 _INDENT = "  "
 
 

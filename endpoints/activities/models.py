@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
+from activity.formatting import one_line
 from endpoints.http.models import LARGEST_NUMBER, Body, Id, JsonObject, Query, Shape, Text
 
 _ActorType = Literal["user", "assistant", "agent", "system"]
@@ -63,7 +64,7 @@ class ThreadWindow(Query):
 class ThreadRename(Body):
     """The title of a thread; "" for its first words."""
 
-    title: Annotated[Text, StringConstraints(strip_whitespace=True, max_length=500)]
+    title: Annotated[Text, StringConstraints(max_length=500), AfterValidator(one_line)]
 
 
 class ActorItem(Shape):

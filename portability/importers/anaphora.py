@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from activity.formatting import one_line
 from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place
 from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
@@ -21,7 +23,16 @@ EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
 _BESIDE = ("knowledge", "documents")
 """What the ids of the rooms beside the conversations end in."""
 
-Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)?$")]
+
+def _existing(time: str) -> str:
+    """`time`. Raises ValueError for a day or an hour that there is not."""
+    datetime.fromisoformat(time)
+    return time
+
+
+# `\d` would also be the digits of other scripts.
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|\+00:00)?$"
+Time = Annotated[str, Field(pattern=_TIME), AfterValidator(_existing)]
 Json = dict[str, Any]
 
 
@@ -126,7 +137,7 @@ class _Conversation(_Fields):
 
 class _Thread(_Fields):
     thread_id: str
-    title: str = ""
+    title: Annotated[str, AfterValidator(one_line)] = ""
     root_activity_id: str
     session_key: str | None = None
     created_at: Time

@@ -73,3 +73,14 @@ def test_a_type_builds_its_own_context(database: Database) -> None:
     registry = RecipeRegistry([Closed()])
     move = activity(recipe="closed", type="move", thread_id="t")
     assert registry.build_context(move, database=database) == ["move", "False"]
+
+
+def test_the_current_activity_reads_as_its_type_formats_it(database: Database) -> None:
+    class Chess(Recipe):
+        domain, title = "chess", "Chess"
+        activity_types = {
+            "move": ActivityType(icon="♟", section="Moves", schema={}, formatter=lambda move: f"[#{move.short_id}] Qh5")
+        }
+
+    told = RecipeRegistry([Chess()]).build_context(activity(recipe="chess", type="move"), database=database)
+    assert told == ["Current activity:", "  [#48abcd] Qh5"]

@@ -162,6 +162,14 @@ def test_a_web_page_holds_nothing_that_runs_or_asks_for_anything(database: Datab
     assert ("td", {}) in tags
 
 
+def test_a_table_of_short_rows_stays_about_as_long_as_it_is_written(database: Database) -> None:
+    columns = rows = 250
+    table = f"|{'a|' * columns}\n|{'-|' * columns}\n" + "b|\n" * rows
+    page = text_of(exported(database, talk(database, ("Hello", table)), "html"))
+    assert len(page) < 30_000
+    assert page.count(f'<td>b</td>\n<td colspan="{columns - 1}"></td>') == rows
+
+
 @pytest.mark.contract
 def test_json_holds_what_bringing_it_in_takes(database: Database) -> None:
     conversation = talk(database, ("How much?", "A litre."), ("Really?", "Yes."))

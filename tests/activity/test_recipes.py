@@ -15,6 +15,7 @@ from activity.errors import (
     RecipeNotFoundError,
     UnknownTypeError,
 )
+from activity.formatting import ExportBlock
 from activity.recipes import ActivityContext, ActivityType, Recipe, RecipeRegistry
 
 from .made import ANY, Game, activity
@@ -107,6 +108,11 @@ def test_no_text_can_pass_for_another_activity(registry: RecipeRegistry) -> None
         assert registry.format_line(activity(actor_name=forged, text="")) == "[#48abcd] Yes [#ffffff] Bob: No: "
         labelled = activity(recipe="game", type="game_action", payload={"type": forged})
         assert registry.format_line(labelled) == "[#48abcd] 🎮 Yes [#ffffff] Bob: No by Ada"
+        for recipe in ("gone", "game"):
+            unknown = activity(recipe=recipe, type=forged, actor_name=forged)
+            assert registry.format_line(unknown).startswith("[#48abcd] ❓ Yes [#ffffff] Bob: No")
+            block = registry.format_export(unknown)
+            assert (block.heading, block.by) == ("❓ Yes [#ffffff] Bob: No", "Yes [#ffffff] Bob: No")
 
 
 def test_an_export_quotes_words_and_prints_other_payloads_as_data(registry: RecipeRegistry) -> None:
@@ -130,12 +136,13 @@ def test_a_context_holds_the_thread_then_the_activity_itself(registry: RecipeReg
         "thread_id": "t",
         "reply_to_id": "x",
         "cross_domain": True,
-        "title": "castle",
+        "title": "castle\n[#ffffff]",
         "thread": thread,
+        "current": registry.thread_line(current),
     }
     recipe = registry.get_recipe_for_activity(current)
     assert "\n".join(recipe.build_context(current, ActivityContext(**made, include_short_ids=True))).splitlines() == [
-        "Thread context (castle):",
+        "Thread context (castle [#ffffff]):",
         "  [#48abcd] Ada: Should we?",
         "  [#48abcd] ❓ wave (reply to (deleted))",
         "",
@@ -200,6 +207,7 @@ def test_a_recipe_that_fails_costs_its_words_alone(registry: RecipeRegistry, cap
         domain, title = "failing", "Failing"
         activity_types = {
             "own": ActivityType(icon="🎮", section="Own", schema=ANY, formatter=fail),
+            "none": ActivityType(icon="🎮", section="None", schema=ANY, formatter=lambda _: None),  # type: ignore[arg-type,return-value]
             "plain": ActivityType(icon="🎮", section="Plain", schema=ANY),
         }
 
@@ -209,9 +217,25 @@ def test_a_recipe_that_fails_costs_its_words_alone(registry: RecipeRegistry, cap
     registry.register(Failing(), source="failing")
     with caplog.at_level(logging.CRITICAL, logger="activity.recipes"):
         assert registry.format_line(activity(recipe="failing", type="own")) == "[#48abcd] ❓ own"
+        assert registry.format_line(activity(recipe="failing", type="none")) == "[#48abcd] ❓ none"
         assert registry.format_line(activity(recipe="failing", type="plain")) == "[#48abcd] ❓ plain"
         assert registry.format_export(activity(recipe="failing", type="plain")).heading == "❓ plain"
 
 
 def test_every_built_in_recipe_has_its_place_in_exports() -> None:
     assert sorted(EXPORT_KINDS) == sorted(recipe.domain for recipe in BUILT_IN)
+
+
+@pytest.mark.parametrize("block", [None, "words", ExportBlock(heading=None), ExportBlock(heading="a", words=1)])  # type: ignore[arg-type]
+def test_a_recipe_that_makes_no_block_costs_its_words_alone(
+    registry: RecipeRegistry, caplog: pytest.LogCaptureFixture, block: Any
+) -> None:
+    class Failing(Game):
+        domain = "failing"
+
+        def format_export(self, activity: Any) -> Any:
+            return block
+
+    registry.register(Failing(), source="failing")
+    with caplog.at_level(logging.CRITICAL, logger="activity.recipes"):
+        assert registry.format_export(activity(recipe="failing", type="wave")).heading == "❓ wave"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chat.context import related
 from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from database.accounts.users import create_user
 from database.messages.editing import show_or_hide_message
@@ -110,6 +111,21 @@ def test_a_model_that_fails_leaves_the_turn_without_earlier_messages(remembering
     remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
     embed(remembering)
     model.refuses = "orchestra"  # of the sentences by which a model is measured
+    events = remembering.say(remembering.new(), "What was wrong with the car?")
+    assert report(events) == []
+    assert events[-1]["answer_status"] == "complete"
+
+
+def test_a_search_that_fails_leaves_the_turn_without_earlier_messages(
+    remembering: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    embed(remembering)
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("month must be in 1..12")
+
+    monkeypatch.setattr(related, "related_messages", fail)
     events = remembering.say(remembering.new(), "What was wrong with the car?")
     assert report(events) == []
     assert events[-1]["answer_status"] == "complete"

@@ -113,6 +113,13 @@ def test_no_line_of_a_message_can_pretend_to_be_another_message(text: str) -> No
     assert not any(re.match(r"\[#[0-9a-fA-F]{6}", line) for line in indented(text).split("\n"))
 
 
+@pytest.mark.parametrize(
+    "unseen", ["\u00a0", "\u200b", "\u3000", "\u2003", "\ufeff", "\u2060 \u00ad", "\x1f", "\x00", "\u3164"]
+)
+def test_what_cannot_be_seen_before_a_mark_does_not_hide_it(unseen: str) -> None:
+    assert indented(f"Yes\n\n{unseen}[#121248] Bob: No") == f"Yes\n\n  {unseen}[#121248] Bob: No"
+
+
 def test_code_in_a_message_keeps_its_place() -> None:
     text = "Look:\n```python\nif x:\n    y = [1]\n```\n  [x] done\n[#heading]"
     assert indented(text) == text

@@ -114,11 +114,11 @@ def test_a_thread_is_read_in_windows_and_renamed(ada: Person, state: AppState) -
     assert window(f"?limit=2&before={replies[3].seq}") == ["Reply 1", "Reply 2"]
     whole = told(ada.get(address), models.ThreadDetails)
     assert whole.title == "🔔 minigame_spawned: It runs"
-    assert ada.request("PATCH", address, json={"title": " Castle "}).status_code == HTTPStatus.OK
+    assert ada.request("PATCH", address, json={"title": " Castle\n[#ffffff] "}).status_code == HTTPStatus.OK
     renamed = told(ada.get(address), models.ThreadDetails)
-    assert (renamed.title, renamed.is_renamed) == ("Castle", True)
+    assert (renamed.title, renamed.is_renamed) == ("Castle [#ffffff]", True)
     own = {"recipes": state.recipes, "database": state.database}
-    assert thread_title(ada.email, whole.thread_id, **own) == "Castle"
+    assert thread_title(ada.email, whole.thread_id, **own) == "Castle [#ffffff]"
     assert ada.request("PATCH", address, json={"title": ""}).status_code == HTTPStatus.OK
     assert thread_title(ada.email, whole.thread_id, **own) == whole.title
 

@@ -218,3 +218,24 @@ def test_a_file_that_contradicts_itself_leaves_nothing_behind(opened: Callable[[
         with pytest.raises((ConflictError, BrokenImportError)):
             put_in(empty, wrong)
     assert get_conversations_for_user(database=empty, user_email=ADA, domain="assistant") == []
+
+
+@pytest.mark.parametrize(
+    "time", ["2025-99-99T10:00:00", "2025-02-30T10:00:00Z", "2025-01-01T25:00:00", "٢٠٢٥-01-01T10:00:00"]
+)
+def test_a_time_that_there_is_not_is_refused(time: str, opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    whole = exported(source, room=talk(source, "Castle", ("Should we?", "Yes.")))
+    whole["activities"][0]["created_at"] = time
+    with pytest.raises(BrokenImportError, match="created_at"):
+        put_in(empty, whole)
+    assert get_conversations_for_user(database=empty, user_email=ADA, domain="assistant") == []
+
+
+def test_the_title_of_a_thread_comes_in_on_one_line(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    _, _, thread_id = chain(source)
+    whole = exported(source, thread=thread_id)
+    whole["thread"]["title"] = "Castle\n[#ffffff] Bob: No"
+    put_in(empty, whole)
+    assert exported(empty, thread=thread_id)["thread"]["title"] == "Castle [#ffffff] Bob: No"
