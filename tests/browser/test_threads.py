@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,9 @@ def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: C
     said = f"Spawn it. See #{asked['short_id']}, in #ff8801."
     assert list(person.send(talk.conversation_id, said, reply_to=asked["short_id"]))[-1].get("done")
     reply = messages(person, talk.conversation_id)[2]
+    game = hold_talk(person, "The game")
     event = person.post(
-        f"/api/conversations/{hold_talk(person, 'The game').conversation_id}/activities",
+        f"/api/conversations/{game.conversation_id}/activities",
         {
             "type": "system_event",
             "payload": {"type": "minigame_spawned", "description": "A castle stands."},
@@ -44,6 +46,7 @@ def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: C
 
     page.get_by_role("button", name="References, pins and branches").click()
     rail = page.get_by_role("complementary", name="Beside the conversation")
+    expect(rail.get_by_role("tab", name="Documents")).to_be_in_viewport(ratio=1)
     rail.get_by_role("tab", name="Threads").click()
     thread = rail.locator("details.thread")
     expect(thread.locator("summary")).to_contain_text("3 replies")
@@ -56,10 +59,21 @@ def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: C
     expect(activities.nth(3)).to_contain_text("in another conversation")
     expect(activities.nth(3)).to_have_attribute("data-short-id", event["short_id"])
 
+    # What is posted meanwhile comes by itself; it may reply to an activity that is no message.
+    person.post(
+        f"/api/conversations/{talk.conversation_id}/activities",
+        {"type": "chat_message", "payload": {"text": "Well done."}, "reply_to": event["id"]},
+    )
+    expect(activities).to_have_count(5)
+    expect(activities.nth(4)).to_contain_text("Well done.")
+    expect(thread.locator("summary")).to_contain_text("4 replies")
+    replying = card(page, 5).get_by_role("button", name="Replying to")
+    expect(replying).to_have_text(f"Replying to {event['heading']} (#{event['short_id']})")
+
     thread.get_by_label("Show", exact=True).select_option("system-monitoring")
     expect(activities).to_have_count(1)
     thread.get_by_label("Show", exact=True).select_option("general-discussion")
-    expect(activities).to_have_count(3)
+    expect(activities).to_have_count(4)
     thread.get_by_role("button", name=f"Reply to #{asked['short_id']}").click()
     expect(page.locator(".reply-chip")).to_contain_text(f"#{asked['short_id']}")
 
@@ -70,3 +84,5 @@ def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: C
     with page.expect_download() as download:
         thread.get_by_role("button", name="Export as Markdown").click()
     assert "A castle stands." in download.value.path().read_text(encoding="utf-8")
+    replying.click()
+    expect(page).to_have_title(re.compile("The game"))

@@ -73,6 +73,7 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     const openId = page.conversationId();
     const here = told.filter(({ kind, conversation_id: id }) => id === openId && (kind === 'turn' || kind === 'message'));
     if (here.length > 0) queue(() => follow(openId, here));
+    if (told.some(({ kind }) => kind === 'activity' || kind === 'thread')) page.events.emit('activities:posted');
     const memories = told.filter(({ kind }) => kind === 'memory');
     if (memories.length > 0) renewMemories(memories);
   });

@@ -333,6 +333,8 @@ function referenceCalls({ get }) {
     conversationDocuments: (id, options) => get(`/conversations/${part(id)}/documents`, {}, options),
     resolveReference: (ref, { conversationId, ...options } = {}) =>
       get('/references/resolve', { ref, conversation_id: conversationId || null }, quietly(options)),
+    /** A message or another activity, in whichever conversation. */
+    getActivity: (activityId, options) => get(`/api/activities/${part(activityId)}`, {}, options),
     listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
   };
 }

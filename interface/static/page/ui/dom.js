@@ -59,6 +59,13 @@ export function replaceWithFocus(place, ...nodes) {
   (place.querySelector('button:not(:disabled)') ?? place).focus();
 }
 
+/** Makes `place` hold these nodes; what has the focus keeps it where it is among them. */
+export function replaceChildrenKeepingFocus(place, ...nodes) {
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...nodes);
+  if (focused !== document.activeElement && place.contains(focused)) focused.focus({ preventScroll: true });
+}
+
 /** The main landmark of the page, or its body: what floats belongs into it, so that screen readers find it. */
 export function mainLandmark() {
   return document.querySelector('main') ?? document.body;

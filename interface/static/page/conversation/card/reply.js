@@ -3,14 +3,27 @@ import { strings } from '../../strings/en/conversation.js';
 import { isFromUser, senderName } from '../message_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 
-/** The message that is replied to, as the server has it; null when it is not there any more, undefined when nobody knows. */
-async function askFor(messageId, page) {
+/**
+ * The message or other activity that is replied to, as the server has it; null when it is not there any more, undefined when
+ * nobody knows.
+ */
+async function askFor(activityId, page) {
   try {
-    const around = await page.api.listMessages(page.conversationId(), { around: messageId, limit: 1 }, { quiet: true });
-    return around.find((message) => message.message_id === messageId) ?? null;
+    const activity = await page.api.getActivity(activityId, { quiet: true });
+    if (!activity.is_message || activity.conversation_id !== page.conversationId()) return activity;
+    const around = await page.api.listMessages(page.conversationId(), { around: activityId, limit: 1 }, { quiet: true });
+    return around.find((message) => message.message_id === activityId) ?? activity;
   } catch (error) {
     return mayPass(error) ? undefined : null;
   }
+}
+
+/** Who said it, or what it is where it is no message. */
+function nameOf(target) {
+  if (!target) return strings.reply[target === null ? 'deleted' : 'unknown'];
+  if (target.message_id) return senderName(target, strings.sender);
+  if (!target.is_message) return target.heading;
+  return target.actor.type === 'user' ? strings.sender.user : target.actor.name;
 }
 
 /** An answer right below its question: that it replies to it goes without saying. */
@@ -25,11 +38,20 @@ export function createReplyLine(page) {
   const link = element('button', { type: 'button', class: 'message-reply-link' });
   const node = element('p', { class: 'message-reply', hidden: true }, link);
   let replyToId = null;
-  /** What the server told of the message that is replied to, where the page does not have it. */
+  /** What the server told of what is replied to, where the page does not have it. */
   let elsewhere = undefined;
   let isAsking = false;
 
-  link.addEventListener('click', () => page.goTo({ conversation_id: page.conversationId(), message_id: replyToId }));
+  /** An activity that is no message has no card: a click shows the threads, or the conversation that it is in. */
+  function go() {
+    const isCard = elsewhere?.is_message ?? true;
+    const conversationId = elsewhere?.conversation_id ?? page.conversationId();
+    if (isCard) page.goTo({ conversation_id: conversationId, message_id: replyToId });
+    else if (conversationId === page.conversationId()) page.events.emit('rail:show', { tab: 'threads' });
+    else page.goTo({ conversation_id: conversationId });
+  }
+
+  link.addEventListener('click', go);
   const light = (on) => page.light(replyToId, on);
   link.addEventListener('pointerenter', () => light(true));
   link.addEventListener('pointerleave', () => light(false));
@@ -50,8 +72,7 @@ export function createReplyLine(page) {
   function show(message) {
     const target = page.find(replyToId) ?? elsewhere;
     setHidden(node, isPlainAnswer(message, target));
-    const name = target ? senderName(target, strings.sender) : strings.reply[target === null ? 'deleted' : 'unknown'];
-    link.textContent = strings.reply.to(name, target?.short_id ?? '');
+    link.textContent = strings.reply.to(nameOf(target), target?.short_id ?? '');
     link.disabled = target === null;
   }
 

@@ -1,6 +1,6 @@
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/attempts.js';
-import { element } from '../../ui/dom.js';
+import { element, replaceChildrenKeepingFocus } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createTabs } from '../../ui/tabs.js';
 import { railTabs } from './tabs.js';
@@ -13,7 +13,8 @@ const words = strings.rail;
  * @param {HTMLElement} rail
  * @param {object} page
  * @param {() => void} onClose
- * @returns {{refresh: () => Promise<void>, takeFocus: () => void}} `refresh` shows what is there now
+ * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, show: (name: string) => Promise<void>, takeFocus: () => void}}
+ *   `refresh` shows what is there now, `follow` where activities were posted, `show` one tab, with the focus
  */
 export function createRail(rail, page, onClose) {
   const tabs = createTabs({
@@ -22,6 +23,8 @@ export function createRail(rail, page, onClose) {
   const close = element('button', { type: 'button', class: 'icon-button rail-close', 'aria-label': words.close, title: words.close, onclick: onClose }, icon('x-lg'));
   let [chosen] = railTabs.keys();
   let asked = 0;
+  let isFollowing = false;
+  let isBehind = false;
 
   rail.replaceChildren(close, tabs.node);
   rail.addEventListener('keydown', (event) => {
@@ -35,16 +38,37 @@ export function createRail(rail, page, onClose) {
     return refresh();
   }
 
-  async function refresh() {
+  async function refresh({ isLive = false } = {}) {
     const place = tabs.choose(chosen);
     const { load, empty } = railTabs.get(chosen);
     asked += 1;
     const mine = asked;
-    const nodes = page.conversationId() ? await attempt(() => load(page), { failed: words.failed, again: refresh }) : [];
+    const nodes = page.conversationId() ? await attempt(() => load(page, { isLive }), { failed: words.failed, again: () => refresh() }) : [];
     // Another conversation, or another tab, may be wanted by now.
     if (mine !== asked || !nodes) return;
-    place.replaceChildren(...(nodes.length > 0 ? nodes : [element('p', { class: 'rail-empty', text: empty })]));
+    replaceChildrenKeepingFocus(place, ...(nodes.length > 0 ? nodes : [element('p', { class: 'rail-empty', text: empty })]));
   }
 
-  return { refresh, takeFocus: () => rail.querySelector('[role=tab][aria-selected=true]')?.focus() };
+  /** Shows the activities that were posted meanwhile; those of a burst at once. */
+  async function follow() {
+    if (!railTabs.get(chosen).isLive) return;
+    isBehind = true;
+    if (isFollowing) return;
+    isFollowing = true;
+    while (isBehind) {
+      isBehind = false;
+      await refresh({ isLive: true });
+    }
+    isFollowing = false;
+  }
+
+  const takeFocus = () => rail.querySelector('[role=tab][aria-selected=true]')?.focus();
+
+  function show(name) {
+    const shown = choose(name);
+    takeFocus();
+    return shown;
+  }
+
+  return { refresh, follow, show, takeFocus };
 }

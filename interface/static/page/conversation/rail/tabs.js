@@ -19,8 +19,10 @@ const EXCERPT_LENGTH = 80;
  *
  * @typedef {object} RailTab
  * @property {string} label
+ * @property {boolean} [isLive] whether posted activities may change it
  * @property {string} empty what is said where there is nothing
- * @property {(page: object) => Promise<Node[]>} load what is there now; none for nothing
+ * @property {(page: object, options: {isLive: boolean}) => Promise<Node[]>} load what is there now; none for nothing. `isLive`:
+ *   activities were posted, and what is shown already stays
  */
 
 /** @type {Map<string, RailTab>} in the order in which they stand */
@@ -70,7 +72,7 @@ registerRailTab('branches', {
   },
 });
 
-registerRailTab('threads', { label: threadWords.label, empty: threadWords.none, load: loadThreads });
+registerRailTab('threads', { label: threadWords.label, empty: threadWords.none, isLive: true, load: loadThreads });
 
 /** The name of a number, and the number. */
 const fact = (name, value) => element('div', { class: 'rail-fact' }, element('dt', { text: name }), element('dd', { text: value }));

@@ -51,7 +51,16 @@ export function createRailToggle(button, rail, page) {
     made?.takeFocus();
   }
 
+  async function showTab(tab) {
+    if (rail.hidden) {
+      page.events.emit('beside:taken', { by: 'rail' });
+      await show(true);
+    }
+    if (!rail.hidden) made.show(tab);
+  }
+
   button.addEventListener('click', toggle);
+  page.events.on('rail:show', ({ tab }) => showTab(tab));
   page.events.on('rail:toggle', toggle);
 
   /** Shows the rail where it is wanted and has room. */
@@ -66,4 +75,5 @@ export function createRailToggle(button, rail, page) {
     if (rail.hidden) appear();
     else made.refresh();
   });
+  page.events.on('activities:posted', () => !rail.hidden && made?.follow());
 }

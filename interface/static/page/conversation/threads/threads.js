@@ -3,15 +3,17 @@ import { createLatest } from '../../core/latest.js';
 import { fullTime, shortTime } from '../../core/times.js';
 import { threadStrings as words } from '../../strings/en/threads.js';
 import { attempt } from '../../ui/attempts.js';
-import { element, setHidden } from '../../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, setHidden } from '../../ui/dom.js';
 import { excerpt } from '../message_model.js';
 import { createThreadsApi } from './api.js';
 import { headingOf, nested, recipesOf, wordsOf } from './threads_model.js';
 
 const AT_ONCE = 100;
 const EXCERPT_LENGTH = 160;
-/** The threads that are open, so that they stay so when the list is made anew. */
+/** The threads that are open, so that they stay so when another conversation is shown and this one again. */
 const open = new Set();
+/** The threads that are shown, by their ids, and the conversation beside which they stand. */
+const shownThreads = { conversationId: null, items: new Map() };
 
 /** A message or another activity of a thread; a click goes to its place, in whichever conversation. */
 function activityItem({ activity, depth }, page) {
@@ -44,16 +46,27 @@ function createActivities(threadId, page) {
   const filter = element('select', { class: 'form-select form-select-sm', 'aria-label': words.recipe, hidden: true });
   const list = element('ol', { class: 'thread-activities' });
   const more = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.more, hidden: true, onclick: load });
+  const items = new Map();
   let known = [];
+  let offered = [];
+
+  /** The item of an activity: what was shown before stays as it is. */
+  function itemOf(placed) {
+    const key = `${placed.activity.id} ${placed.depth}`;
+    if (!items.has(key)) items.set(key, activityItem(placed, page));
+    return items.get(key);
+  }
 
   function show() {
     const chosen = filter.value;
     const shown = chosen ? known.filter(({ recipe }) => recipe === chosen) : known;
-    list.replaceChildren(...nested(shown).map((placed) => activityItem(placed, page)));
+    replaceChildrenKeepingFocus(list, ...nested(shown).map(itemOf));
   }
 
   function offerRecipes() {
     const recipes = recipesOf(known);
+    if (recipes.length === offered.length) return;
+    offered = recipes;
     const chosen = filter.value;
     filter.replaceChildren(...['', ...recipes].map((recipe) => element('option', { value: recipe, text: recipe || words.allRecipes })));
     filter.value = chosen;
@@ -100,28 +113,52 @@ async function exportThread(thread, page) {
  *
  * @param {object} thread as the server lists it
  * @param {object} page
+ * @returns {{node: HTMLElement, update: (listed: object) => void}} `update` shows the thread as it is listed now
  */
-export function threadItem(thread, page) {
-  const { reply_count: replies, last_reply_at: last } = thread.thread_metadata;
-  const title = element('span', { class: 'thread-title', dir: 'auto', text: thread.title });
-  const about = [words.replies(replies), last ? words.last(shortTime(last)) : ''].filter(Boolean).join(' · ');
+function threadItem(thread, page) {
+  const title = element('span', { class: 'thread-title', dir: 'auto' });
+  const about = element('span', { class: 'thread-about' });
   const activities = createActivities(thread.thread_id, page);
   const tools = element('p', { class: 'thread-tools' },
     element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.rename, onclick: () => attempt(() => rename(thread, title, page), { failed: words.renameFailed }) }),
     element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.export, onclick: () => attempt(() => exportThread(thread, page), { failed: words.failed }) }));
   const node = element('details', { class: 'thread' },
-    element('summary', {}, title, element('span', { class: 'thread-about', text: about })), tools, ...activities.nodes);
+    element('summary', {}, title, about), tools, ...activities.nodes);
   node.addEventListener('toggle', () => {
     if (node.open) open.add(thread.thread_id);
     else open.delete(thread.thread_id);
     if (node.open) activities.load();
   });
+  function tell() {
+    const { reply_count: replies, last_reply_at: last } = thread.thread_metadata;
+    title.textContent = thread.title;
+    about.textContent = [words.replies(replies), last ? words.last(shortTime(last)) : ''].filter(Boolean).join(' · ');
+  }
+
+  function update(listed) {
+    Object.assign(thread, listed);
+    tell();
+    if (node.open) activities.load();
+  }
+
+  tell();
   node.open = open.has(thread.thread_id);
-  return node;
+  return { node, update };
 }
 
-/** The threads of the open conversation, those with the newest activity first. */
-export async function loadThreads(page) {
-  const threads = await createThreadsApi(page.api).listThreads(page.conversationId());
-  return threads.map((thread) => threadItem(thread, page));
+/**
+ * The threads of the open conversation, those with the newest activity first.
+ *
+ * @param {object} page
+ * @param {{isLive: boolean}} options with `isLive`, threads that are shown already only get what is new
+ * @returns {Promise<Node[]>}
+ */
+export async function loadThreads(page, { isLive }) {
+  const conversationId = page.conversationId();
+  const threads = await createThreadsApi(page.api).listThreads(conversationId);
+  const before = isLive && shownThreads.conversationId === conversationId ? shownThreads.items : new Map();
+  const items = new Map(threads.map((thread) => [thread.thread_id, before.get(thread.thread_id) ?? threadItem(thread, page)]));
+  threads.forEach((thread) => before.get(thread.thread_id)?.update(thread));
+  Object.assign(shownThreads, { conversationId, items });
+  return [...items.values()].map(({ node }) => node);
 }
