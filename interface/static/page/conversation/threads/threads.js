@@ -12,6 +12,8 @@ const AT_ONCE = 100;
 const EXCERPT_LENGTH = 160;
 /** The threads that are open, so that they stay so when another conversation is shown and this one again. */
 const open = new Set();
+/** The recipe that is chosen in a thread, by its id. */
+const chosenRecipes = new Map();
 /** The threads that are shown, by their ids, and the conversation beside which they stand. */
 const shownThreads = { conversationId: null, items: new Map() };
 
@@ -67,9 +69,8 @@ function createActivities(threadId, page) {
     const recipes = recipesOf(known);
     if (recipes.length === offered.length) return;
     offered = recipes;
-    const chosen = filter.value;
     filter.replaceChildren(...['', ...recipes].map((recipe) => element('option', { value: recipe, text: recipe || words.allRecipes })));
-    filter.value = chosen;
+    filter.value = chosenRecipes.get(threadId) ?? '';
     setHidden(filter, recipes.length < 2);
   }
 
@@ -88,7 +89,10 @@ function createActivities(threadId, page) {
     latest.request({ after: known.at(-1)?.seq ?? 0 });
   }
 
-  filter.addEventListener('change', show);
+  filter.addEventListener('change', () => {
+    chosenRecipes.set(threadId, filter.value);
+    show();
+  });
   return { nodes: [filter, list, more], load };
 }
 
