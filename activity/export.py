@@ -40,6 +40,7 @@ from .export_document import Entry, ExportedMessage, Heading
 from .nesting import nested
 from .recipes import RecipeRegistry
 from .rooms import find_room
+from .threads import thread_titles
 
 _EARLIER: Mapping[str, Sequence[RecipeAndType]] = {
     "tools": [("general-discussion", "tool_invocation")],
@@ -140,7 +141,7 @@ def export(
     is_whole = thread is None and recipe is None and after is None and limit is None
     chosen = _chosen(selection, database=database, after=after, limit=limit)
     title = None if recipe is None else _recipe_title(recipe, recipes, is_used=bool(chosen))
-    heading = _heading(selection, chosen, database=database, recipe=title, is_whole=is_whole)
+    heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=title, is_whole=is_whole)
     is_json = fmt == "json"
     source = _Source(
         database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=is_json
@@ -182,6 +183,7 @@ def _heading(
     chosen: Sequence[ChosenActivity],
     *,
     database: Database,
+    recipes: RecipeRegistry,
     recipe: str | None,
     is_whole: bool,
 ) -> Heading:
@@ -203,6 +205,7 @@ def _heading(
         other_conversations=[row for row in conversations.values() if row is not None],
         thread=None if thread_id is None else threads[thread_id],
         threads=threads,
+        thread_titles=thread_titles(selection.user_email, threads.values(), recipes=recipes, database=database),
         recipe=recipe,
         is_whole=is_whole,
         summarised=_summarised(conversation, chosen),
@@ -250,8 +253,8 @@ def _in_tree(source: _Source) -> Iterator[_Place]:
         thread_id = chosen[place].thread_id
         section = None
         if depth == 0 and source.selection.thread_id is None and thread_id != current:
-            thread = source.heading.threads.get(thread_id or "")
-            section = _once(f"Thread: {thread.title}" if thread else "Conversation", headed, key=thread_id or "")
+            title = source.heading.thread_titles.get(thread_id or "")
+            section = _once("Conversation" if title is None else f"Thread: {title}", headed, key=thread_id or "")
             current = thread_id
         yield _Place(place, depth, section)
 

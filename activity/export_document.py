@@ -24,14 +24,16 @@ class Heading:
     """What a document is about.
 
     conversation: that was asked for, or in which the thread begins; None for a recipe alone. thread, recipe: those that
-    were asked for; recipe is a title. threads: all that the entries are in, by id. is_whole: the document holds
-    all messages of the conversation. summarised: how many of them the running summary tells of.
+    were asked for; recipe is a title. threads: all that the entries are in, by id; thread_titles: what these are
+    called. is_whole: the document holds all messages of the conversation. summarised: how many of them the running
+    summary tells of.
     """
 
     conversation: ConversationRow | None
     other_conversations: Sequence[ConversationRow]
     thread: ExportedThread | None
     threads: Mapping[str, ExportedThread]
+    thread_titles: Mapping[str, str]
     recipe: str | None
     is_whole: bool
     summarised: int
@@ -44,7 +46,12 @@ class Heading:
             return f"{one_line(self.recipe)} Session{thread}"
         if self.conversation is not None:
             return one_line(self.conversation.title) or UNTITLED
-        return one_line(self.thread.title) if self.thread else UNTITLED
+        return one_line(self.thread_title) if self.thread else UNTITLED
+
+    @property
+    def thread_title(self) -> str:
+        """The title of `thread`; "" without one."""
+        return self.thread_titles[self.thread.thread_id] if self.thread else ""
 
     def elsewhere(self, activity: Activity) -> str | None:
         """The title of the conversation of an activity that is not the document's own."""

@@ -105,7 +105,7 @@ def render(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
     conversation = heading.conversation if heading.recipe is None else None
     facts = [] if conversation is None else facts_of(conversation)
     shown = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
-    thread = f"<h2>{escape(heading.thread.title)}</h2>\n" if conversation and heading.thread else ""
+    thread = f"<h2>{escape(heading.thread_title)}</h2>\n" if conversation and heading.thread else ""
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '

@@ -64,8 +64,8 @@ def _head(heading: Heading) -> dict[str, Any]:
         "exported_at": now_iso(),
         "conversation": None if heading.conversation is None else _conversation(heading.conversation, heading),
         "other_conversations": [_conversation(row, heading) for row in heading.other_conversations],
-        "thread": None if heading.thread is None else _thread(heading.thread),
-        "threads": [_thread(each) for each in heading.threads.values() if each != heading.thread],
+        "thread": None if heading.thread is None else _thread(heading.thread, heading),
+        "threads": [_thread(each, heading) for each in heading.threads.values() if each != heading.thread],
     }
 
 
@@ -77,10 +77,11 @@ def _conversation(row: ConversationRow, heading: Heading) -> dict[str, Any]:
     return fields
 
 
-def _thread(thread: ExportedThread) -> dict[str, Any]:
+def _thread(thread: ExportedThread, heading: Heading) -> dict[str, Any]:
     return {
         "thread_id": thread.thread_id,
-        "title": thread.title,
+        "title": heading.thread_titles[thread.thread_id],
+        "is_renamed": bool(thread.title),
         "root_activity_id": thread.root_activity_id,
         "session_key": thread.session_key,
         "created_at": thread.created_at,

@@ -36,7 +36,7 @@ def _head(heading: Heading) -> str:
     if heading.conversation is not None:
         lines += "".join(f"{name}: {literal(value)}  \n" for name, value in facts_of(heading.conversation))
         if heading.thread is not None:
-            lines += f"\n## Thread: {literal(one_line(heading.thread.title))}\n"
+            lines += f"\n## Thread: {literal(one_line(heading.thread_title))}\n"
     return lines
 
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import orjson
+
 from database.activities.posting import Actor, Post, store_post
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import find_agents
 from database.engine.database import Database
 
-from .errors import CrossDomainReplyError
+from .errors import CrossDomainReplyError, InvalidPayloadError
 from .recipes import Recipe, RecipeRegistry
 
 
@@ -43,6 +45,7 @@ def post_activity(
     """
     found = recipes.recipe_with(type, recipe=recipe)
     recipes.check_payload(found, type, payload)
+    _check_storable(payload)
     by_session = session_id is not None and found.rule_of(type) == "session"
     post = Post(
         conversation_id=conversation_id,
@@ -58,6 +61,14 @@ def post_activity(
         may_reply_to=partial(_check_reply, found),
     )
     return store_post(database=database, user_email=user_email, post=post)
+
+
+def _check_storable(payload: Mapping[str, Any]) -> None:
+    """Raise InvalidPayloadError for what JSON can't hold here: integers beyond 64 bits, or far too deep nesting."""
+    try:
+        orjson.dumps(payload)
+    except orjson.JSONEncodeError as error:
+        raise InvalidPayloadError([{"loc": ("payload",), "msg": str(error)}]) from None
 
 
 def _check_reply(recipe: Recipe, parent: Activity) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from database.activities import threads as store
-from database.activities.reading import Activity, activities_by_id
+from database.activities.exporting import ExportedThread
+from database.activities.reading import Activity, kept_activities_by_id
 from database.activities.threads import Thread
 from database.conversations.titles import heuristic_title
 from database.engine.database import Database
@@ -18,12 +19,15 @@ _LONGEST_TITLE = 80
 
 
 def thread_titles(
-    user_email: str, threads: Iterable[Thread], *, recipes: RecipeRegistry, database: Database
+    user_email: str, threads: Iterable[Thread | ExportedThread], *, recipes: RecipeRegistry, database: Database
 ) -> dict[str, str]:
-    """The title of each thread, by its id: the person's own, else the first words of its root."""
+    """The title of each thread, by its id: the person's own, else the first words of its root.
+
+    "(deleted)" where the root, or the conversation that it stands in, is deleted.
+    """
     given = {each.thread_id: each.title for each in threads if each.title}
     roots = {each.thread_id: each.root_activity_id for each in threads if not each.title}
-    found = activities_by_id(database=database, user_email=user_email, activity_ids=roots.values()) if roots else {}
+    found = kept_activities_by_id(database=database, user_email=user_email, activity_ids=roots.values())
     return given | {thread_id: _first_words(found.get(root), recipes) for thread_id, root in roots.items()}
 
 
@@ -92,7 +96,7 @@ def _shape(activity: Activity, thread: Thread | None, *, recipes: RecipeRegistry
 
 
 def _first_words(root: Activity | None, recipes: RecipeRegistry) -> str:
-    if root is None or root.deleted_at is not None:
+    if root is None:
         return DELETED
     if root.text is not None:
         return heuristic_title(root.text)

@@ -100,7 +100,8 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
                 stored = import_export(file.read_bytes(), database=database, user_email=user.user_email)
             except (BrokenImportError, StoreError) as error:
                 raise click.ClickException(f"{file}: {error.message}") from None
-            click.echo(f"{file}: {stored.conversations} conversations, {stored.activities} activities.")
+            dropped = f" {stored.dropped} references to what is not in the file were dropped." if stored.dropped else ""
+            click.echo(f"{file}: {stored.conversations} conversations, {stored.activities} activities.{dropped}")
 
 
 @group.command("verify")

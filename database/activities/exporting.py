@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, false, func, or_, select
 
 from database.conversations.conversation import access_head
-from database.conversations.titles import heuristic_title
 from database.engine.database import Database
 from database.messages.message import MessageRow, rows_with_seqs
 from database.messages.reading import page_of
 from database.schema import activities, conversations, messages, threads
 
-from .reading import Activity, own_activities, read_activities
+from .reading import Activity, is_parent, own_activities, read_activities
 
 _a, _m = activities.c, messages.c
 _parent = activities.alias("parent")
@@ -89,7 +88,7 @@ def choose_activities(selection: Selection, *, database: Database, anchor: int |
         )
         .select_from(activities)
         .outerjoin(messages, _m.seq == _a.seq)
-        .outerjoin(_parent, and_(_parent.c.activity_id == _a.reply_to_id, _parent.c.deleted_at.is_(None)))
+        .outerjoin(_parent, is_parent(_parent))
         .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
         .where(*_within(selection), narrowed if anchor is None else or_(narrowed, _a.seq == anchor))
         .order_by(_a.seq)
@@ -140,7 +139,7 @@ def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedThread:
-    """A thread; the title is made of its root where nobody has given one."""
+    """A thread. title: as the person named it; "" where they did not."""
 
     thread_id: str
     title: str
@@ -152,16 +151,13 @@ class ExportedThread:
 def read_threads(thread_ids: Sequence[str], *, database: Database, user_email: str) -> dict[str, ExportedThread]:
     """Those of these threads that are the person's, by id."""
     columns = [threads.c[name] for name in ExportedThread.__dataclass_fields__]
-    query = select(*columns, _m.text).outerjoin(messages, _m.message_id == threads.c.root_activity_id)
+    query = select(*columns)
     found: dict[str, ExportedThread] = {}
     for start in range(0, len(thread_ids), _AT_ONCE):
         chosen = threads.c.thread_id.in_(thread_ids[start : start + _AT_ONCE])
         with database.reading() as connection:
             rows = connection.execute(query.where(chosen, threads.c.user_email == user_email)).all()
-        for *fields, text in rows:
-            thread = ExportedThread(**dict(zip(ExportedThread.__dataclass_fields__, fields, strict=True)))
-            title = thread.title or heuristic_title(text or "")
-            found[thread.thread_id] = replace(thread, title=title)
+        found |= {row.thread_id: ExportedThread(**row._mapping) for row in rows}
     return {thread_id: found[thread_id] for thread_id in thread_ids if thread_id in found}
 
 
@@ -216,7 +212,7 @@ def _narrowing(selection: Selection) -> Iterator[ColumnElement[bool]]:
         yield _a.recipe == selection.recipe
     if selection.only is not None:
         others = [] if selection.other_than is None else [~or_(*map(_is_of, selection.other_than))]
-        yield or_(*map(_is_of, selection.only), *others)
+        yield or_(false(), *map(_is_of, selection.only), *others)
 
 
 def _is_of(wanted: RecipeAndType) -> ColumnElement[bool]:

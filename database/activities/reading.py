@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, select
 
 from database.engine.database import Database
 from database.errors import ActivityNotFoundError, AmbiguousReferenceError
@@ -18,6 +18,8 @@ NEWEST = 2**63 - 1
 """Greater than any `seq`."""
 _a, _m = activities.c, messages.c
 _parent = activities.alias("parent")
+# A statement holds at most 32,766 parameters.
+_AT_ONCE = 10_000
 _UNNAMED = ("", "You")
 """Names that older versions stored for the person."""
 
@@ -91,18 +93,31 @@ def with_conversation(query: Select[Any]) -> Select[Any]:
     )
 
 
-def seen() -> ColumnElement[bool]:
-    """Whether an activity can be seen: not deleted, in no deleted conversation, on the active path."""
+def kept() -> ColumnElement[bool]:
+    """Whether an activity is there: not deleted, in no deleted conversation, on whichever branch."""
     return and_(
         _a.deleted_at.is_(None),
         conversations.c.deleted_at.is_(None),  # also of the rooms beside the conversations, which have no row there
-        _m.other_branch.is_(None),
+    )
+
+
+def seen() -> ColumnElement[bool]:
+    """Whether an activity can be seen: not deleted, in no deleted conversation, on the active path."""
+    return and_(kept(), _m.other_branch.is_(None))
+
+
+def is_parent(parent: FromClause) -> ColumnElement[bool]:
+    """Whether the row of `parent`, an alias of activities, is what an activity replies to: the same person's, live."""
+    return and_(
+        parent.c.activity_id == _a.reply_to_id,
+        parent.c.user_email == _a.user_email,
+        parent.c.deleted_at.is_(None),
     )
 
 
 _ACTIVITIES = (
     with_conversation(select(*_OWN))
-    .outerjoin(_parent, and_(_parent.c.activity_id == _a.reply_to_id, _parent.c.deleted_at.is_(None)))
+    .outerjoin(_parent, is_parent(_parent))
     .outerjoin(users, users.c.user_email == _a.user_email)
 )
 
@@ -141,6 +156,17 @@ def activities_by_id(*, database: Database, user_email: str, activity_ids: Colle
     these = own_activities(user_email).where(_a.activity_id.in_(activity_ids))
     with database.reading() as connection:
         return {each.activity_id: each for each in read_activities(connection, these)}
+
+
+def kept_activities_by_id(*, database: Database, user_email: str, activity_ids: Collection[str]) -> dict[str, Activity]:
+    """Those of `activity_ids` that are the person's, by id; none that is deleted or in a deleted conversation."""
+    ids = list(activity_ids)
+    found: dict[str, Activity] = {}
+    with database.reading() as connection:
+        for start in range(0, len(ids), _AT_ONCE):
+            these = own_activities(user_email).where(kept(), _a.activity_id.in_(ids[start : start + _AT_ONCE]))
+            found |= {each.activity_id: each for each in read_activities(connection, these)}
+    return found
 
 
 def find_activity(

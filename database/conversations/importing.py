@@ -130,10 +130,14 @@ class ImportedConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedFile:
-    """What was stored of a file: how many conversations and activities."""
+    """What was stored of a file: how many conversations and activities.
+
+    dropped: how many references named an activity or a thread that is not in the file.
+    """
 
     conversations: int
     activities: int
+    dropped: int = 0
 
 
 def store_file(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+DEEPEST_JSON = 20
+"""How many levels JSON from outside may be nested."""
+
 
 def storable(text: str) -> str:
     """`text` with each lone surrogate, which no encoding of Unicode can hold, replaced by U+FFFD; the rest as it is."""

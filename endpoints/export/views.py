@@ -53,7 +53,10 @@ class ActivityExport(Query):
     include: Annotated[
         list[Included] | None,
         BeforeValidator(_split),
-        Field(description="Separated by commas; everything with a thread or a recipe, `chat` with only a room."),
+        Field(
+            min_length=1,
+            description="Separated by commas; everything with a thread or a recipe, `chat` with only a room.",
+        ),
     ] = None
 
 

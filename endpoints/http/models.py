@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, create_model
 
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from database.engine.text import DEEPEST_JSON
 
 LARGEST_NUMBER = 2**53
 """The largest integer that programs with only floats, such as JavaScript, represent exactly."""
-_DEPTH = 20
 _EMAIL = re.compile(r"[^@\s/\\?#%\x00-\x20]{1,64}@[^@\s/\\?#%\x00-\x20]{1,190}")
 
 
@@ -30,8 +30,8 @@ def _email(text: str) -> str:
 
 
 def _clean_json(value: Any, depth: int = 0) -> Any:
-    if depth > _DEPTH:
-        raise ValueError(f"nested more than {_DEPTH} levels deep")
+    if depth > DEEPEST_JSON:
+        raise ValueError(f"nested more than {DEEPEST_JSON} levels deep")
     if isinstance(value, str):
         return _without_nul(value)
     if isinstance(value, list):

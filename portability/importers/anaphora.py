@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from activity.formatting import one_line
 from database.activities.reading import MESSAGE
@@ -16,6 +16,7 @@ from database.activities.storing import NewActivity, Place
 from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
 from database.conversations.tags import tidy_tags
 from database.engine.database import Database
+from database.engine.text import DEEPEST_JSON
 from portability.errors import BrokenImportError
 
 SCHEMA = 1
@@ -33,7 +34,20 @@ def _existing(time: str) -> str:
 # `\d` would also be the digits of other scripts.
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|\+00:00)?$"
 Time = Annotated[str, Field(pattern=_TIME), AfterValidator(_existing)]
-Json = dict[str, Any]
+
+
+def _check_depth(value: Any, depth: int = 0) -> Any:
+    if depth > DEEPEST_JSON:
+        raise ValueError(f"nested more than {DEEPEST_JSON} levels deep")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, depth + 1)
+    return value
+
+
+_Shallow = BeforeValidator(_check_depth)
+Json = Annotated[dict[str, Any], _Shallow]
+Status = Literal["streaming", "complete", "cancelled", "interrupted", "failed"]
 
 
 class _Fields(BaseModel):
@@ -43,6 +57,7 @@ class _Fields(BaseModel):
 class _Open(BaseModel):
     """Fields that other kinds add are kept."""
 
+    __pydantic_extra__: dict[str, Annotated[Any, _Shallow]]
     model_config = ConfigDict(extra="allow", strict=True)
 
 
@@ -62,7 +77,7 @@ class _Document(_Open):
 class _Version(_Fields):
     number: int
     text: str
-    status: str
+    status: Status
     config: Json
     created_at: Time
     parts: list[_Part] = Field(default_factory=list)
@@ -77,7 +92,7 @@ class _Edit(_Fields):
 class _Message(_Fields):
     sender: Literal["user", "model"]
     message_short_hash: str | None = None
-    status: str = "complete"
+    status: Status = "complete"
     show_hide: Literal["show", "hide"] = "show"
     config: Json = Field(default_factory=dict)
     in_answer_to: str | None = None
@@ -138,6 +153,7 @@ class _Conversation(_Fields):
 class _Thread(_Fields):
     thread_id: str
     title: Annotated[str, AfterValidator(one_line)] = ""
+    is_renamed: bool = False
     root_activity_id: str
     session_key: str | None = None
     created_at: Time
@@ -148,15 +164,17 @@ class _File:
     conversations: Sequence[_Conversation]
     threads: Sequence[_Thread]
     activities: Sequence[_Activity]
+    dropped: int = 0
 
 
 def import_export(content: bytes, *, database: Database, user_email: str) -> ImportedFile:
     """Store what an exported JSON file holds, whole or not at all; what was stored.
 
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
+    What names an activity or a thread outside of the file is dropped, and counted.
     Raises BrokenImportError for anything else than such a file, ConflictError where something of it is here already.
     """
-    file = _read(content)
+    file = _within_itself(_read(content))
     conversations = [
         ImportedConversation(
             conversation_id=each.conversation_id,
@@ -168,8 +186,9 @@ def import_export(content: bytes, *, database: Database, user_email: str) -> Imp
     ]
     owners = {each.conversation_id.rpartition("_")[0] for each in file.conversations}
     activities = [_activity(each, owners=owners, user_email=user_email) for each in file.activities]
-    threads = [each.model_dump() for each in file.threads]
-    return store_file(activities, conversations, threads, database=database, user_email=user_email)
+    threads = [_thread(each) for each in file.threads]
+    stored = store_file(activities, conversations, threads, database=database, user_email=user_email)
+    return replace(stored, dropped=file.dropped)
 
 
 def _read(content: bytes) -> _File:
@@ -228,6 +247,36 @@ def _check_places(file: _File) -> None:
         is_beside = not is_message and each.conversation_id.rpartition("_")[2] in _BESIDE
         if each.conversation_id not in here and not is_beside:
             raise BrokenImportError(f"The activity {each.short_id} lies in a conversation that is not in the file.")
+
+
+def _within_itself(file: _File) -> _File:
+    """The file without references to what it does not hold, which may be another person's.
+
+    A thread whose root is not in the file begins with its first activity there; without any, it is dropped.
+    """
+    first: dict[str, str] = {}
+    for each in file.activities:
+        if each.thread_id is not None:
+            first.setdefault(each.thread_id, each.id)
+    ids = {each.id for each in file.activities}
+    rootless = [each for each in file.threads if each.root_activity_id not in ids]
+    threads = [each for each in file.threads if each.root_activity_id in ids] + [
+        each.model_copy(update={"root_activity_id": first[each.thread_id]})
+        for each in rootless
+        if each.thread_id in first
+    ]
+    known = {"reply_to_id": {None, *ids}, "thread_id": {None, *(each.thread_id for each in threads)}}
+    activities, dropped = [], len(rootless)
+    for each in file.activities:
+        foreign = {name: None for name, here in known.items() if getattr(each, name) not in here}
+        dropped += len(foreign)
+        activities.append(each.model_copy(update=foreign) if foreign else each)
+    return _File(file.conversations, threads, activities, dropped)
+
+
+def _thread(thread: _Thread) -> dict[str, Any]:
+    """The columns of a thread; a title that no person gave it is made anew."""
+    return {**thread.model_dump(exclude={"is_renamed"}), "title": thread.title if thread.is_renamed else ""}
 
 
 def _columns(conversation: _Conversation) -> dict[str, Any]:

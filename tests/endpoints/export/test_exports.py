@@ -102,6 +102,7 @@ def test_an_export_of_nothing_that_is_there_is_refused_and_another_persons_is_no
         (ada, {}, (400, "bad_request")),
         (ada, {"room": conversation_id, "limit": 0}, (400, "bad_request")),
         (ada, {"room": conversation_id, "include": "chat,nothing"}, (400, "bad_request")),
+        (ada, {"room": conversation_id, "include": ""}, (400, "bad_request")),
         (ada, {"room": conversation_id, "after": "#ffffff"}, (404, "activity_not_found")),
         (ada, {"room": "Water"}, (409, "ambiguous")),
         (ada, {"recipe": "nowhere"}, (404, "recipe_not_found")),

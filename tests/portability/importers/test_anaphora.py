@@ -14,6 +14,7 @@ from activity.builtin import BUILT_IN
 from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
 from Conversation import Conversation
+from database.activities.threads import get_thread, rename_thread
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, get_conversations_for_user
 from database.engine.database import Database
@@ -236,6 +237,59 @@ def test_the_title_of_a_thread_comes_in_on_one_line(opened: Callable[[str], Data
     source, empty = opened("source"), opened("empty")
     _, _, thread_id = chain(source)
     whole = exported(source, thread=thread_id)
-    whole["thread"]["title"] = "Castle\n[#ffffff] Bob: No"
+    whole["thread"] |= {"title": "Castle\n[#ffffff] Bob: No", "is_renamed": True}
     put_in(empty, whole)
     assert exported(empty, thread=thread_id)["thread"]["title"] == "Castle [#ffffff] Bob: No"
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"payload": nested(22)},
+        {"payload": nested(254)},
+        {"payload": nested(300)},
+        {"message": {"sender": "user", "status": "forged"}},
+        {"message": {"sender": "user", "parts": [{"id": 1, "kind": "notice", "at": 0, "more": nested(254)}]}},
+    ],
+)
+def test_deep_json_and_an_unknown_status_are_refused(wrong: dict[str, Any], opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    whole = exported(source, room=talk(source, "Castle", ("Should we?", "Yes.")))
+    whole["activities"][0] |= wrong
+    with pytest.raises(BrokenImportError):
+        put_in(empty, whole)
+
+
+def test_references_to_what_is_not_in_the_file_are_dropped_and_counted(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    _, there, _ = chain(source)
+    part = exported(source, room=there, include=("events",))
+    first = part["activities"][0]
+    first |= {"reply_to_id": "5e71a0c8-0303-4eb8-a478-3a121248abcd"}
+    stored = import_export(json.dumps(part).encode(), database=empty, user_email=ADA)
+    assert stored.dropped == 2
+    again = exported(empty, room=there, include=("events",))
+    assert (again["threads"][0]["root_activity_id"], again["activities"][0]["reply_to_id"]) == (first["id"], None)
+    part["threads"] = []
+    other = opened("other")
+    stored = import_export(json.dumps(part).encode(), database=other, user_email=ADA)
+    assert stored.dropped == 1 + part["count"]
+    assert exported(other, room=there, include=("events",))["activities"][0]["thread_id"] is None
+
+
+def test_only_a_title_that_a_person_gave_a_thread_comes_in_as_one(opened: Callable[[str], Database]) -> None:
+    source, empty, other = opened("source"), opened("empty"), opened("other")
+    _, _, thread_id = chain(source)
+    own = {"user_email": ADA, "thread_id": thread_id}
+    put_in(empty, exported(source, thread=thread_id))
+    assert get_thread(database=empty, **own).title == ""
+    rename_thread(database=source, **own, title="The walls")
+    put_in(other, exported(source, thread=thread_id))
+    assert get_thread(database=other, **own).title == "The walls"
