@@ -9,7 +9,7 @@ migration runs on both engines: where their SQL differs, it asks `connection.dia
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +85,14 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0028_words.upgrade,
 )
 
+WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {
+    28: (m0028_words.upgrade_with_new_index, m0028_words.upgrade_with_empty_list),
+}
+"""What is tried in turn instead of a migration that meets damaged data of SQLite's, by its number.
+
+Each in a transaction of its own: after it has met a damaged page, SQLite writes nothing more in the same one.
+"""
+
 POSTGRESQL_BASELINE = 16
 
 
@@ -104,12 +112,13 @@ def migrate(store: Database) -> None:
     """
     with store.reading() as connection:
         version = current_version(connection)
+        where_damaged = WHERE_DAMAGED if connection.dialect.name == "sqlite" else {}
     if version > len(MIGRATIONS):
         raise DatabaseTooNewError(
             f"The database has schema version {version}, this program knows {len(MIGRATIONS)}. Start the newer version."
         )
     for number in range(version + 1, len(MIGRATIONS) + 1):
-        store.write(partial(_apply, number))
+        _migrate_to(number, store, where_damaged.get(number, ()))
     with store.reading() as connection:
         missing = sorted(set(metadata.tables) - set(inspect(connection).get_table_names()))
     if missing:
@@ -119,7 +128,19 @@ def migrate(store: Database) -> None:
         )
 
 
-def _apply(number: int, connection: Connection) -> None:
+def _migrate_to(number: int, store: Database, where_damaged: Sequence[Callable[[Connection], None]]) -> None:
+    upgrade = MIGRATIONS[number - 1]
+    for instead in where_damaged:
+        try:
+            store.write(partial(_apply, number, upgrade))
+        except DatabaseDamagedError:
+            upgrade = instead
+        else:
+            return
+    store.write(partial(_apply, number, upgrade))
+
+
+def _apply(number: int, upgrade: Callable[[Connection], None], connection: Connection) -> None:
     if current_version(connection) >= number:
         return  # another process was first
     if number <= POSTGRESQL_BASELINE and connection.dialect.name == "postgresql":
@@ -128,7 +149,7 @@ def _apply(number: int, connection: Connection) -> None:
         connection.connection.cursor().execute(tables)
     else:
         schema_version.create(connection, checkfirst=True)
-        MIGRATIONS[number - 1](connection)
+        upgrade(connection)
         if number == 1:
             number = m0001_initial.VERSION
     connection.execute(insert(schema_version).values(version=number, applied_at=now_iso()))

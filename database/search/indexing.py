@@ -114,11 +114,13 @@ def newest_seq(*, database: Database) -> int:
 def _begin(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         postgresql.empty(connection)
+        vocabulary.empty(connection)
         fulltext_index.advance(connection, [], up_to=0)
     elif not _has_retired(connection):
         connection.exec_driver_sql(f"ALTER TABLE messages_fts RENAME TO {_RETIRED}")
         fulltext_index.create_table(connection)
         lengths.forget(connection)
+        vocabulary.empty(connection)
         fulltext_index.advance(connection, [], up_to=0)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import orjson
-from sqlalchemy import Connection, func, literal_column, or_, select, text
+from sqlalchemy import Connection, delete, func, literal_column, or_, select, text
 
 from database.engine.database import Database, Urgency
 from database.schema import message_words
@@ -51,6 +51,11 @@ def add(connection: Connection, bodies: Iterable[str]) -> None:
 def doubt(connection: Connection, bodies: Iterable[str]) -> None:
     """Doubt the words of texts that are taken out of the index."""
     _run(connection, _DOUBT, bodies)
+
+
+def empty(connection: Connection) -> None:
+    """Empty the list: the index is filled anew."""
+    connection.execute(delete(message_words))
 
 
 def forget_unsaid(*, database: Database) -> int:

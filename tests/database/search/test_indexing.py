@@ -6,10 +6,13 @@ from collections.abc import Callable
 from itertools import islice
 
 import pytest
+from sqlalchemy import insert
 
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.maintenance.verification import verify_store
+from database.schema import message_words
+from database.search import vocabulary
 from database.search.indexing import clear_retired_index, index_pending, reindex_messages
 from database.turns.identity import FinishedTurn
 from search.messages import search_messages
@@ -44,6 +47,14 @@ def test_a_new_index_finds_what_the_old_one_found(indexed: Database) -> None:
     assert sum(count for count, _ in reindex_messages(database=indexed)) == 2 * TURNS
     assert found(indexed, "whale") == TURNS
     assert found(indexed, "number7") == 1
+
+
+def test_a_new_index_has_no_words_that_no_message_says(indexed: Database) -> None:
+    indexed.write(lambda connection: connection.execute(insert(message_words).values(word="stale")))
+    list(reindex_messages(database=indexed))
+    with indexed.reading() as connection:
+        assert vocabulary.words_with(connection, "stale", at_end=False, most=100) == []
+        assert vocabulary.words_with(connection, "umber7", at_end=False, most=100) == ["number7"]
 
 
 @pytest.mark.only_sqlite
