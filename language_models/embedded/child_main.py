@@ -22,7 +22,7 @@ def main() -> None:
     """Load the model, report the URL, wait until standard input is closed."""
     _die_with_parent()
     _lower_priority()
-    _let_waiting_threads_sleep()
+    _bound_spinning()
     replies = _redirected_output()
     request = json.loads(sys.stdin.readline())
     try:
@@ -64,12 +64,14 @@ def _serve(request: dict[str, Any]) -> Any:
     return xllamacpp.Server(params)
 
 
-def _let_waiting_threads_sleep() -> None:
-    """Before the runtime is loaded: its threads wait for each other asleep, unless the operator's environment differs.
+def _bound_spinning() -> None:
+    """Before the runtime is loaded: a thread that waits for another one spins for some microseconds, and then sleeps.
 
-    Where other programs use the cores too, a thread that spins takes the time of the one that it waits for.
+    Where other programs use the cores too, a thread that spins for longer takes the time of the one that it waits for.
+    The operator's environment comes first.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def _redirected_output() -> TextIO:
