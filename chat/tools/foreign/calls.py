@@ -129,15 +129,18 @@ async def _by_http(server: ForeignServer, ask: Callable[[Client], Awaitable[T]],
     from . import http
 
     transport = http.transport_for(server, reach)
+    limit = asyncio.timeout(server.seconds)
     try:
         async with (
-            asyncio.timeout(server.seconds),
+            limit,
             http.client_for(server, transport) as connection,
             # It follows a redirect only to the same host, so that the headers go nowhere else.
             Client(streamable_http_client(server.url, http_client=connection)) as client,
         ):
             return await ask(client)
     except Exception as error:
+        if limit.expired():  # what failed meanwhile failed by being ended
+            raise TimeoutError from None
         # The library tells only that a request has failed.
         if transport.trouble is None or _tool_error_in(error) is not None:
             raise

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from chat.tools.foreign import addresses
+from chat.tools.foreign import addresses, http
 from chat.tools.foreign.addresses import AddressRefusedError, Reach, check_address, refuse_at_once
 from chat.tools.foreign.calls import ForeignServerError, call_tool, tools_of
 from chat.tools.foreign.configuration import ForeignServer
@@ -133,6 +135,22 @@ def test_why_a_server_does_not_answer_is_told(path: str, reason: str, rude: Rude
     with pytest.raises(ForeignServerError) as failed:
         tools_of(server, tmp_path, reach="private")
     assert failed.value.reason == reason
+
+
+def test_a_call_whose_time_is_up_tells_so_also_where_the_machine_was_too_busy_to_end_it_in_time(
+    rude: RudeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = http.GuardedTransport._answered
+
+    async def held_up(self: http.GuardedTransport, request: httpx2.Request) -> httpx2.Response:
+        time.sleep(http._GOODBYE_SECONDS + 0.2)  # the loop itself is held up
+        return await answered(self, request)
+
+    monkeypatch.setattr(http.GuardedTransport, "_answered", held_up)
+    url = f"http://127.0.0.1:{rude.server_address[1]}/mcp/silent"
+    with pytest.raises(ForeignServerError) as failed:
+        tools_of(ForeignServer(name="rude", url=url, seconds=0.1), tmp_path, reach="private")
+    assert failed.value.reason == "timeout"
 
 
 def test_a_server_that_is_not_there_is_unreachable(tmp_path: Path) -> None:
