@@ -44,7 +44,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewActivity:
-    """An activity about to be stored. actor_type: user, assistant, agent or system. session_id: of a game, a run."""
+    """An activity about to be stored.
+
+    actor_type: user, assistant, agent or system. session_id: of a game, a run. short_id: one that it brings along,
+    which it keeps where its conversation has no other activity of this short id.
+    """
 
     recipe: str
     type: str
@@ -56,6 +60,7 @@ class NewActivity:
     session_id: str | None = None
     payload: dict[str, Any] = field(default_factory=dict)
     activity_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    short_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +84,12 @@ def insert_activities(
     return stored
 
 
-def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, conversation_id: str) -> list[str]:
-    """A short id for each uuid, free in this conversation: its last 6 hex digits, or 8, 12, 32 where they are taken."""
-    candidates = [_short_ids_of(activity_id) for activity_id in activity_ids]
+def allocate_short_ids(connection: Connection, born: Sequence[NewActivity], *, conversation_id: str) -> list[str]:
+    """A short id for each activity, free in this conversation.
+
+    The one that it brings along; else the last 6 hex digits of its uuid, or 8, 12, 32 where they are taken.
+    """
+    candidates = [_candidates(new) for new in born]
     wanted = list(chain(*candidates))
     named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
     taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
@@ -96,7 +104,7 @@ def allocate_short_ids(connection: Connection, activity_ids: Sequence[str], *, c
 def _insert(
     connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
 ) -> Iterator[StoredActivity]:
-    short_ids = allocate_short_ids(connection, [new.activity_id for new in born], conversation_id=conversation_id)
+    short_ids = allocate_short_ids(connection, born, conversation_id=conversation_id)
     common = {"user_email": user_email, "conversation_id": conversation_id}
     values: dict[str, Any] = {}
     for number, (new, short_id) in enumerate(zip(born, short_ids, strict=True)):
@@ -138,6 +146,8 @@ def _taken(count: int) -> Prepared:
     return Prepared(select(activities.c.short_id).where(in_conversation, activities.c.short_id.in_(wanted)))
 
 
-def _short_ids_of(activity_id: str) -> list[str]:
-    digits = activity_id.replace("-", "").lower()
-    return [digits[-length:] for length in _SHORT_ID_LENGTHS]
+def _candidates(new: NewActivity) -> list[str]:
+    """The short ids that an activity may get, the best first."""
+    digits = new.activity_id.replace("-", "").lower()
+    brought = [] if new.short_id is None else [new.short_id]
+    return [*brought, *(digits[-length:] for length in _SHORT_ID_LENGTHS)]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
+from database.activities.renaming import ids_of_others, renamed, renamed_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -72,7 +73,6 @@ def import_conversation(
     insert_conversation(connection, values, workspace_id=None)
     insert_tags(connection, tags, **own)
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
-    _keep_short_ids(connection, [message.get("short_id") for message in imported], stored)
     rows = _store_messages(connection, imported, stored, friendly_id=friendly_id, **own)
     if new := _threads(imported, rows, user_email=user_email):
         connection.execute(insert(threads), new)
@@ -113,7 +113,6 @@ class ImportedActivity:
     """An activity of a file. message: what it says, in the shape of `Message`; None for what is no message."""
 
     conversation_id: str
-    short_id: str
     activity: NewActivity
     message: Message | None
 
@@ -150,13 +149,16 @@ def store_file(
 ) -> ImportedFile:
     """Store conversations, activities in order, and their threads, in one transaction.
 
-    Conversations of another account get new ids; a friendly id that is taken is made anew. Raises ConflictError where
-    an activity or a thread is here already, or what the file holds contradicts itself.
+    Conversations of another account get new ids; a friendly id that is taken is made anew. Activities and threads
+    whose ids another person's have get new ones, and so does whatever names them in the file: nobody learns from an
+    import what others have. A thread of a session that the person has a thread of already is none of that session.
+    Raises ConflictError where an activity or a thread is the person's already, or what the file holds contradicts
+    itself.
     """
 
     def job(connection: Connection) -> ImportedFile:
-        _refuse_known(connection, imported, threads_of_file)
         ids = {each.conversation_id: _own_id(connection, each, user_email) for each in conversations_of_file}
+        activities_of_file, new_threads = _as_stored(connection, imported, threads_of_file, ids, user_email=user_email)
         friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in conversations_of_file}
         for each in conversations_of_file:
             conversation_id = ids[each.conversation_id]
@@ -166,9 +168,9 @@ def store_file(
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=None)
             insert_tags(connection, each.tags, **own)
-        _store_imported(connection, imported, ids, friendly_ids, user_email=user_email)
-        if threads_of_file:
-            connection.execute(insert(threads), [{**each, "user_email": user_email} for each in threads_of_file])
+        _store_imported(connection, activities_of_file, ids, friendly_ids, user_email=user_email)
+        if new_threads:
+            connection.execute(insert(threads), new_threads)
         record_listed(
             connection,
             [read_live(connection, user_email=user_email, conversation_id=each) for each in friendly_ids],
@@ -197,7 +199,6 @@ def _store_imported(
         here = ids.get(room) or f"{user_email}_{room.rpartition('_')[2]}"
         own = {"user_email": user_email, "conversation_id": here}
         stored = insert_activities(connection, [each.activity for each in some], **own)
-        _keep_short_ids(connection, [each.short_id for each in some], stored)
         said[here] += [(each.message, row) for each, row in zip(some, stored, strict=True) if each.message is not None]
     for conversation_id, friendly_id in friendly_ids.items():
         pairs = said[conversation_id]
@@ -207,18 +208,51 @@ def _store_imported(
         )
 
 
-def _refuse_known(
-    connection: Connection, imported: Sequence[ImportedActivity], threads_of_file: Sequence[Mapping[str, Any]]
-) -> None:
-    wanted = (
-        (activities.c.activity_id, [each.activity.activity_id for each in imported]),
-        (threads.c.thread_id, [each["thread_id"] for each in threads_of_file]),
+def _as_stored(
+    connection: Connection,
+    imported: Sequence[ImportedActivity],
+    threads_of_file: Sequence[Mapping[str, Any]],
+    conversation_ids: Mapping[str, str],
+    *,
+    user_email: str,
+) -> tuple[Sequence[ImportedActivity], list[dict[str, Any]]]:
+    """The activities, and the rows of the threads, with ids and sessions that are free.
+
+    conversation_ids: those that the conversations of the file get. Raises ConflictError.
+    """
+    new_ids = ids_of_others(
+        connection,
+        activity_ids=[each.activity.activity_id for each in imported],
+        thread_ids=[each["thread_id"] for each in threads_of_file],
+        user_email=user_email,
     )
-    for column, names in wanted:
-        for start in range(0, len(names), _AT_ONCE):
-            known = select(column).where(column.in_(names[start : start + _AT_ONCE])).limit(1)
-            if connection.execute(known).first() is not None:
-                raise ConflictError("What the file holds is here already, or a part of it.")
+    new_ids |= {former: own for former, own in conversation_ids.items() if former != own}
+    if new_ids:
+        imported = [
+            replace(
+                each,
+                activity=renamed_activity(each.activity, new_ids),
+                message=None if each.message is None else renamed(each.message, new_ids),
+            )
+            for each in imported
+        ]
+    keys = [each["session_key"] for each in threads_of_file if each.get("session_key") is not None]
+    known = _known_sessions(connection, keys, user_email=user_email)
+    rows = []
+    for each in threads_of_file:
+        names = {name: new_ids.get(each[name], each[name]) for name in ("thread_id", "root_activity_id")}
+        session_key = None if each.get("session_key") in known else each.get("session_key")
+        rows.append({**each, **names, "session_key": session_key, "user_email": user_email})
+    return imported, rows
+
+
+def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: str) -> set[str]:
+    """Those of these sessions that the person has a thread of."""
+    found: set[str] = set()
+    for start in range(0, len(keys), _AT_ONCE):
+        own = threads.c.user_email == user_email, threads.c.session_key.in_(keys[start : start + _AT_ONCE])
+        found.update(connection.execute(select(threads.c.session_key).where(*own)).scalars())
+    return found
 
 
 def _own_id(connection: Connection, each: ImportedConversation, user_email: str) -> str:
@@ -379,20 +413,9 @@ def _activity(message: Message, user_email: str) -> NewActivity:
         actor_name=name,
         created_at=message.get("created_at") or now_iso(),
         place=Place(reply_to_id=message.get("reply_to_id"), thread_id=message.get("thread_id")),
+        short_id=message.get("short_id"),
         **named,
     )
-
-
-def _keep_short_ids(connection: Connection, short_ids: Sequence[str | None], stored: Sequence[StoredActivity]) -> None:
-    """Give activities the short ids that they bring, where the store chose others."""
-    changes = [
-        {"number": activity.seq, "given": short_id}
-        for short_id, activity in zip(short_ids, stored, strict=True)
-        if short_id is not None and short_id != activity.short_id
-    ]
-    if changes:
-        change = update(activities).where(activities.c.seq == bindparam("number"))
-        connection.execute(change.values(short_id=bindparam("given")), changes)
 
 
 def _message_rows(

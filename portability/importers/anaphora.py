@@ -171,8 +171,10 @@ def import_export(content: bytes, *, database: Database, user_email: str) -> Imp
     """Store what an exported JSON file holds, whole or not at all; what was stored.
 
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
+    An activity or a thread whose id is taken in another account gets a new one, as if it were free.
     What names an activity or a thread outside of the file is dropped, and counted.
-    Raises BrokenImportError for anything else than such a file, ConflictError where something of it is here already.
+    Raises BrokenImportError for anything else than such a file, ConflictError where something of it is in this account
+    already.
     """
     file = _within_itself(_read(content))
     conversations = [
@@ -310,9 +312,10 @@ def _activity(item: _Activity, *, owners: set[str], user_email: str) -> Imported
         place=Place(reply_to_id=item.reply_to_id, thread_id=item.thread_id),
         session_id=item.session_id,
         payload=item.payload,
+        short_id=item.short_id,
     )
     message = None if item.message is None else _message(item, item.message)
-    return ImportedActivity(conversation_id=item.conversation_id, short_id=item.short_id, activity=new, message=message)
+    return ImportedActivity(conversation_id=item.conversation_id, activity=new, message=message)
 
 
 def _message(item: _Activity, message: _Message) -> dict[str, Any]:

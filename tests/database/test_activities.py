@@ -66,7 +66,7 @@ def test_a_taken_short_id_is_made_longer_and_the_holder_keeps_its_own(database: 
     assert [len(short_id) for short_id in given] == [6, 8, 8, 12, 32]
     assert all(uuid.UUID(i).hex.endswith(s) for i, s in zip((first, *others), given, strict=True))
     with store.reading() as connection:
-        assert allocate_short_ids(connection, [first], conversation_id="another")[0] == TAIL[-6:]
+        assert allocate_short_ids(connection, [event(first)], conversation_id="another")[0] == TAIL[-6:]
 
 
 def test_activities_born_together_are_ordered_and_distinct(database: Database) -> None:

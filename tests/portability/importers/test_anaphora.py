@@ -163,6 +163,84 @@ def test_in_another_account_the_conversation_gets_an_id_of_its_own(opened: Calla
     assert question["actor"]["id"] == EVE
 
 
+def test_ids_that_another_person_has_are_made_anew_and_all_that_names_them_follows(
+    opened: Callable[[str], Database], tmp_path: Path
+) -> None:
+    source = opened("source")
+    _, _, thread_id = chain(source)
+    whole = exported(source, thread=thread_id)
+    told = json.dumps(whole)
+    root = whole["activities"][0]
+    root["references"] = [
+        {"ref": "@x", "kind": "message", "status": "resolved", "target": {"message_id": root["replies"][0]["id"]}}
+    ]
+    assert put_in(source, whole, email=EVE) == (2, 4)
+    (hers,) = exported(source, email=EVE, recipe=CastleDefense.domain)["threads"]
+    assert hers["thread_id"] != thread_id
+    again = exported(source, email=EVE, thread=hers["thread_id"])
+    new_root = again["activities"][0]
+    ids = {each["id"]: new["id"] for each, new in zip(flat(whole), flat(again), strict=True)}
+    assert not set(ids) & set(ids.values())
+    assert again["thread"]["root_activity_id"] == new_root["id"] == ids[root["id"]]
+    assert [new["reply_to_id"] for new in flat(again)] == [ids.get(each["reply_to_id"]) for each in flat(whole)]
+    assert new_root["references"][0]["target"]["message_id"] == new_root["replies"][0]["id"]
+    for field in ("short_id", "content", "payload", "created_at", "position"):
+        assert [new[field] for new in flat(again)] == [each[field] for each in flat(whole)]
+    assert json.dumps(exported(source, thread=thread_id)) == told
+    assert broken_invariants(tmp_path / "source") == {}
+
+
+def flat(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    waiting, found = list(whole["activities"]), []
+    while waiting:
+        each = waiting.pop(0)
+        found.append(each)
+        waiting = [*each["replies"], *waiting]
+    return found
+
+
+def test_an_import_refuses_what_is_here_already_in_the_same_words_whoever_has_it(
+    opened: Callable[[str], Database],
+) -> None:
+    source, empty = opened("source"), opened("empty")
+    whole = exported(source, room=talk(source, "Castle", ("Should we?", "Yes.")))
+    # The stranger's file is stored in any case: only what is the person's own is refused.
+    assert put_in(empty, whole, email=EVE) == put_in(source, whole, email=EVE) == (1, 2)
+    for database in (source, empty):
+        with pytest.raises(ConflictError, match="is here already"):
+            put_in(database, exported_of_only_room(database), email=EVE)
+
+
+def exported_of_only_room(database: Database) -> dict[str, Any]:
+    (row,) = get_conversations_for_user(database=database, user_email=EVE, domain="assistant")
+    return exported(database, email=EVE, room=row.conversation_id)
+
+
+def test_short_ids_are_kept_in_whichever_order_they_come(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    whole = exported(source, room=talk(source, "Castle", ("Should we?", "Yes."), ("Really?", "Yes!")))
+    short_ids = [each["short_id"] for each in whole["activities"]]
+    for each, other in zip(whole["activities"], reversed(short_ids), strict=True):
+        each["short_id"] = other
+    put_in(empty, whole)
+    assert exported(empty, room=whole["conversation"]["conversation_id"]) == whole
+
+
+def test_a_session_that_goes_on_here_keeps_its_thread(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    _, _, thread_id = chain(source)
+    whole = exported(source, thread=thread_id)
+    whole["thread"]["session_key"] = "a-session"
+    put_in(empty, whole)
+    again = json.loads(json.dumps(whole).replace(thread_id, "00000000-0000-4000-8000-000000000000"))
+    for number, each in enumerate(flat(again)):
+        again = json.loads(json.dumps(again).replace(each["id"], f"00000000-0000-4000-8000-{number + 1:012}"))
+    put_in(empty, again)
+    other = exported(empty, thread="00000000-0000-4000-8000-000000000000")["thread"]
+    assert other["session_key"] is None
+    assert exported(empty, thread=thread_id)["thread"]["session_key"] == "a-session"
+
+
 @pytest.mark.parametrize("name", ["schema-03", "schema-04", "schema-05"])
 def test_files_of_earlier_versions_come_in(name: str, opened: Callable[[str], Database], tmp_path: Path) -> None:
     with zipfile.ZipFile(FOLDER / f"{name}.zip") as archive:

@@ -1,0 +1,64 @@
+"""New ids for the activities and threads of an imported file, where another person's have those of the file."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from database.errors import ConflictError
+from database.schema import activities, threads
+
+from .storing import NewActivity, Place
+
+# A statement holds at most 32,766 parameters.
+_AT_ONCE = 10_000
+_WORDS = "text"
+"""The field of messages and their versions that holds what somebody wrote: it stays as it is."""
+
+
+def ids_of_others(
+    connection: Connection, *, activity_ids: Sequence[str], thread_ids: Sequence[str], user_email: str
+) -> dict[str, str]:
+    """A new id for each of these that an activity or a thread of another person has, by the id of the file.
+
+    Raises ConflictError where one is this person's own.
+    """
+    new_ids: dict[str, str] = {}
+    for table, column, names in (
+        (activities, activities.c.activity_id, activity_ids),
+        (threads, threads.c.thread_id, thread_ids),
+    ):
+        for start in range(0, len(names), _AT_ONCE):
+            known = select(column, table.c.user_email).where(column.in_(names[start : start + _AT_ONCE]))
+            for name, owner in connection.execute(known):
+                if owner == user_email:
+                    raise ConflictError("What the file holds is here already, or a part of it.")
+                new_ids[name] = str(uuid.uuid4())
+    return new_ids
+
+
+def renamed_activity(activity: NewActivity, new_ids: Mapping[str, str]) -> NewActivity:
+    """The activity, naming itself and others by their new ids. It brings its short id along."""
+    place = activity.place
+    return replace(
+        activity,
+        activity_id=new_ids.get(activity.activity_id, activity.activity_id),
+        place=Place(
+            reply_to_id=place.reply_to_id and new_ids.get(place.reply_to_id, place.reply_to_id),
+            thread_id=place.thread_id and new_ids.get(place.thread_id, place.thread_id),
+        ),
+        payload=renamed(activity.payload, new_ids),
+    )
+
+
+def renamed(value: Any, new_ids: Mapping[str, str]) -> Any:
+    """The JSON value with new ids in place of the former, at any depth; a text is never changed."""
+    if isinstance(value, str):
+        return new_ids.get(value, value)
+    if isinstance(value, Mapping):
+        return {name: each if name == _WORDS else renamed(each, new_ids) for name, each in value.items()}
+    return [renamed(each, new_ids) for each in value] if isinstance(value, list) else value
