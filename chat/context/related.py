@@ -112,7 +112,7 @@ def _searched(
     try:
         there = findable_by(user_email, database=vectors.database, conversation_id=turn.conversation_id)
         has_messages = there.conversations or _begins_before(turn)
-        messages = _messages(turn, vectors, user_email=user_email, shown=shown) if has_messages else []
+        messages = _messages(turn, vectors, user_email=user_email, shown=shown, report=report) if has_messages else []
     except StoreError as error:
         log.warning("a turn goes on without what could be found for it: %s", error.message)
         return [], []
@@ -129,9 +129,17 @@ def _begins_before(turn: Turn) -> bool:
     return bool(first > 1)
 
 
-def _messages(turn: Turn, vectors: MessageVectors, *, user_email: str, shown: Collection[str]) -> list[_Hit]:
+def _messages(
+    turn: Turn, vectors: MessageVectors, *, user_email: str, shown: Collection[str], report: Sequence[ReportEntry]
+) -> list[_Hit]:
+    """Messages that are neither shown to the model anyway nor part of a conversation that the message names whole."""
     if not wants_messages(turn):
         return []
+    whole = {
+        entry.target.get("conversation_id")
+        for entry in report
+        if entry.kind == "conversation" and entry.status == "resolved"
+    }
     own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
     found = related_messages(
         database=vectors.database,
@@ -140,7 +148,11 @@ def _messages(turn: Turn, vectors: MessageVectors, *, user_email: str, shown: Co
         most=turn.services.messages_found,
         without={*shown, *own},
     )
-    return [_of_message(hit) for hit in found if hit.conversation_friendly_id]
+    return [
+        _of_message(hit)
+        for hit in found
+        if hit.conversation_friendly_id and hit.message.conversation_id not in whole
+    ]
 
 
 def _documents(turn: Turn, query: str, *, user_email: str, named: Collection[str]) -> list[_Hit]:

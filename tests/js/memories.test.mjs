@@ -5,7 +5,7 @@ import { claimFrom, draftOf, nearestQuestion, tagsIn, withSuggestions } from '..
 import { asksToBeRemembered } from '../../interface/static/page/conversation/message_model.js';
 import { referenceStrings } from '../../interface/static/page/strings/en/references.js';
 import {
-  bareReference, entriesByReference, iconOf, isBeside, memoriesTarget, looksLikeMemory, summaryLine,
+  bareReference, entriesByReference, iconOf, isBeside, isFound, memoriesTarget, looksLikeMemory, summaryLine,
 } from '../../interface/static/page/references/report_model.js';
 
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
@@ -99,4 +99,13 @@ test('memories that are missing are said, and are no reference', () => {
   assert.equal(summaryLine([missing], referenceStrings), 'memories are missing');
   assert.equal(summaryLine([named, missing], referenceStrings), '1 reference · memories are missing');
   assert.equal(summaryLine([named, { ...missing, muted: true }], referenceStrings), '1 reference');
+});
+
+test('what was found by its content is no reference, and no memory that is missing', () => {
+  const named = { ref: '@garage_a1b2_message_1', kind: 'message', status: 'resolved' };
+  const message = { ref: 'garage_a1b2_message_c0ffee', kind: 'message', status: 'resolved', target: { message_id: 'm' } };
+  const excerpt = { ref: 'car.md:3-9', kind: 'document', status: 'truncated', target: { path: 'car.md' } };
+  assert.deepEqual([named, message, excerpt, { ref: 'memories', status: 'unavailable' }].map(isFound), [false, true, true, false]);
+  assert.equal(summaryLine([named, message, excerpt], referenceStrings), '1 reference · 2 found by content');
+  assert.equal(summaryLine([message, { ref: 'memories', status: 'unavailable' }], referenceStrings), '1 found by content · memories are missing');
 });

@@ -45,7 +45,7 @@ test('the report says in one line how the references fared', () => {
     { ref: '@d', status: 'truncated' }, { ref: '@override', status: 'not_found', muted: true },
   ];
   assert.equal(summaryLine(entries, referenceStrings), '4 references · 2 not found · 1 shortened');
-  assert.deepEqual(summarise(entries.slice(0, 1)), { total: 1, problems: [], beside: 0 });
+  assert.deepEqual(summarise(entries.slice(0, 1)), { total: 1, problems: [], found: 0, missing: 0 });
   assert.equal(summaryLine([entries[0]], referenceStrings), '1 reference');
 });
 

@@ -164,6 +164,15 @@ def test_a_message_that_is_named_as_well_is_given_once_as_referenced(remembering
     assert [entry["ref"] for entry in report(events) if entry["preview"].startswith("My auto")] == [reference]
 
 
+def test_a_message_of_a_conversation_that_is_named_whole_is_not_found_again(remembering: Talk) -> None:
+    conversation = remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
+    embed(remembering)
+    reference = f"@conversation_{conversation.get_metadata()['conversation_friendly_id']}"
+    events = remembering.say(remembering.new(), f"What was wrong with the car {reference}?")
+    assert [entry["ref"] for entry in report(events)] == [reference]
+    assert remembering.last_prompt.count("My automobile rattles.") == 1
+
+
 def test_coming_along_is_no_reference(remembering: Talk) -> None:
     conversation = remembering.about("Garage", ("My automobile rattles.", "It is the stabiliser link."))
     embed(remembering)

@@ -1,6 +1,6 @@
 import { referenceStrings } from '../strings/en/references.js';
 import { excerpt } from '../conversation/message_model.js';
-import { isBeside, isMuted, notesOf, summarise, summaryLine } from './report_model.js';
+import { isBeside, isFound, isMuted, notesOf, summarise, summaryLine } from './report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from './chips.js';
 
@@ -13,7 +13,7 @@ function titleOf({ kind, title, preview }) {
 }
 
 function row(entry, page) {
-  if (isBeside(entry)) return element('li', { class: 'report-entry report-details', text: notesOf(entry).join(' · ') });
+  if (isBeside(entry) && !isFound(entry)) return element('li', { class: 'report-entry report-details', text: notesOf(entry).join(' · ') });
   const details = [
     words.status[entry.status] ?? entry.status,
     titleOf(entry),
@@ -41,8 +41,8 @@ export function createReport(page) {
     const counted = entries.filter((entry) => !isMuted(entry));
     setHidden(node, counted.length === 0);
     line.textContent = counted.length > 0 ? summaryLine(entries, words) : '';
-    const { problems, beside } = summarise(entries);
-    node.classList.toggle('has-problems', problems.length > 0 || beside > 0);
+    const { problems, missing } = summarise(entries);
+    node.classList.toggle('has-problems', problems.length > 0 || missing > 0);
     list.replaceChildren(...counted.map((entry) => row(entry, page)));
   }
 

@@ -45,9 +45,14 @@ export function notesOf({ notes, said }) {
   return (notes ?? []).map((note, place) => saidText(note, said?.[place]));
 }
 
-/** Whether an entry is about no reference but about what comes along by itself, such as `memories` that could not be read. */
+/** Whether an entry is about no reference of the message but about what the server adds to it, or could not add. */
 export function isBeside(entry) {
   return !/^(?:[@#+]|\[\[)/.test(entry.ref);
+}
+
+/** Whether an entry is a message or an excerpt that the server found by its content: the message does not refer to it. */
+export function isFound(entry) {
+  return isBeside(entry) && isGiven(entry);
 }
 
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
@@ -85,30 +90,33 @@ function placeOf({ ref, target }) {
 
 /**
  * @param {object[]} entries
- * @returns {{total: number, problems: Array<[string, number]>, beside: number}} how many references, how many fared badly, by
- *   status, and how many remarks there are beside
+ * @returns {{total: number, problems: Array<[string, number]>, found: number, missing: number}} how many references there are,
+ *   how many of them fared badly, by status, how many messages and excerpts were found by content, and how many entries say
+ *   that memories are missing
  */
 export function summarise(entries) {
   const shown = entries.filter((entry) => !isMuted(entry));
   const counted = shown.filter((entry) => !isBeside(entry));
+  const found = shown.filter(isFound).length;
   const problems = new Map();
   for (const { status } of counted) {
     if (status !== 'resolved') problems.set(status, (problems.get(status) ?? 0) + 1);
   }
-  return { total: counted.length, problems: [...problems], beside: shown.length - counted.length };
+  return { total: counted.length, problems: [...problems], found, missing: shown.length - counted.length - found };
 }
 
 /**
  * @param {object[]} entries
  * @param {typeof import('../strings/en/references.js').referenceStrings} words
- * @returns {string} one line: "2 references · 1 not found"
+ * @returns {string} one line: "2 references · 1 not found · 1 found by content"
  */
 export function summaryLine(entries, words) {
-  const { total, problems, beside } = summarise(entries);
+  const { total, problems, found, missing } = summarise(entries);
   return [
     ...(total > 0 ? [words.summary(total)] : []),
     ...problems.map(([status, n]) => words.problem[status]?.(n) ?? `${n} ${status}`),
-    ...(beside > 0 ? [words.memoriesMissing] : []),
+    ...(found > 0 ? [words.found(found)] : []),
+    ...(missing > 0 ? [words.memoriesMissing] : []),
   ].join(' · ');
 }
 

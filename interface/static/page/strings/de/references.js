@@ -4,6 +4,7 @@ import { count, number } from './count.js';
 
 export const referenceStrings = fill(english, {
   summary: (total) => count(total, 'Verweis', 'Verweise'),
+  found: (n) => `${n} am Inhalt gefunden`,
   memoriesMissing: 'Erinnerungen fehlen',
   problem: {
     not_found: (n) => `${n} nicht gefunden`,

@@ -3,6 +3,7 @@ import { count, number } from './count.js';
 /** References in messages: their chips, cards and reports, and the list of the messages that refer to one. */
 export const referenceStrings = {
   summary: (total) => count(total, 'reference', 'references'),
+  found: (n) => `${n} found by content`,
   memoriesMissing: 'memories are missing',
   problem: {
     not_found: (n) => `${n} not found`,

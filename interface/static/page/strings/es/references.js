@@ -4,6 +4,7 @@ import { count, number } from './count.js';
 
 export const referenceStrings = fill(english, {
   summary: (total) => count(total, 'referencia', 'referencias'),
+  found: (n) => `${n} por su contenido`,
   memoriesMissing: 'faltan recuerdos',
   problem: {
     not_found: (n) => `${n} sin encontrar`,
