@@ -149,9 +149,7 @@ def _messages(
         without={*shown, *own},
     )
     return [
-        _of_message(hit)
-        for hit in found
-        if hit.conversation_friendly_id and hit.message.conversation_id not in whole
+        _of_message(hit) for hit in found if hit.conversation_friendly_id and hit.message.conversation_id not in whole
     ]
 
 
