@@ -1,0 +1,196 @@
+"""A file that a person wants to import: one file, a ZIP, or a folder, read in bounded memory and never unpacked."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import IO
+
+from portability.errors import BrokenImportError
+
+MOST_MEMBERS = 200_000
+LARGEST_MEMBER = 8 * 2**30
+"""In bytes, unpacked."""
+MOST_UNPACKED = 32 * 2**30
+"""In bytes: all members of a ZIP together."""
+MOST_EXPANSION = 400
+"""A member of more than `_SMALL` bytes may unpack to so many times of its packed size."""
+_SMALL = 32 * 2**20
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+_ENCRYPTED = 0x1
+_BEGINNING = 64 * 2**10
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, UnicodeError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A file inside a ZIP or a folder. name: its path there, with "/". size: in bytes, unpacked."""
+
+    name: str
+    size: int
+
+
+class ImportFile:
+    """An opened upload.
+
+    path: where it lies. name: what the person called it. size: in bytes, as it lies there. members: the files of a ZIP
+    or a folder by name, in its order; empty for a single file. Raises BrokenImportError for a ZIP that is damaged, or
+    whose names, sizes or methods are not those of an export; nothing of it is unpacked to find out.
+    """
+
+    def __init__(self, path: Path, *, name: str | None = None) -> None:
+        self.path = path
+        self.name = path.name if name is None else name
+        self.size = 0 if path.is_dir() else path.stat().st_size
+        self._zip: zipfile.ZipFile | None = None
+        self.members: Mapping[str, Member] = MappingProxyType({})
+        if path.is_dir():
+            self.members = MappingProxyType(_files_below(path))
+        elif zipfile.is_zipfile(path) and _begins_as_zip(path):
+            self._open_zip()
+
+    def __enter__(self) -> ImportFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._zip is not None:
+            self._zip.close()
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one file, neither a ZIP nor a folder."""
+        return self._zip is None and not self.path.is_dir()
+
+    def named(self, *names: str) -> list[str]:
+        """The members whose file name is one of `names`, whatever folder they lie in, in the order of the archive."""
+        return [member for member in self.members if PurePosixPath(member).name in names]
+
+    @contextmanager
+    def open(self, member: str | None = None) -> Iterator[IO[bytes]]:
+        """The bytes of a member, or of the file itself, as a stream.
+
+        Raises BrokenImportError, also while the stream is read: no such member, damaged, or longer than it says.
+        """
+        with _readable(self._opened(member)) as stream:
+            yield stream
+
+    def beginning(self, member: str | None = None, *, length: int = _BEGINNING) -> bytes:
+        """The first `length` bytes of a member, or of the file itself; less where there are no more."""
+        with self.open(member) as stream:
+            return stream.read(length)
+
+    def read(self, member: str | None = None, *, most: int) -> bytes:
+        """All bytes. Raises BrokenImportError where there are more than `most`."""
+        with self.open(member) as stream:
+            content = stream.read(most + 1)
+        if len(content) > most:
+            raise BrokenImportError(f"{member or self.name} has more than {most:,} bytes.")
+        return content
+
+    def _opened(self, member: str | None) -> IO[bytes]:
+        if member is None:
+            if not self.is_single:
+                raise BrokenImportError(f"{self.name} is not a single file.")
+            return self.path.open("rb")
+        if member not in self.members:
+            raise BrokenImportError(f"{self.name} holds no file {member!r}.")
+        if self._zip is None:
+            return (self.path / member).open("rb")
+        return self._zip.open(member)
+
+    def _open_zip(self) -> None:
+        try:
+            self._zip = zipfile.ZipFile(self.path)
+            self.members = MappingProxyType(_checked_members(self._zip, size=self.size))
+        except _UNREADABLE:
+            self.close()
+            raise BrokenImportError(f"{self.name} is a damaged ZIP file.") from None
+        except BrokenImportError:
+            self.close()
+            raise
+
+
+class _Readable(io.RawIOBase):
+    """A stream whose failures are BrokenImportErrors."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        try:
+            content = self._stream.read(len(view))
+        except _UNREADABLE:
+            raise BrokenImportError("The file is damaged, or shorter than it says.") from None
+        view[: len(content)] = content
+        return len(content)
+
+
+@contextmanager
+def _readable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    with stream, io.BufferedReader(_Readable(stream), buffer_size=_BEGINNING) as buffered:
+        yield buffered
+
+
+def _begins_as_zip(path: Path) -> bool:
+    # `is_zipfile` looks for an end record anywhere near the end, which a JSON file may quote.
+    with path.open("rb") as stream:
+        return stream.read(2) == b"PK"
+
+
+def _files_below(folder: Path) -> dict[str, Member]:
+    """The files of a folder without following symbolic links."""
+    found: dict[str, Member] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+            continue
+        if len(found) >= MOST_MEMBERS:
+            raise BrokenImportError(f"The folder holds more than {MOST_MEMBERS:,} files.")
+        name = path.relative_to(folder).as_posix()
+        found[name] = Member(name=name, size=path.stat().st_size)
+    return found
+
+
+def _checked_members(archive: zipfile.ZipFile, *, size: int) -> dict[str, Member]:
+    """The files of a ZIP. Raises BrokenImportError unless all of them are what an export may hold."""
+    listed = archive.infolist()
+    if len(listed) > MOST_MEMBERS:
+        raise BrokenImportError(f"The ZIP holds more than {MOST_MEMBERS:,} files.")
+    files = [info for info in listed if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)]
+    for info in files:
+        _check_member(info)
+    if sum(info.file_size for info in files) > MOST_UNPACKED:
+        raise BrokenImportError(f"The ZIP unpacks to more than {MOST_UNPACKED // 2**30} GB.")
+    # Members that share the same bytes unpack to far more than their sizes promise.
+    if sum(info.compress_size for info in files) > size:
+        raise BrokenImportError("The files of the ZIP overlap.")
+    if len({info.filename for info in files}) < len(files):
+        raise BrokenImportError("The ZIP holds two files of the same name.")
+    return {info.filename: Member(name=info.filename, size=info.file_size) for info in files}
+
+
+def _check_member(info: zipfile.ZipInfo) -> None:
+    path = PurePosixPath(info.filename)
+    if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in path.parts[0]:
+        raise BrokenImportError("The ZIP names a file outside of itself.")
+    if info.flag_bits & _ENCRYPTED:
+        raise BrokenImportError("The ZIP is encrypted.")
+    if info.compress_type not in _METHODS:
+        raise BrokenImportError("The ZIP is packed by a method that is not supported: use deflate.")
+    bomb = info.file_size > _SMALL and info.file_size > MOST_EXPANSION * max(info.compress_size, 1)
+    if info.file_size > LARGEST_MEMBER or bomb:
+        raise BrokenImportError(f"{path.name} in the ZIP unpacks to {info.file_size:,} bytes: that is no export.")

@@ -1,0 +1,124 @@
+"""What an importer reads out of a file, and the protocol that all importers fulfil.
+
+An importer knows one source: it recognises its files and reads them, item by item. What is stored, and how it is known
+again when it is imported once more, is the same for all of them (`database.imports`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from .import_file import ImportFile
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedAttachment:
+    """A file of a message.
+
+    text: its words, where the source has them. member: its path inside the ZIP, where the file itself is there.
+    """
+
+    name: str
+    media_type: str = ""
+    text: str | None = None
+    member: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedToolCall:
+    """A tool that the model called. arguments: anything that JSON can say. result: None where the source has none."""
+
+    name: str
+    arguments: Any = None
+    result: str | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMessage:
+    """A message of the source, in the tree of its conversation.
+
+    source_id, parent_id: ids of the source, unique within the conversation. parent_id: None for a first message.
+    text: Markdown. created_at: UTC, None where the source doesn't say. short_hash: of our own forms alone.
+    hidden: the person hid it from the model.
+    """
+
+    source_id: str
+    parent_id: str | None
+    sender: Literal["user", "model"]
+    text: str
+    created_at: datetime | None = None
+    model: str | None = None
+    thoughts: str = ""
+    tool_calls: tuple[ImportedToolCall, ...] = ()
+    attachments: tuple[ImportedAttachment, ...] = ()
+    short_hash: str | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedConversation:
+    """A conversation of the source with all of its branches.
+
+    source_id: unique within the source. messages: in any order; a `parent_id` that names no message, or leads in a
+    circle, is cut and reported. current_id: the last message of the path that the source shows; None: the path to the
+    newest message. workspace: the name of the folder or project that it lies in. problems: what could not be read,
+    each a sentence for the report.
+    """
+
+    source_id: str
+    title: str
+    created_at: datetime | None
+    updated_at: datetime | None
+    messages: tuple[ImportedMessage, ...]
+    current_id: str | None = None
+    archived: bool = False
+    pinned: bool = False
+    workspace: str | None = None
+    friendly_id: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedDocument:
+    """A document that lies beside the conversations, as those of Claude's projects. folder: "" for the top."""
+
+    source_id: str
+    folder: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedItem:
+    """A part of the file that could not be read. item: its title, id or place in the file. reason: one sentence."""
+
+    item: str
+    reason: str
+
+
+ImportedItem = ImportedConversation | ImportedDocument | FailedItem
+
+
+class Importer(Protocol):
+    """One source of history. To add one: a module with an importer, and a line in `registry`.
+
+    source: its short name in lower case ("chatgpt"), kept with everything that came from it; never changed later.
+    title: its name for people. expects: which files it reads, one sentence, said where no importer knows a file.
+    """
+
+    source: str
+    title: str
+    expects: str
+
+    def recognises(self, file: ImportFile) -> bool:
+        """Whether the file is of this source, judged by member names and the beginnings of files."""
+
+    def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
+        """What the file holds, always in the same order. One bad conversation is a FailedItem and stops nothing else.
+
+        Raises BrokenImportError where the file can't be read any further.
+        """

@@ -1,0 +1,35 @@
+"""The importers that there are, in the order in which they are asked whether they recognise a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from portability.errors import BrokenImportError
+
+from .import_file import ImportFile
+from .imported import Importer
+
+_IMPORTERS: tuple[Importer, ...] = ()
+
+
+def importers() -> tuple[Importer, ...]:
+    """All importers. To add one: a module of this package, and its importer in `_IMPORTERS`."""
+    return _IMPORTERS
+
+
+def importer_for(file: ImportFile, *, among: Iterable[Importer] | None = None) -> Importer:
+    """The first importer that recognises the file. Raises BrokenImportError, which says what was expected."""
+    asked = importers() if among is None else tuple(among)
+    found = next((importer for importer in asked if importer.recognises(file)), None)
+    if found is None:
+        expected = " ".join(f"{importer.title}: {importer.expects}" for importer in asked)
+        raise BrokenImportError(f"{file.name} has a form that is not known. {expected}".rstrip())
+    return found
+
+
+def importer_named(source: str) -> Importer:
+    """The importer of a source. Raises BrokenImportError for a source that there is not."""
+    for importer in importers():
+        if importer.source == source:
+            return importer
+    raise BrokenImportError(f"There is no importer for {source}.")
