@@ -25,6 +25,7 @@ from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
 from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
+from chat.runtime.thread_titles import ThreadTitles
 from chat.runtime.upkeep import keep_up
 from chat.tools.catalogue import all_tools
 from chat.tools.foreign.personal import PersonalServers
@@ -126,7 +127,9 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         vaults=vaults,
         account_erasure=account_erasure,
         requests=requests,
-        server=_server_process(settings, database, turns, models, knowledge, vectors, vaults, changes, account_erasure),
+        server=_server_process(
+            settings, database, turns, models, knowledge, vectors, vaults, changes, account_erasure, recipes
+        ),
     )
 
 
@@ -174,8 +177,10 @@ def _server_process(
     vaults: Vaults,
     changes: ChangeFeed,
     account_erasure: AccountErasure,
+    recipes: RecipeRegistry,
 ) -> ServerProcess:
     """What begins with the first request, with the upkeep that goes on beside all requests."""
+    titles = ThreadTitles(database=database, recipes=recipes, model=models.cheap, seconds=settings.title_timeout)
     return ServerProcess(
         data_dir=settings.data_dir,
         database=database,
@@ -191,6 +196,7 @@ def _server_process(
             erase_closed_accounts=account_erasure.erase_closed,
             look_for_changes=changes.look,
             close_abandoned_turns=turns.close_abandoned,
+            name_threads=titles.make_waiting,
         ),
         tidy=partial(restoring.tidy, settings.data_dir),
     )

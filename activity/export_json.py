@@ -82,6 +82,7 @@ def _thread(thread: ExportedThread, heading: Heading) -> dict[str, Any]:
         "thread_id": thread.thread_id,
         "title": heading.thread_titles[thread.thread_id],
         "is_renamed": bool(thread.title),
+        "is_made": bool(thread.made_title and not thread.title),
         "root_activity_id": thread.root_activity_id,
         "session_key": thread.session_key,
         "created_at": thread.created_at,

@@ -9,7 +9,7 @@ from database.activities import threads as store
 from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity, kept_activities_by_id
 from database.activities.threads import Thread
-from database.conversations.titles import heuristic_title
+from database.conversations.titles import first_words
 from database.engine.database import Database
 
 from .formatting import DELETED, one_line
@@ -21,14 +21,14 @@ _LONGEST_TITLE = 80
 def thread_titles(
     user_email: str, threads: Iterable[Thread | ExportedThread], *, recipes: RecipeRegistry, database: Database
 ) -> dict[str, str]:
-    """The title of each thread, by its id: the person's own, else the first words of its root.
+    """The title of each thread, by its id: the person's own, else the model's, else the first words of its root.
 
-    "(deleted)" where the root, or the conversation that it stands in, is deleted.
+    "(deleted)" where the person gave none, and the root, or the conversation that it stands in, is deleted.
     """
     given = {each.thread_id: each.title for each in threads if each.title}
-    roots = {each.thread_id: each.root_activity_id for each in threads if not each.title}
-    found = kept_activities_by_id(database=database, user_email=user_email, activity_ids=roots.values())
-    return given | {thread_id: _first_words(found.get(root), recipes) for thread_id, root in roots.items()}
+    others = {each.root_activity_id: each for each in threads if not each.title}
+    roots = kept_activities_by_id(database=database, user_email=user_email, activity_ids=others)
+    return given | {each.thread_id: _title(each, roots.get(root), recipes) for root, each in others.items()}
 
 
 def thread_title(user_email: str, thread_id: str, *, recipes: RecipeRegistry, database: Database) -> str:
@@ -95,10 +95,14 @@ def _shape(activity: Activity, thread: Thread | None, *, recipes: RecipeRegistry
     }
 
 
-def _first_words(root: Activity | None, recipes: RecipeRegistry) -> str:
+def _title(thread: Thread | ExportedThread, root: Activity | None, recipes: RecipeRegistry) -> str:
     if root is None:
         return DELETED
-    if root.text is not None:
-        return heuristic_title(root.text)
-    line = recipes.format_line(root).partition("] ")[2]
-    return one_line(line)[:_LONGEST_TITLE]
+    if thread.made_title:
+        return thread.made_title
+    return first_words(root.text) if root.text is not None else words_of_root(root, recipes)[:_LONGEST_TITLE]
+
+
+def words_of_root(root: Activity, recipes: RecipeRegistry) -> str:
+    """What a thread begins with: the text of a message, the line of any other activity."""
+    return root.text if root.text is not None else one_line(recipes.format_line(root).partition("] ")[2])

@@ -1,4 +1,4 @@
-"""The title of a new conversation, made by the cheap model beside the first answer."""
+"""Titles by the cheap model: of a new conversation beside its first answer, of a thread after its first reply."""
 
 from __future__ import annotations
 
@@ -23,21 +23,29 @@ _BEGINNING_CHARS = 1_000
 
 async def make_title(message: str, *, model: ChatModel, services: TurnServices) -> str:
     """A title of 3 to 6 words. When the model fails or is silent for too long: the first words of `message`."""
-    prompt = template("title").render(message=message[:_BEGINNING_CHARS])
     try:
-        async with asyncio.timeout(services.title_timeout):
-            completion = await model.complete(
-                [{"role": "user", "content": prompt}],
-                response_format=_CONSTRAINT,
-                max_tokens=24,
-                temperature=0.0,
-            )
-        title = _tidy(completion.text)
+        title = await ask_for_title(message, model=model, seconds=services.title_timeout)
     except (ModelError, TimeoutError) as error:
         log.warning("no title from the model: %s", str(error) or "timed out")
         services.metrics.count("model_failures", job="title")
         title = ""
     return title or heuristic_title(message)
+
+
+async def ask_for_title(message: str, *, model: ChatModel, seconds: float) -> str:
+    """The title that the model gives what begins with `message`, "" for none.
+
+    Raises ModelError, and TimeoutError after so many seconds.
+    """
+    prompt = template("title").render(message=message[:_BEGINNING_CHARS])
+    async with asyncio.timeout(seconds):
+        completion = await model.complete(
+            [{"role": "user", "content": prompt}],
+            response_format=_CONSTRAINT,
+            max_tokens=24,
+            temperature=0.0,
+        )
+    return _tidy(completion.text)
 
 
 def _tidy(answer: str) -> str:

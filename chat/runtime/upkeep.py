@@ -45,6 +45,7 @@ async def keep_up(
     erase_closed_accounts: Callable[[], object] = lambda: None,
     look_for_changes: Callable[[], object] = lambda: None,
     close_abandoned_turns: Callable[[], object] = lambda: None,
+    name_threads: Callable[[], object] = lambda: None,
 ) -> None:
     """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
@@ -74,6 +75,7 @@ async def keep_up(
         ),
         quickly(watcher.look, what="documents"),
         quickly(vaults.summaries.make_waiting, what="summaries of documents"),
+        quickly(name_threads, what="titles of threads"),
         quickly(
             partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
             what="vectors of documents",

@@ -139,10 +139,11 @@ def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedThread:
-    """A thread. title: as the person named it; "" where they did not."""
+    """A thread. title: as the person named it; "" where they did not. made_title: as the cheap model did, if it has."""
 
     thread_id: str
     title: str
+    made_title: str | None
     root_activity_id: str
     session_key: str | None
     created_at: str

@@ -5,18 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, insert, select, update
 
 from database.changes import THREAD, record
 from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
-from database.engine.database import Database
+from database.engine.database import Database, Urgency
 from database.errors import ThreadMismatchError, ThreadNotFoundError
 from database.schema import activities, threads
 
-from .reading import Activity, find_activity, seen, with_conversation
+from .reading import Activity, find_activity, kept, own_activities, read_activities, seen, with_conversation
 from .storing import Place
 
 _a, _t = activities.c, threads.c
@@ -98,13 +98,15 @@ def open_thread(
 class Thread:
     """A thread, with what is counted of its live activities.
 
-    title: what the person named it; "" where they did not. reply_count: of the activities beside the root.
-    last_reply_at: None without any. participant_ids: who did something in it, in order of their first activity.
+    title: what the person named it; "" where they did not. made_title: by the cheap model; None until it was asked, ""
+    where it made none. reply_count: of the activities beside the root. last_reply_at: None without any.
+    participant_ids: who did something in it, in order of their first activity.
     """
 
     thread_id: str
     root_activity_id: str
     title: str
+    made_title: str | None
     created_at: str
     reply_count: int
     last_reply_at: str | None
@@ -143,14 +145,49 @@ def threads_with_roots(*, database: Database, user_email: str, activity_ids: Col
 
 
 def rename_thread(*, database: Database, user_email: str, thread_id: str, title: str) -> None:
-    """Name a thread; "": it is called by its first words again. Raises ThreadNotFoundError."""
+    """Name a thread; "": by its first words, until the cheap model has named it anew. Raises ThreadNotFoundError."""
 
     def job(connection: Connection) -> None:
         access_thread(connection, user_email=user_email, thread_id=thread_id)
-        connection.execute(update(threads).where(_t.thread_id == thread_id).values(title=title))
+        connection.execute(update(threads).where(_t.thread_id == thread_id).values(title=title, made_title=None))
         record(connection, THREAD, "changed", user_email=user_email, ids=[thread_id], fields={"title": title})
 
     database.write(job)
+
+
+class UntitledThread(NamedTuple):
+    """A thread that waits for its title. root: None where it is deleted."""
+
+    thread_id: str
+    user_email: str
+    root: Activity | None
+
+
+def untitled_threads(*, database: Database, but: Collection[str], limit: int) -> list[UntitledThread]:
+    """The oldest threads that nobody named, and that the cheap model was not asked about; none of `but`."""
+    waiting = and_(_t.made_title.is_(None), _t.title == "", _t.thread_id.not_in(but))
+    query = select(_t.thread_id, _t.user_email, _t.root_activity_id).where(waiting).order_by(_t.created_at).limit(limit)
+    with database.reading() as connection:
+        rows = connection.execute(query).all()
+        return [
+            UntitledThread(thread_id, owner, _kept_root(connection, owner, root)) for thread_id, owner, root in rows
+        ]
+
+
+def _kept_root(connection: Connection, user_email: str, activity_id: str) -> Activity | None:
+    found = read_activities(connection, own_activities(user_email).where(kept(), _a.activity_id == activity_id))
+    return found[0] if found else None
+
+
+def keep_made_title(*, database: Database, user_email: str, thread_id: str, title: str) -> None:
+    """Keep what the cheap model named a thread, "" for nothing, unless the person has named it meanwhile."""
+
+    def job(connection: Connection) -> None:
+        untitled = and_(_t.thread_id == thread_id, _t.made_title.is_(None), _t.title == "")
+        if connection.execute(update(threads).where(untitled).values(made_title=title)).rowcount and title:
+            record(connection, THREAD, "changed", user_email=user_email, ids=[thread_id])
+
+    database.write(job, urgency=Urgency.INDEX)
 
 
 def access_thread(connection: Connection, *, user_email: str, thread_id: str) -> None:
@@ -161,7 +198,7 @@ def access_thread(connection: Connection, *, user_email: str, thread_id: str) ->
 
 
 def _read(connection: Connection, user_email: str, which: ColumnElement[bool]) -> list[Thread]:
-    query = select(_t.thread_id, _t.root_activity_id, _t.title, _t.created_at)
+    query = select(_t.thread_id, _t.root_activity_id, _t.title, _t.made_title, _t.created_at)
     rows = connection.execute(query.where(_t.user_email == user_email, which)).all()
     counted = _counted(connection, user_email, [row.thread_id for row in rows])
     nothing: Mapping[str, Any] = {"reply_count": 0, "last_reply_at": None, "participant_ids": ()}

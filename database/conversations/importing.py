@@ -510,6 +510,8 @@ def _threads(imported: Sequence[Message], rows: Sequence[Message], *, user_email
             "user_email": user_email,
             "root_activity_id": root["message_id"],
             "created_at": root["created_at"],
+            # Nobody waits for titles of threads that were there already.
+            "made_title": "",
         }
         for thread_id, root in roots.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from conversation_reference_utils import _extract_meaningful_words
 
@@ -22,13 +23,24 @@ _LAST_SIGNS = re.compile(r"[^\w%+#)]+$")
 
 def heuristic_title(text: str) -> str:
     """The first words of `text` that mean something, as typed: at most 6 words and 60 characters; or `UNTITLED`."""
-    plain = _LINK_OR_REFERENCE.sub(" ", _FENCE.sub(" ", text[:_ENOUGH_TEXT]))
-    words = [word for word in (_WORD_MARKUP.sub("", raw) for raw in plain.split()) if word]
+    words = _words(text)
     start = next((place for place, word in enumerate(words) if _extract_meaningful_words(word)), 0)
-    title = " ".join(words[start : start + _MAX_WORDS])
-    if len(title) > _MAX_LENGTH:
-        title = _cut(title)
-    return _LAST_SIGNS.sub("", title) or UNTITLED
+    return _title(words[start:]) or UNTITLED
+
+
+def first_words(text: str) -> str:
+    """The first words of `text`, as typed: at most 6 words and 60 characters; or `UNTITLED`."""
+    return _title(_words(text)) or UNTITLED
+
+
+def _words(text: str) -> list[str]:
+    plain = _LINK_OR_REFERENCE.sub(" ", _FENCE.sub(" ", text[:_ENOUGH_TEXT]))
+    return [word for word in (_WORD_MARKUP.sub("", raw) for raw in plain.split()) if word]
+
+
+def _title(words: Sequence[str]) -> str:
+    title = " ".join(words[:_MAX_WORDS])
+    return _LAST_SIGNS.sub("", _cut(title) if len(title) > _MAX_LENGTH else title)
 
 
 def _cut(title: str) -> str:

@@ -49,6 +49,7 @@ from . import (
     m0026_packed_lengths,
     m0027_activities,
     m0028_words,
+    m0029_thread_titles,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0026_packed_lengths.upgrade,
     m0027_activities.upgrade,
     m0028_words.upgrade,
+    m0029_thread_titles.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -30,6 +30,14 @@ threads = Table(
     Column("title", Text, nullable=False, server_default=""),
     Column("session_key", Text),
     Column("created_at", Text, nullable=False),
+    Column("made_title", Text),
+    # The threads that wait for a title by the cheap model.
+    Index(
+        "idx_threads_untitled",
+        "created_at",
+        sqlite_where=text("made_title IS NULL AND title = ''"),
+        postgresql_where=text("made_title IS NULL AND title = ''"),
+    ),
     Index(
         "idx_threads_session",
         "user_email",

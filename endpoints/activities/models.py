@@ -62,7 +62,7 @@ class ThreadWindow(Query):
 
 
 class ThreadRename(Body):
-    """The title of a thread; "" for its first words."""
+    """The title of a thread; "" for its first words, until the cheap model has made one."""
 
     title: Annotated[Text, StringConstraints(max_length=500), AfterValidator(one_line)]
 
@@ -120,7 +120,7 @@ class PlacedActivity(ActivityItem):
 
 
 class ThreadItem(Shape):
-    """A thread. `title`: the person's own if it `is_renamed`, else the first words of the root."""
+    """A thread. `title`: the person's own if it `is_renamed`, else the cheap model's or the first words of the root."""
 
     thread_id: str
     title: str

@@ -129,7 +129,7 @@ def get_thread(thread_id: str, query: activity_models.ThreadWindow) -> object:
 @takes(activity_models.ThreadRename)
 @answers(http_models.Done)
 def rename_thread(thread_id: str, body: activity_models.ThreadRename) -> None:
-    """Give a thread a title of your own, or its first words again."""
+    """Give a thread a title of your own, or its first words until the cheap model has made one."""
     store.rename_thread(**current_user_scope(), thread_id=thread_id, title=body.title)
 
 

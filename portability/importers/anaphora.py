@@ -154,6 +154,7 @@ class _Thread(_Fields):
     thread_id: str
     title: Annotated[str, AfterValidator(one_line)] = ""
     is_renamed: bool = False
+    is_made: bool = False
     root_activity_id: str
     session_key: str | None = None
     created_at: Time
@@ -277,8 +278,12 @@ def _within_itself(file: _File) -> _File:
 
 
 def _thread(thread: _Thread) -> dict[str, Any]:
-    """The columns of a thread; a title that no person gave it is made anew."""
-    return {**thread.model_dump(exclude={"is_renamed"}), "title": thread.title if thread.is_renamed else ""}
+    """The columns of a thread; one that nobody named is called by its first words, and no model is asked again."""
+    titles = {
+        "title": thread.title if thread.is_renamed else "",
+        "made_title": thread.title if thread.is_made and not thread.is_renamed else "",
+    }
+    return {**thread.model_dump(exclude={"is_renamed", "is_made"}), **titles}
 
 
 def _columns(conversation: _Conversation) -> dict[str, Any]:

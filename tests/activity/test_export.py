@@ -315,7 +315,7 @@ def test_a_thread_nests_replies_of_all_domains_two_spaces_once_and_then_by_arrow
 ) -> None:
     text = exporting(database, thread=game.thread_id)
     assert text.startswith("# Conversation: Castle\n")
-    assert "\n## Thread: add tower upgrades\n" in text
+    assert "\n## Thread: Should we add tower upgrades\n" in text
     assert entries_of(text) == [game.question, game.action, game.event, game.feedback, game.change]
     time = r"\(2025-11-12 16:10:00\)"
     action = rf"^  \*\*\[#{game.action}\] 🎮 spawn\\_ui\*\* {time} \*by GameDesigner AI, reply to #{game.question}\*$"

@@ -72,7 +72,7 @@ def test_the_chain_of_eight_is_one_thread_over_two_conversations(ada: Person, st
     assert [item.is_message for item in thread.activities] == [True, True, False, False, True, False, False, True]
     assert {item.conversation_id for item in thread.activities} == {here, there}
     assert (thread.title, thread.root_activity_id, thread.is_renamed) == (
-        "add a castle defense minigame",
+        "Should we add a castle defense",
         first.id,
         False,
     )
