@@ -173,6 +173,11 @@ class RecipeRegistry:
         """The distribution that the recipe comes from."""
         return self._sources[domain]
 
+    def title_of(self, domain: str) -> str:
+        """The title of the recipe of this domain; the domain itself where it is not installed any more."""
+        found = self._recipes.get(domain)
+        return found.title if found else domain
+
     def get(self, domain: str) -> Recipe:
         """The recipe of this domain. Raises RecipeNotFoundError."""
         found = self._recipes.get(domain)

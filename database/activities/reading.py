@@ -139,15 +139,23 @@ def read_activities(connection: Connection, query: Select[Any]) -> list[Activity
 
 
 def activities_of_thread(
-    *, database: Database, user_email: str, thread_id: str, after: int = 0, before: int | None = None, limit: int
+    *,
+    database: Database,
+    user_email: str,
+    thread_id: str,
+    after: int = 0,
+    before: int | None = None,
+    recipe: str | None = None,
+    limit: int,
 ) -> list[Activity]:
     """The live activities of a thread in order, over all conversations: the first `limit` whose seq is above `after`.
 
-    before: the last `limit` whose seq is smaller; `NEWEST` for the newest. Empty for a thread that is not there, or
-    another person's.
+    before: the last `limit` whose seq is smaller; `NEWEST` for the newest. recipe: only those of this one. Empty for a
+    thread that is not there, or another person's.
     """
     with database.reading() as connection:
-        here = live_activities(user_email, thread_id=thread_id).where(_a.seq > after)
+        of_recipe = {} if recipe is None else {"recipe": recipe}
+        here = live_activities(user_email, thread_id=thread_id, **of_recipe).where(_a.seq > after)
         return _window(connection, here, before=before, limit=limit)
 
 

@@ -144,6 +144,13 @@ def threads_with_roots(*, database: Database, user_email: str, activity_ids: Col
     return {each.root_activity_id: each for each in found}
 
 
+def recipes_of_thread(*, database: Database, user_email: str, thread_id: str) -> list[str]:
+    """The recipes of a thread's live activities, each once, in order of their first ones."""
+    query = with_conversation(select(_a.recipe)).where(_a.user_email == user_email, _a.thread_id == thread_id, seen())
+    with database.reading() as connection:
+        return list(connection.execute(query.group_by(_a.recipe).order_by(func.min(_a.seq))).scalars())
+
+
 def rename_thread(*, database: Database, user_email: str, thread_id: str, title: str) -> None:
     """Name a thread; "": by its first words, until the cheap model has named it anew. Raises ThreadNotFoundError."""
 

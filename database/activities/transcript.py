@@ -25,19 +25,22 @@ def placed_activities(
     conversation_id: str,
     first_message_id: str | None = None,
     last_message_id: str | None = None,
+    before: int | None = None,
     limit: int,
 ) -> list[tuple[Activity, str | None]]:
     """The newest live activities of a conversation that are no messages, in order.
 
     Each with the id of the live message that it stands behind; None at the beginning.
 
-    first_message_id, last_message_id: only activities behind the one and before the other.
+    first_message_id, last_message_id: only activities behind the one and before the other. before: only activities
+    whose `seq` is smaller.
     Raises ConversationNotFoundError, MessageNotFoundError.
     """
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         first = 0 if first_message_id is None else _seq_of(connection, conversation_id, first_message_id)
         last = NEWEST if last_message_id is None else _seq_of(connection, conversation_id, last_message_id)
+        last = last if before is None else min(last, before)
         here = live_activities(user_email, conversation_id=conversation_id)
         between = here.where(IS_NO_MESSAGE, _a.seq > first, _a.seq < last).order_by(_a.seq.desc()).limit(limit)
         found = read_activities(connection, between)[::-1]

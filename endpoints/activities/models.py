@@ -46,18 +46,26 @@ class Near(Query):
 
 
 class TranscriptWindow(Query):
-    """Activities between two messages, each named by its id; without one, from the beginning, or up to the end."""
+    """Activities between two messages, each named by its id; without one, from the beginning, or up to the end.
+
+    `before`: only activities whose `seq` is smaller.
+    """
 
     first_message_id: Id | None = None
     last_message_id: Id | None = None
+    before: _Seq | None = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 500
 
 
 class ThreadWindow(Query):
-    """The activities of a thread behind the one with the `seq` `after`, or the last ones before the `seq` `before`."""
+    """The activities of a thread behind the one with the `seq` `after`, or the last ones before the `seq` `before`.
+
+    `recipe`: only those of this domain.
+    """
 
     after: _Seq = 0
     before: _Seq | None = None
+    recipe: _Name | None = None
     limit: Annotated[int, Field(ge=1, le=500)] = 100
 
 
@@ -130,9 +138,20 @@ class ThreadItem(Shape):
     thread_metadata: ThreadMetadata
 
 
-class ThreadDetails(ThreadItem):
-    """A thread with a window of its activities, in order, over all conversations."""
+class ThreadRecipe(Shape):
+    """A recipe that activities of a thread are of. `title`: the domain where the recipe is not installed any more."""
 
+    domain: str
+    title: str
+
+
+class ThreadDetails(ThreadItem):
+    """A thread with a window of its activities, in order, over all conversations.
+
+    `recipes`: those of the whole thread, in order of their first activities.
+    """
+
+    recipes: list[ThreadRecipe]
     activities: list[ActivityItem]
 
 

@@ -122,7 +122,10 @@ def get_thread(thread_id: str, query: activity_models.ThreadWindow) -> object:
     who = current_user_scope()
     thread = _threads([store.get_thread(**who, thread_id=thread_id)])[0]
     activities = activities_of_thread(**who, thread_id=thread_id, **query.model_dump())
-    return {**thread, "activities": _items(activities)}
+    recipes = current_state().recipes
+    domains = store.recipes_of_thread(**who, thread_id=thread_id)
+    titles = [{"domain": domain, "title": recipes.title_of(domain)} for domain in domains]
+    return {**thread, "recipes": titles, "activities": _items(activities)}
 
 
 @blueprint.patch("/api/threads/<thread_id>")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, messages
-from tests.browser.transcript import body, card
+from tests.browser.transcript import body, card, clipboard, send
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+# What stands in the transcript, in order: messages by their numbers, other activities by their short ids.
+BETWEEN = """() => [...document.querySelectorAll('.transcript-cards > *')].map((node) =>
+  node.getAttribute('message-index') ?? node.dataset.shortId)"""
 
 
 def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: Client, open_page: OpenPage) -> None:
@@ -86,3 +89,50 @@ def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: C
     assert "A castle stands." in download.value.path().read_text(encoding="utf-8")
     replying.click()
     expect(page).to_have_title(re.compile("The game"))
+
+
+def test_other_activities_stand_between_the_messages(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Castle defence", "Shall we build a castle?", "And then?")
+    address = f"/api/conversations/{talk.conversation_id}/activities"
+    event = {"type": "system_event", "payload": {"type": "minigame_spawned", "description": "A castle stands."}}
+    first = person.post(address, event).json()
+    page = open_page(person, talk.path)
+    lines = page.locator(".activity-line")
+    expect(lines).to_have_text([re.compile(r"^🔔 minigame_spawned.* A castle stands\.")])
+    assert page.evaluate(BETWEEN) == ["1", "2", "3", "4", first["short_id"]]
+
+    # What others post comes by itself; it stays in its place when more is said.
+    change = {"type": "data_change", "payload": {"changes": [{"field": "towers", "old": "1", "new": "2"}]}}
+    second = person.post(address, {**change, "reply_to": first["id"]}).json()
+    expect(lines).to_have_count(2)
+    expect(lines.first.get_by_role("button", name="1 reply")).to_be_visible()
+    send(page, "Wonderful.")
+    expect(card(page, 6)).to_have_attribute("data-status", "complete")
+    assert page.evaluate(BETWEEN) == ["1", "2", "3", "4", first["short_id"], second["short_id"], "5", "6"]
+
+    # A click opens what it holds, and what can be done with it.
+    lines.nth(1).locator(".activity-summary").click()
+    expect(lines.nth(1).get_by_label("What the activity holds")).to_have_text("towers: 1 → 2")
+    lines.nth(1).get_by_role("button", name=f"Copy the short id: #{second['short_id']}").click()
+    expect(lines.nth(1).locator(".activity-tools")).to_contain_text("Copied!")
+    assert clipboard(page) == f"#{second['short_id']}"
+    lines.nth(1).get_by_role("button", name="Reply", exact=True).click()
+    expect(page.locator(".reply-chip")).to_contain_text(f"{second['heading']} (#{second['short_id']})")
+    lines.nth(1).get_by_role("button", name=f"reply to #{first['short_id']}").click()
+    expect(lines.first.locator(".activity-summary")).to_be_focused()
+    lines.nth(1).get_by_role("button", name="Open the thread").click()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    expect(rail.locator("details.thread[open] .thread-activity")).to_have_count(2)
+
+    # Hidden they stay hidden, until they are shown again.
+    lines.first.locator(".activity-summary").click()
+    lines.first.get_by_role("button", name="Hide activities").click()
+    expect(lines).to_have_count(0)
+    page.reload()
+    expect(card(page, 6)).to_be_visible()
+    switch = rail.get_by_label("Show activities between the messages")
+    rail.get_by_role("tab", name="Threads").click()
+    expect(switch).not_to_be_checked()
+    expect(lines).to_have_count(0)
+    switch.check()
+    expect(lines).to_have_count(2)

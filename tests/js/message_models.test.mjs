@@ -91,7 +91,7 @@ test('a short id keeps its sign, in lowercase, and needs no title', () => {
   const entry = { ref: '#a1b2c3', kind: 'activity', status: 'resolved', title: 'React', target: { message_id: 'm', message_index: 2 } };
   assert.equal(labelOf(entry), '');
   assert.equal(iconOf(entry), 'chat-square-text');
-  assert.equal(iconOf({ ...entry, target: {} }), 'hash');
+  assert.equal(iconOf({ ...entry, target: {} }), 'circle');
 });
 
 test('a failed look-up is tried again, and a few at most go on at once', async () => {

@@ -111,6 +111,13 @@ def test_a_thread_is_read_in_windows_and_renamed(ada: Person, state: AppState) -
 
     assert window("?limit=2") == [None, "Reply 0"]
     assert window(f"?limit=2&after={replies[0].seq}") == ["Reply 1", "Reply 2"]
+    assert window("?recipe=system-monitoring") == [None]
+    assert window("?recipe=general-discussion&limit=2") == ["Reply 0", "Reply 1"]
+    recipes = told(ada.get(f"{address}?recipe=x"), models.ThreadDetails).recipes
+    assert [(each.domain, each.title) for each in recipes] == [
+        ("system-monitoring", "System Monitoring"),
+        ("general-discussion", "General Discussion"),
+    ]
     assert window(f"?limit=2&before={replies[3].seq}") == ["Reply 1", "Reply 2"]
     whole = told(ada.get(address), models.ThreadDetails)
     assert whole.title == "🔔 minigame_spawned: It runs"
@@ -138,6 +145,7 @@ def test_other_activities_have_their_places_between_messages(ada: Person) -> Non
     whole = [(begun.id, None), *((each.id, one.id) for each in between), (last.id, two.id)]
     assert placed() == whole
     assert placed("?limit=2") == whole[2:]
+    assert placed(f"?limit=1&before={last.seq}") == whole[2:3]
     assert placed(f"?first_message_id={one.id}") == whole[1:]
     assert placed(f"?last_message_id={two.id}") == whole[:3]
     assert placed(f"?first_message_id={one.id}&last_message_id={two.id}") == whole[1:3]

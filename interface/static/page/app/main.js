@@ -22,7 +22,7 @@ import { watchSession } from '../ui/session.js';
 import { raiseToastsAbove, showToast } from '../ui/toast.js';
 import { createVersionWatch } from '../ui/version.js';
 import { keepShell, withAccount } from '../ui/installed.js';
-import { askForAddressed } from '../conversation/page.js';
+import { askForAddressed } from '../conversation/ahead.js';
 import { Sides } from '../conversation/sides.js';
 
 /** What can stand in the place of the conversation while the address says so, each loaded when it first does. */

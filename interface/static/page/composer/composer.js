@@ -183,7 +183,7 @@ export function mountComposer(form, page, { place, onStop }) {
     const target = reply.target;
     const message = {
       ...place(), text, files: kept, attached: memories.attached(), id: drafts.resendId(conversationId, text),
-      replyTo: target && { message_id: target.message_id, sender: target.sender, text: target.text, short_id: target.short_id },
+      replyTo: target && { message_id: target.message_id, sender: target.sender, text: target.text, short_id: target.short_id, name: target.name },
       fields: { ...memories.payload(), ...choice.payload(), ...(target ? { reply_to: target.message_id } : {}) },
     };
     tellProblem('');

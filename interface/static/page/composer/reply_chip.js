@@ -22,7 +22,7 @@ export function createReplyChip(place) {
     const cancel = element('button', {
       type: 'button', class: 'icon-button', 'aria-label': words.cancel, title: words.cancel, onclick: () => set(null),
     }, icon('x-lg'));
-    const label = words.to(senderName(message, strings.sender), message.short_id);
+    const label = words.to(message.name ?? senderName(message, strings.sender), message.short_id);
     place.replaceChildren(element('div', { class: 'composer-chip reply-chip' }, icon('reply'),
       element('span', { class: 'reply-chip-label', text: label }),
       element('span', { class: 'reply-chip-excerpt', text: excerpt(message.text, 120) }), cancel));

@@ -6,16 +6,18 @@ import { shellStrings } from '../strings/en/shell.js';
 import { createEditDrafts } from '../core/drafts.js';
 import { createConversationReferences } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
-import { attempt, tellFailure } from '../ui/attempts.js';
+import { attempt } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
 import { Beginnings } from './beginnings.js';
 import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
-import { openingWindow, Transcript } from './transcript/transcript.js';
+import { Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, loadingFailure, withDetails } from './transcript/states.js';
 import { openFindBar } from './find/bar.js';
 import { followMessages } from './following.js';
+import { createGuide } from './guide.js';
 import { createHeader } from './header.js';
+import { followThreadCounts } from './threads/counts.js';
 import { Turns } from './turns/turns.js';
 import { offerSuggestedMessages } from './welcome/offer.js';
 
@@ -36,14 +38,6 @@ const ALONE = { beginning: null, isTemporary: false, files: [], attached: [], re
  * @property {(target: object) => Promise<void>} goTo leads to a message, in whichever place its conversation is open
  */
 
-/** Asks for what the address names, before there is a place to show it in. */
-export function askForAddressed(api) {
-  const { conversationId, messageId } = parseAddress(location);
-  if (conversationId === null) return;
-  api.ahead.getConversationDetails(conversationId);
-  api.ahead.listMessages(conversationId, openingWindow(messageId));
-}
-
 /** A conversation that is open: its transcript, its composer, the answers being written. */
 export class ConversationPage {
   #api;
@@ -55,6 +49,8 @@ export class ConversationPage {
   #composer;
   #actions;
   #selection;
+  #threads;
+  #guide;
   #pins;
   #slot;
   #header;
@@ -85,10 +81,11 @@ export class ConversationPage {
     const page = this.#shared(kept, announce, place);
     this.#page = page;
     this.#turns = new Turns(page);
-    const { container } = place;
     this.#header = createHeader(place.header, { store, onTitle: slot.onTitle });
-    this.#transcript = new Transcript({ container, page });
-    this.#pins = createPins(container, page);
+    this.#transcript = new Transcript({ container: place.container, page });
+    this.#guide = createGuide(page);
+    this.#threads = followThreadCounts(page, { onChange: () => this.#transcript.countReplies() });
+    this.#pins = createPins(place.container, page);
     this.#actions = createMessageActions(page);
     this.#selection = createSelection(place.composer, page, this.#actions);
     this.#composer = mountComposer(place.composer, {
@@ -128,6 +125,8 @@ export class ConversationPage {
       friendlyId: () => this.#conversation?.friendlyId ?? '',
       transcript: () => this.#transcript,
       find: (messageId) => this.#transcript.find(messageId),
+      threadOf: (activityId) => this.#threads?.of(activityId) ?? null,
+      onArranged: () => this.#onArranged(),
       light: (messageId, on) => this.#transcript.card(messageId)?.node.classList.toggle('lit', on),
       goTo: (target) => this.#slot.goTo(target),
       replyTo: (message) => this.#composer.replyTo(message),
@@ -193,7 +192,7 @@ export class ConversationPage {
   /** Opens what the address names. */
   openAddress() {
     const { conversationId, messageId } = parseAddress(location);
-    if (conversationId !== null && conversationId === this.#conversation?.conversationId) return this.#jump(messageId);
+    if (conversationId !== null && conversationId === this.#conversation?.conversationId) return this.#guide.toMessage(messageId);
     return this.open(conversationId, { messageId, history: 'none' });
   }
 
@@ -289,23 +288,14 @@ export class ConversationPage {
   }
 
   /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
-  async goTo({ conversation_id: conversationId, message_id: messageId = null }) {
-    if (conversationId !== this.#conversation?.conversationId) return this.open(conversationId, { messageId });
-    this.#slot.writeAddress('push', conversationId, messageId);
-    return this.#jump(messageId);
-  }
-
-  async #jump(messageId) {
-    if (!messageId) return this.#transcript.toNewest();
-    if (this.#transcript.reveal(messageId)) return undefined;
-    try {
-      await this.#transcript.loadAround(messageId);
-      this.#transcript.reveal(messageId);
-    } catch (error) {
-      if (error.code === 'message_not_found') showToast(strings.transcript.messageGone);
-      else tellFailure(error, { failed: strings.transcript.failed, again: () => this.#jump(messageId) });
+  async goTo({ conversation_id: conversationId, message_id: messageId = null, activity_id: activityId = null }) {
+    const isActivity = activityId !== null && messageId === null;
+    if (conversationId !== this.#conversation?.conversationId) await this.open(conversationId, { messageId });
+    else if (!isActivity) {
+      this.#slot.writeAddress('push', conversationId, messageId);
+      await this.#guide.toMessage(messageId);
     }
-    return undefined;
+    if (isActivity && conversationId === this.conversationId) await this.#guide.toActivity(activityId);
   }
 
   /** Shows what changed on the server meanwhile. */
@@ -354,8 +344,18 @@ export class ConversationPage {
   }
 
   #showWhetherEmpty() {
-    this.#transcript.showState(...(this.#transcript.messages.length === 0 ? [emptyState()] : []));
+    this.#showState();
     this.#events.emit('conversation:settled');
+  }
+
+  #showState() {
+    this.#transcript.showState(...(this.#transcript.isEmpty ? [emptyState()] : []));
+  }
+
+  /** Activities came or went, or are hidden. */
+  #onArranged() {
+    if (this.#conversation && !this.#conversation.isGone && this.#transcript.messages.length === 0) this.#showState();
+    this.#threads.look();
   }
 
   #watchUnfinished() {

@@ -280,6 +280,8 @@ function messageCalls({ open, get, post, put, remove }) {
   return {
     /** Messages of a window; `before`, `after`, `around` are message indexes (`around` also an id or a hash). */
     listMessages: (id, window = {}, options) => get(`/list_messages_by_conversation/${part(id)}`, window, options),
+    /** Activities between the messages of a window, each with its place; `before` is a `seq`. */
+    listActivities: (id, window = {}, options) => get(`/api/conversations/${part(id)}/activities`, window, options),
     findInConversation: (id, q, options) => get(`/find_in_conversation/${part(id)}`, { q }, options),
     /** `basedOn`: what the message said when it was changed; one that says something else by now is refused. */
     editMessage: (id, messageId, index, text, basedOn) =>

@@ -15,7 +15,9 @@
  * `conversation:beside {conversationId, messageId?}` opens one beside the open one, `beside:turn`, `beside:swap` and `beside:close` are for the two of them;
  * `beside:shown` tells that a second one came, `conversation:settled` that the messages of a conversation are there.
  * `conversation:begin`, `workspace:begin`, `workspaces:collapse`, `sidebar:toggle` and `rail:toggle` do what the buttons of that name do.
- * `rail:show {tab}` opens a tab beside the conversation, `activities:posted` says that activities were posted somewhere, or threads renamed.
+ * `rail:show {tab, threadId?}` opens a tab beside the conversation, with `threadId` a thread in it. `activities:posted {isThreaded}` says that
+ * activities were posted somewhere, or threads renamed (`isThreaded`: one of them is in a thread), `activities:shown` that
+ * transcripts show activities from now on, or hide them.
  *
  * @returns {{on: (name: string, listener: (detail: any) => void) => () => void,
  *            off: (name: string, listener: (detail: any) => void) => void,

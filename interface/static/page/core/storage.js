@@ -74,3 +74,6 @@ export const dictates = rememberedSwitch('anaphora:dictation', false);
 
 /** Whether messages can be read aloud by the browser; off until somebody chooses it. */
 export const readsAloud = rememberedSwitch('anaphora:read-aloud', false);
+
+/** Whether the transcript shows activities that are no messages, such as the moves of a game. */
+export const showsActivities = rememberedSwitch('anaphora:show-activities', true);

@@ -57,7 +57,7 @@ export function isFound(entry) {
 
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
 export function iconOf(entry) {
-  if (entry?.kind === 'activity' && !entry.target?.message_id) return 'hash';
+  if (entry?.kind === 'activity' && !entry.target?.message_id) return 'circle';
   return ICONS[entry?.kind] ?? 'at';
 }
 

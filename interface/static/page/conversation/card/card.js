@@ -9,6 +9,7 @@ import { createFold } from './fold.js';
 import { createCardHeader } from './header.js';
 import { createMemoriesUsed } from './memories.js';
 import { createReplyLine } from './reply.js';
+import { createThreadCount } from '../threads/count.js';
 import { createBranchSwitch, createVariantSwitch } from './variants.js';
 import { MessageContent } from './content.js';
 import { decorateReferences, renewMemoryChips, retitleChips } from '../../references/chips.js';
@@ -74,6 +75,7 @@ export class MessageCard {
   #documents;
   #memories;
   #backlinks;
+  #threadCount;
   #variants;
   #hiddenNote;
   #content;
@@ -101,6 +103,7 @@ export class MessageCard {
     this.#documents = createDocumentChips(page);
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
+    this.#threadCount = createThreadCount(() => this.message.message_id, page);
     this.#variants = (isFromUser(message) ? createBranchSwitch : createVariantSwitch)(current, page);
     this.#hiddenNote = element('p', { class: 'message-hidden-note', hidden: true }, `${strings.hidden.note} `,
       element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
@@ -116,7 +119,7 @@ export class MessageCard {
       ask: ({ text }) => page.onAction('askInstead', current(), text),
       onClose: () => this.#afterEditing(page),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#documents.node, this.#report.node, this.#memories.node, this.#usage.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#documents.node, this.#report.node, this.#memories.node, this.#usage.node, this.#threadCount.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
       this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#fold.button, this.#progress, this.#ending, foot);
     this.update(message);
@@ -145,6 +148,7 @@ export class MessageCard {
     this.#documents.update(message);
     this.#memories.update(message);
     this.#backlinks.update();
+    this.#threadCount.update();
     this.#variants.update();
     this.#remake.update();
     this.#usage.update();
@@ -174,6 +178,11 @@ export class MessageCard {
   setSelected(selected) {
     this.node.classList.toggle('selected', selected);
     this.#header.setSelected(selected);
+  }
+
+  /** Its thread has got replies. */
+  countReplies() {
+    this.#threadCount.update();
   }
 
   /** Draws the text again: what is known of its references changed. */

@@ -1,5 +1,6 @@
 import { mayPass } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
+import { placeOfActivity } from '../activity_model.js';
 import { isFromUser, senderName } from '../message_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 
@@ -42,13 +43,9 @@ export function createReplyLine(page) {
   let elsewhere = undefined;
   let isAsking = false;
 
-  /** An activity that is no message has no card: a click shows the threads, or the conversation that it is in. */
   function go() {
-    const isCard = elsewhere?.is_message ?? true;
-    const conversationId = elsewhere?.conversation_id ?? page.conversationId();
-    if (isCard) page.goTo({ conversation_id: conversationId, message_id: replyToId });
-    else if (conversationId === page.conversationId()) page.events.emit('rail:show', { tab: 'threads' });
-    else page.goTo({ conversation_id: conversationId });
+    const isKnown = elsewhere?.conversation_id && elsewhere.is_message !== undefined;
+    page.goTo(isKnown ? placeOfActivity(elsewhere) : { conversation_id: page.conversationId(), message_id: replyToId });
   }
 
   link.addEventListener('click', go);

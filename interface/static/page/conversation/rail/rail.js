@@ -13,8 +13,8 @@ const words = strings.rail;
  * @param {HTMLElement} rail
  * @param {object} page
  * @param {() => void} onClose
- * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, show: (name: string) => Promise<void>, takeFocus: () => void}}
- *   `refresh` shows what is there now, `follow` where activities were posted, `show` one tab, with the focus
+ * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, show: (name: string, detail: object) => Promise<void>, takeFocus: () => void}}
+ *   `refresh` shows what is there now, `follow` where activities were posted, `show` one tab, with the focus; `detail`: what in it
  */
 export function createRail(rail, page, onClose) {
   const tabs = createTabs({
@@ -47,6 +47,7 @@ export function createRail(rail, page, onClose) {
     // Another conversation, or another tab, may be wanted by now.
     if (mine !== asked || !nodes) return;
     replaceChildrenKeepingFocus(place, ...(nodes.length > 0 ? nodes : [element('p', { class: 'rail-empty', text: empty })]));
+    railTabs.get(chosen).onShown?.();
   }
 
   /** Shows the activities that were posted meanwhile; those of a burst at once. */
@@ -64,7 +65,8 @@ export function createRail(rail, page, onClose) {
 
   const takeFocus = () => rail.querySelector('[role=tab][aria-selected=true]')?.focus();
 
-  function show(name) {
+  function show(name, detail) {
+    railTabs.get(name).open?.(detail);
     const shown = choose(name);
     takeFocus();
     return shown;

@@ -8,7 +8,7 @@ import { isBeside, isMuted } from '../../references/report_model.js';
 import { documentEntry } from '../../references/wikilinks_model.js';
 import { branchList } from '../card/branch_tree.js';
 import { branchTree } from '../branch_tree_model.js';
-import { loadThreads } from '../threads/threads.js';
+import { loadThreads, openThread, showWantedThread } from '../threads/threads.js';
 import { excerpt, senderName } from '../message_model.js';
 
 const words = strings.rail;
@@ -23,6 +23,8 @@ const EXCERPT_LENGTH = 80;
  * @property {string} empty what is said where there is nothing
  * @property {(page: object, options: {isLive: boolean}) => Promise<Node[]>} load what is there now; none for nothing. `isLive`:
  *   activities were posted, and what is shown already stays
+ * @property {(detail: object) => void} [open] says what is wanted of it, before it is loaded
+ * @property {() => void} [onShown] called when what was loaded is in its place
  */
 
 /** @type {Map<string, RailTab>} in the order in which they stand */
@@ -72,7 +74,7 @@ registerRailTab('branches', {
   },
 });
 
-registerRailTab('threads', { label: threadWords.label, empty: threadWords.none, isLive: true, load: loadThreads });
+registerRailTab('threads', { label: threadWords.label, empty: threadWords.none, isLive: true, load: loadThreads, open: openThread, onShown: showWantedThread });
 
 /** The name of a number, and the number. */
 const fact = (name, value) => element('div', { class: 'rail-fact' }, element('dt', { text: name }), element('dd', { text: value }));

@@ -51,16 +51,16 @@ export function createRailToggle(button, rail, page) {
     made?.takeFocus();
   }
 
-  async function showTab(tab) {
+  async function showTab({ tab, ...detail }) {
     if (rail.hidden) {
       page.events.emit('beside:taken', { by: 'rail' });
       await show(true);
     }
-    if (!rail.hidden) made.show(tab);
+    if (!rail.hidden) made.show(tab, detail);
   }
 
   button.addEventListener('click', toggle);
-  page.events.on('rail:show', ({ tab }) => showTab(tab));
+  page.events.on('rail:show', showTab);
   page.events.on('rail:toggle', toggle);
 
   /** Shows the rail where it is wanted and has room. */

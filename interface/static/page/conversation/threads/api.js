@@ -7,9 +7,9 @@ const part = encodeURIComponent;
 /** @param {ReturnType<typeof import('../../core/api.js').createApi>} api */
 export function createThreadsApi({ get, patch, open }) {
   return {
-    listThreads: (conversationId) => get(`/api/conversations/${part(conversationId)}/threads`),
-    /** @returns {Promise<{thread_id: string, title: string, activities: object[]}>} the first activities behind `after` */
-    getThread: (threadId, { after = 0, limit }) => get(`/api/threads/${part(threadId)}`, { after, limit }),
+    listThreads: (conversationId, options) => get(`/api/conversations/${part(conversationId)}/threads`, {}, options),
+    /** @returns {Promise<{thread_id: string, title: string, activities: object[], recipes: object[]}>} the first activities behind `after` */
+    getThread: (threadId, { after = 0, limit, recipe = null }) => get(`/api/threads/${part(threadId)}`, { after, limit, recipe }),
     renameThread: (threadId, title) => patch(`/api/threads/${part(threadId)}`, { title }),
     /** @returns {Promise<{blob: Blob, name: string}>} */
     async exportThread(threadId) {

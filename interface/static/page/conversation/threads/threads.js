@@ -1,14 +1,19 @@
 import { bring } from '../../core/api.js';
 import { createLatest } from '../../core/latest.js';
 import { fullTime, shortTime } from '../../core/times.js';
+import { showsActivities } from '../../core/storage.js';
+import { strings } from '../../strings/en/conversation.js';
 import { threadStrings as words } from '../../strings/en/threads.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, replaceChildrenKeepingFocus, setHidden } from '../../ui/dom.js';
-import { excerpt } from '../message_model.js';
+import { headingOf, placeOfActivity, plainExcerpt, replyTarget } from '../activity_model.js';
+import { spokenText } from '../card/spoken_model.js';
+import { showActivities } from '../transcript/activities.js';
 import { createThreadsApi } from './api.js';
-import { headingOf, nested, recipesOf, wordsOf } from './threads_model.js';
+import { nested } from './threads_model.js';
 
 const AT_ONCE = 100;
+const MOST_AT_ONCE = 500;
 const EXCERPT_LENGTH = 160;
 /** The threads that are open, so that they stay so when another conversation is shown and this one again. */
 const open = new Set();
@@ -16,41 +21,43 @@ const open = new Set();
 const chosenRecipes = new Map();
 /** The threads that are shown, by their ids, and the conversation beside which they stand. */
 const shownThreads = { conversationId: null, items: new Map() };
+/** The thread that somebody asked for, until it is shown. */
+let wanted = null;
+
+const button = (text, onclick, more = {}) => element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text, onclick, ...more });
 
 /** A message or another activity of a thread; a click goes to its place, in whichever conversation. */
 function activityItem({ activity, depth }, page) {
   const isHere = activity.conversation_id === page.conversationId();
-  const go = () => page.goTo({ conversation_id: activity.conversation_id, ...(activity.is_message ? { message_id: activity.id } : {}) });
-  const about = [
-    activity.reply_to_id && depth === 0 ? words.replyTo(activity.reply_to_short_id ?? words.deleted) : '',
-    isHere ? '' : words.elsewhere,
-  ].filter(Boolean).join(' · ');
-  const reply = () => page.replyTo({
-    message_id: activity.id, short_id: activity.short_id, sender: activity.actor.type === 'user' ? 'user' : 'model',
-    text: wordsOf(activity) || headingOf(activity), config: {},
-  });
+  const go = () => page.goTo(placeOfActivity(activity));
+  const repliesTo = activity.reply_to_id && depth === 0 ? words.replyTo(activity.reply_to_short_id ? `#${activity.reply_to_short_id}` : words.deleted) : '';
   const item = element('li', { class: 'thread-activity', 'data-short-id': activity.short_id },
     element('button', { type: 'button', class: 'rail-message', onclick: go },
       element('span', { class: 'rail-text', dir: 'auto' },
-        element('strong', { text: headingOf(activity) }), ` ${excerpt(wordsOf(activity), EXCERPT_LENGTH)}`)),
+        element('strong', { text: headingOf(activity, strings.sender.user) }), ` ${plainExcerpt(activity, EXCERPT_LENGTH)}`)),
     element('p', { class: 'thread-about' },
-      element('span', { text: `#${activity.short_id}` }),
+      element('span', { class: 'thread-short-id', text: `#${activity.short_id}` }),
       element('time', { datetime: activity.created_at, title: fullTime(activity.created_at), text: shortTime(activity.created_at) }),
-      about ? element('span', { text: about }) : '',
-      isHere ? element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: '↩', title: words.reply(activity.short_id), 'aria-label': words.reply(activity.short_id), onclick: reply }) : ''));
+      repliesTo ? element('span', { text: repliesTo }) : '',
+      isHere ? '' : element('span', { text: words.elsewhere }),
+      button('↩', () => page.replyTo(replyTarget(activity)), { title: words.reply(activity.short_id), 'aria-label': words.reply(activity.short_id) }),
+      isHere ? '' : button(words.openThere, go)));
   item.style.setProperty('--depth', depth);
   return item;
 }
+
+/** How a recipe is called: ours in the page's language, others by their own titles. */
+const recipeTitle = ({ domain, title }) => words.recipes[domain] ?? title;
 
 /** The activities of a thread, nested, with a choice of recipes where there are several. */
 function createActivities(threadId, page) {
   const api = createThreadsApi(page.api);
   const filter = element('select', { class: 'form-select form-select-sm', 'aria-label': words.recipe, hidden: true });
   const list = element('ol', { class: 'thread-activities' });
-  const more = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.more, hidden: true, onclick: load });
+  const more = button(words.more, () => load(), { hidden: true });
   const items = new Map();
   let known = [];
-  let offered = [];
+  let offered = '';
 
   /** The item of an activity: what was shown before stays as it is. */
   function itemOf(placed) {
@@ -59,42 +66,56 @@ function createActivities(threadId, page) {
     return items.get(key);
   }
 
-  function show() {
-    const chosen = filter.value;
-    const shown = chosen ? known.filter(({ recipe }) => recipe === chosen) : known;
-    replaceChildrenKeepingFocus(list, ...nested(shown).map(itemOf));
-  }
+  const show = () => replaceChildrenKeepingFocus(list, ...nested(known).map(itemOf));
 
-  function offerRecipes() {
-    const recipes = recipesOf(known);
-    if (recipes.length === offered.length) return;
-    offered = recipes;
-    filter.replaceChildren(...['', ...recipes].map((recipe) => element('option', { value: recipe, text: recipe || words.allRecipes })));
+  /** @param {Array<{domain: string, title: string}>} recipes of the whole thread */
+  function offerRecipes(recipes) {
+    const key = recipes.map(({ domain }) => domain).join(' ');
+    if (key === offered) return;
+    offered = key;
+    const all = { domain: '', title: words.allRecipes };
+    filter.replaceChildren(...[all, ...recipes].map((recipe) => element('option', { value: recipe.domain, text: recipeTitle(recipe) })));
     filter.value = chosenRecipes.get(threadId) ?? '';
     setHidden(filter, recipes.length < 2);
   }
 
-  const latest = createLatest(({ after }) => api.getThread(threadId, { after, limit: AT_ONCE }), {
+  const latest = createLatest((query) => api.getThread(threadId, query), {
     delay: 0,
-    onAnswer({ activities }, { after }) {
+    onAnswer({ activities, recipes }, { after, limit }) {
+      if (after === 0) items.clear();
       known = [...known.filter(({ seq }) => seq <= after), ...activities];
-      setHidden(more, activities.length < AT_ONCE);
-      offerRecipes();
+      setHidden(more, activities.length < limit);
+      offerRecipes(recipes);
       show();
     },
     onError: (error) => attempt(() => Promise.reject(error), { failed: words.failed, again: load }),
   });
 
+  const request = (query) => latest.request({ limit: AT_ONCE, recipe: chosenRecipes.get(threadId) || null, ...query });
+
   function load() {
-    latest.request({ after: known.at(-1)?.seq ?? 0 });
+    request({ after: known.at(-1)?.seq ?? 0 });
+  }
+
+  /** Shows anew what is shown: messages may have been changed or deleted. */
+  function renew() {
+    request({ after: 0, limit: Math.min(Math.max(AT_ONCE, known.length), MOST_AT_ONCE) });
+  }
+
+  /** Shows what was posted, where the newest activities are shown. */
+  function follow() {
+    if (more.hidden) load();
   }
 
   filter.addEventListener('change', () => {
     chosenRecipes.set(threadId, filter.value);
-    show();
+    request({ after: 0 });
   });
-  return { nodes: [filter, list, more], load };
+  return { nodes: [filter, list, more], follow, renew };
 }
+
+/** The first words of a message may have marks of Markdown; what a person named the thread is its name. */
+const titleOf = ({ title, is_renamed: isRenamed }) => (isRenamed ? title : spokenText(title) || title);
 
 async function rename(thread, title, page) {
   const { askText } = await bring(() => import('../../ui/dialog.js'));
@@ -103,8 +124,8 @@ async function rename(thread, title, page) {
   const api = createThreadsApi(page.api);
   await api.renameThread(thread.thread_id, given);
   const renamed = await api.getThread(thread.thread_id, { limit: 1 });
-  thread.title = renamed.title;
-  title.textContent = renamed.title;
+  Object.assign(thread, { title: renamed.title, is_renamed: renamed.is_renamed });
+  title.textContent = titleOf(thread);
 }
 
 async function exportThread(thread, page) {
@@ -117,37 +138,82 @@ async function exportThread(thread, page) {
  *
  * @param {object} thread as the server lists it
  * @param {object} page
- * @returns {{node: HTMLElement, update: (listed: object) => void}} `update` shows the thread as it is listed now
+ * @returns {{node: HTMLElement, update: (listed: object, options: {isLive: boolean}) => void, reveal: () => void}} `update` shows the thread as it is listed now; with
+ *   `isLive` its activities stay, and get only what is new
  */
 function threadItem(thread, page) {
   const title = element('span', { class: 'thread-title', dir: 'auto' });
   const about = element('span', { class: 'thread-about' });
   const activities = createActivities(thread.thread_id, page);
   const tools = element('p', { class: 'thread-tools' },
-    element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.rename, onclick: () => attempt(() => rename(thread, title, page), { failed: words.renameFailed }) }),
-    element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.export, onclick: () => attempt(() => exportThread(thread, page), { failed: words.failed }) }));
-  const node = element('details', { class: 'thread' },
-    element('summary', {}, title, about), tools, ...activities.nodes);
+    button(words.rename, () => attempt(() => rename(thread, title, page), { failed: words.renameFailed })),
+    button(words.export, () => attempt(() => exportThread(thread, page), { failed: words.failed })));
+  const summary = element('summary', {}, title, about);
+  const node = element('details', { class: 'thread' }, summary, tools, ...activities.nodes);
   node.addEventListener('toggle', () => {
     if (node.open) open.add(thread.thread_id);
     else open.delete(thread.thread_id);
-    if (node.open) activities.load();
+    if (node.open) activities.follow();
   });
   function tell() {
     const { reply_count: replies, last_reply_at: last } = thread.thread_metadata;
-    title.textContent = thread.title;
+    title.textContent = titleOf(thread);
     about.textContent = [words.replies(replies), last ? words.last(shortTime(last)) : ''].filter(Boolean).join(' · ');
   }
 
-  function update(listed) {
+  function update(listed, { isLive }) {
     Object.assign(thread, listed);
     tell();
-    if (node.open) activities.load();
+    if (node.open && isLive) activities.follow();
+    else if (node.open) activities.renew();
+  }
+
+  function reveal() {
+    node.open = true;
+    node.scrollIntoView({ block: 'nearest' });
+    // Somebody may be elsewhere by now.
+    if (node.closest('.tab-frame')?.parentElement.contains(document.activeElement)) summary.focus({ preventScroll: true });
   }
 
   tell();
   node.open = open.has(thread.thread_id);
-  return { node, update };
+  return { node, update, reveal };
+}
+
+/** The switch that shows activities which are no messages in the transcript, or hides them. */
+function createSwitch(page) {
+  const box = element('input', { type: 'checkbox', class: 'form-check-input' });
+  const tell = () => {
+    box.checked = showsActivities.get();
+  };
+  box.addEventListener('change', () => showActivities(box.checked, page));
+  page.events.on('activities:shown', tell);
+  tell();
+  return element('label', { class: 'thread-switch' }, box, element('span', { text: words.showActivities }));
+}
+
+let showSwitch = null;
+
+/** A thread is wanted: the next time that threads are loaded, it is shown. @param {{threadId?: string}} wish */
+export function openThread({ threadId = null }) {
+  if (threadId) open.add(threadId);
+  wanted = threadId;
+}
+
+/** Brings the wanted thread into view, once it is in its place. */
+export function showWantedThread() {
+  const item = wanted ? shownThreads.items.get(wanted) : null;
+  if (!item?.node.isConnected) return;
+  wanted = null;
+  item.reveal();
+}
+
+/** The threads with an activity in a conversation; and the wanted one, where that is not among the newest of them. */
+async function listed(conversationId, page) {
+  const api = createThreadsApi(page.api);
+  const threads = await api.listThreads(conversationId);
+  if (!wanted || threads.some(({ thread_id: id }) => id === wanted)) return threads;
+  return [await api.getThread(wanted, { limit: 1 }), ...threads];
 }
 
 /**
@@ -159,10 +225,12 @@ function threadItem(thread, page) {
  */
 export async function loadThreads(page, { isLive }) {
   const conversationId = page.conversationId();
-  const threads = await createThreadsApi(page.api).listThreads(conversationId);
-  const before = isLive && shownThreads.conversationId === conversationId ? shownThreads.items : new Map();
+  const threads = await listed(conversationId, page);
+  const before = shownThreads.conversationId === conversationId ? shownThreads.items : new Map();
   const items = new Map(threads.map((thread) => [thread.thread_id, before.get(thread.thread_id) ?? threadItem(thread, page)]));
-  threads.forEach((thread) => before.get(thread.thread_id)?.update(thread));
+  threads.forEach((thread) => before.get(thread.thread_id)?.update(thread, { isLive }));
   Object.assign(shownThreads, { conversationId, items });
-  return [...items.values()].map(({ node }) => node);
+  showSwitch ??= createSwitch(page);
+  const nodes = [...items.values()].map(({ node }) => node);
+  return [showSwitch, ...(nodes.length > 0 ? nodes : [element('p', { class: 'rail-empty', text: words.none })])];
 }

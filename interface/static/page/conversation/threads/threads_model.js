@@ -19,14 +19,15 @@ export function nested(activities) {
   const below = new Map();
   for (const activity of activities) {
     const parent = known.has(activity.reply_to_id) ? activity.reply_to_id : null;
-    below.set(parent, [...(below.get(parent) ?? []), activity]);
+    if (!below.has(parent)) below.set(parent, []);
+    below.get(parent).push(activity);
   }
   const placed = [];
-  const waiting = [...(below.get(null) ?? [])].reverse().map((activity) => ({ activity, depth: 0 }));
+  const waiting = (below.get(null) ?? []).toReversed().map((activity) => ({ activity, depth: 0 }));
   while (waiting.length > 0) {
     const { activity, depth } = waiting.pop();
     placed.push({ activity, depth: Math.min(depth, DEEPEST) });
-    for (const reply of [...(below.get(activity.id) ?? [])].reverse()) waiting.push({ activity: reply, depth: depth + 1 });
+    for (const reply of (below.get(activity.id) ?? []).toReversed()) waiting.push({ activity: reply, depth: depth + 1 });
   }
   return placed;
 }
@@ -34,14 +35,4 @@ export function nested(activities) {
 /** @param {object[]} activities @returns {string[]} the recipes that they are of, each once, in order of appearance */
 export function recipesOf(activities) {
   return [...new Set(activities.map(({ recipe }) => recipe))];
-}
-
-/** @param {object} activity @returns {string} what it says, in words; '' where it says nothing so */
-export function wordsOf({ content, words }) {
-  return content ?? words ?? '';
-}
-
-/** @param {object} activity @returns {string} its icon and label, or who says it */
-export function headingOf({ heading, by }) {
-  return by ? `${heading} · ${by}` : heading;
 }

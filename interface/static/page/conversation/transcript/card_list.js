@@ -1,5 +1,5 @@
 /**
- * The cards of the messages that are shown: made, kept, moved and taken away as the messages change.
+ * The cards of the messages that are shown: made, kept, moved and taken away as the messages change; and lines between them.
  *
  * @param {HTMLElement} container
  * @param {(message: object) => import('../card/card.js').MessageCard} makeCard
@@ -32,15 +32,20 @@ export function createCardList(container, makeCard) {
     cards.delete(id);
   }
 
-  /** @param {object[]} messages all that shall be there, in order */
-  function show(messages) {
+  /**
+   * @param {object[]} messages all that shall be there, in order
+   * @param {Map<string|null, Node[]>} [lines] what stands behind messages, by their ids; null: before all of them
+   */
+  function show(messages, lines = new Map()) {
     removeExcept(new Set(messages.map((message) => message.message_id)));
-    let previous = null;
-    for (const message of messages) {
-      const { node } = cardFor(message);
-      const follower = previous ? previous.nextSibling : container.firstChild;
-      if (follower !== node) container.insertBefore(node, follower);
-      previous = node;
+    const behind = (id) => lines.get(id) ?? [];
+    const wanted = [...behind(null), ...messages.flatMap((message) => [cardFor(message).node, ...behind(message.message_id)])];
+    const stays = new Set(wanted);
+    for (const node of [...container.children]) if (!stays.has(node)) node.remove();
+    let follower = container.firstChild;
+    for (const node of wanted) {
+      if (follower === node) follower = node.nextSibling;
+      else container.insertBefore(node, follower);
     }
   }
 
@@ -57,7 +62,7 @@ export function createCardList(container, makeCard) {
     show,
     rename,
     get: (messageId) => cards.get(messageId) ?? null,
-    nodes: () => [...cards.values()].map((card) => card.node).sort((a, b) =>
-      a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1),
+    cards: () => [...cards.values()],
+    nodes: () => [...container.children],
   };
 }

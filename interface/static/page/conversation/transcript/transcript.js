@@ -7,6 +7,7 @@ import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { MessageCard } from '../card/card.js';
 import { showToast } from '../../ui/toast.js';
+import { createActivityLines } from './activities.js';
 import { createCardList } from './card_list.js';
 import { createScrollKeeper } from './scroll.js';
 
@@ -15,6 +16,8 @@ const PAGE = 50;
 const OPENING = 24;
 const MOST_CARDS = 200;
 const NEAR_PX = 1500;
+/** So long messages that have come wait for the activities between them. */
+const LINES_MS = 250;
 const words = strings.transcript;
 
 /** The messages that a conversation opens with. @param {string|number|null} around a message; null: the newest */
@@ -29,6 +32,9 @@ export class Transcript {
   #page;
   #window = new TranscriptWindow({ limit: MOST_CARDS });
   #list;
+  #lines;
+  /** Whether the messages of the open conversation have come. */
+  #isLoaded = false;
   #scroll;
   #notes = {};
   #toNewest;
@@ -37,7 +43,7 @@ export class Transcript {
   /** The side whose messages could not be loaded, until somebody tries again. */
   #failed = null;
   #conversationId = null;
-  #requests = new TranscriptRequests((query, options) => this.#page.api.listMessages(this.#conversationId, query, options));
+  #requests = new TranscriptRequests((query, options) => this.#ask(query, options));
 
   constructor({ container, page }) {
     this.#page = page;
@@ -59,6 +65,13 @@ export class Transcript {
       page.onCard(card);
       return card;
     });
+    this.#lines = createActivityLines(page, {
+      shown: () => this.#window, onChange: () => this.#isLoaded && this.#arrange(),
+    });
+    page.events.on('activities:shown', () => {
+      this.#lines.refresh();
+      this.#arrange();
+    });
     this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll() });
     container.addEventListener('keydown', (event) => this.#onKey(event));
   }
@@ -77,6 +90,16 @@ export class Transcript {
 
   get nextIndex() {
     return this.#window.nextIndex;
+  }
+
+  /** Whether nothing was said or done here yet. */
+  get isEmpty() {
+    return this.messages.length === 0 && this.#lines.isEmpty;
+  }
+
+  /** The threads of what is shown. */
+  get threadIds() {
+    return [...this.messages.map(({ thread_id: id }) => id).filter(Boolean), ...this.#lines.threadIds];
   }
 
   /** @returns {{isFirst: boolean, isLast: boolean}} whether a message stands at an edge of the conversation */
@@ -104,6 +127,8 @@ export class Transcript {
     this.#requests.forget();
     this.#forgetLoading();
     this.#window.clear();
+    this.#isLoaded = false;
+    this.#lines.clear(conversationId);
     this.#list.show([]);
     this.showState();
     this.#tellEnds();
@@ -116,13 +141,22 @@ export class Transcript {
    * @returns {Promise<void>} when they are shown
    */
   load({ around = null, signal } = {}) {
-    return this.#requests.replace(openingWindow(around), (messages) => this.#showLoaded(messages, around), { signal });
+    const lines = this.#isLoaded ? null : this.#lines.load({ signal });
+    return this.#requests.replace(openingWindow(around), (messages) => this.#showLoaded(messages, around), { signal, beside: lines });
+  }
+
+  /** Asks for messages; where `beside` is soon done, they come together, so that nothing moves when it comes. */
+  async #ask(query, { beside = null, ...options } = {}) {
+    const messages = await this.#page.api.listMessages(this.#conversationId, query, options);
+    if (beside) await Promise.race([beside, new Promise((resolve) => setTimeout(resolve, LINES_MS))]);
+    return messages;
   }
 
   #showLoaded(messages, around) {
     this.#forgetLoading();
     // Fewer than asked for are all there are.
     this.#window.replace(messages, { atEnd: around === null || messages.length < OPENING });
+    this.#isLoaded = true;
     this.#show();
     if (around === null) this.#scroll.toEnd();
     else this.#scroll.release();
@@ -201,8 +235,33 @@ export class Transcript {
   /** Shows the messages of the window. Where the card that had the focus goes, the transcript has it. */
   #show() {
     const hadFocus = this.#container.contains(document.activeElement);
-    this.#list.show(this.messages);
+    this.#list.show(this.messages, this.#lines.nodes());
     if (hadFocus) this.takeFocus();
+    this.#lines.follow();
+  }
+
+  /** Shows what stands between the messages anew; what is read stays in its place. */
+  #arrange() {
+    this.#scroll.keepInPlace(() => this.#show(), this.#list.nodes());
+    this.#page.onArranged();
+  }
+
+  /** Activities were posted here. */
+  followActivities() {
+    this.#lines.refresh();
+  }
+
+  /** Threads have got replies: their roots say so. */
+  countReplies() {
+    this.#scroll.keepInPlace(() => {
+      this.#list.cards().forEach((card) => card.countReplies());
+      this.#lines.countReplies();
+    }, this.#list.nodes());
+  }
+
+  /** @param {string} activityId of one that is no message @returns {boolean} whether it is here, and now in view */
+  revealActivity(activityId) {
+    return this.#lines.reveal(activityId, () => this.#scroll.release());
   }
 
   toNewest() {
@@ -239,11 +298,13 @@ export class Transcript {
   cutFrom(messageId) {
     this.#window.cutFrom(messageId);
     this.#show();
+    this.#lines.refresh();
   }
 
   drop(...messageIds) {
     this.#window.remove((message) => messageIds.includes(message.message_id));
     this.#show();
+    this.#lines.refresh();
   }
 
   /** The fields of a message changed; `message_id` may be among them. */
@@ -253,6 +314,7 @@ export class Transcript {
     Object.assign(message, changes);
     this.#list.rename(messageId, message.message_id);
     this.card(message.message_id)?.update(message);
+    if (messageId !== message.message_id) this.#show();
   }
 
   /**
@@ -278,6 +340,7 @@ export class Transcript {
       this.#show();
     }, this.#list.nodes());
     this.#tellEnds();
+    this.#lines.refresh();
   }
 
   /** Adds what was said since behind the messages that are shown, where those are the newest. */

@@ -1,0 +1,47 @@
+import { strings } from '../strings/en/conversation.js';
+import { attempt, tellFailure } from '../ui/attempts.js';
+import { showToast } from '../ui/toast.js';
+
+/**
+ * Leads to messages and other activities of the open conversation.
+ *
+ * @param {object} page
+ */
+export function createGuide(page) {
+  /** @param {string|null} messageId null: the newest */
+  async function toMessage(messageId) {
+    const transcript = page.transcript();
+    if (!messageId) return transcript.toNewest();
+    if (transcript.reveal(messageId)) return undefined;
+    try {
+      await transcript.loadAround(messageId);
+      transcript.reveal(messageId);
+    } catch (error) {
+      if (error.code === 'message_not_found') showToast(strings.transcript.messageGone);
+      else tellFailure(error, { failed: strings.transcript.failed, again: () => toMessage(messageId) });
+    }
+    return undefined;
+  }
+
+  /** The id of the message that an activity stands behind; null: it stands before all. */
+  async function messageBefore(activityId, conversationId) {
+    const { seq } = await page.api.getActivity(activityId);
+    const [activity] = await page.api.listActivities(conversationId, { before: seq + 1, limit: 1 });
+    return activity?.after_message_id ?? null;
+  }
+
+  /** Leads to the line of an activity that is no message; where lines are hidden, to the message that it stands behind. */
+  async function toActivity(activityId) {
+    const [transcript, conversationId] = [page.transcript(), page.conversationId()];
+    if (transcript.revealActivity(activityId)) return;
+    await attempt(async () => {
+      const messageId = await messageBefore(activityId, conversationId);
+      if (conversationId !== page.conversationId()) return;
+      await (messageId ? transcript.loadAround(messageId) : transcript.load({ around: 1 }));
+      if (conversationId !== page.conversationId() || transcript.revealActivity(activityId)) return;
+      if (messageId) transcript.reveal(messageId);
+    }, { failed: strings.transcript.failed, again: () => conversationId === page.conversationId() && toActivity(activityId) });
+  }
+
+  return { toMessage, toActivity };
+}
