@@ -58,7 +58,10 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
     application that is only inspected or tested.
     Raises SettingsError, StorageFailedError, DatabaseTooNewError, RecipePluginError.
     """
-    settings = settings or load_settings()
+    try:
+        settings = settings or load_settings()
+    except SettingsError as error:
+        commands.refuse(error)
     root = Path(__file__).parent
     app = endpoints.Application(
         "anaphora", root_path=str(root), template_folder="interface/templates", static_folder=None

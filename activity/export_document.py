@@ -90,6 +90,11 @@ class Entry:
     block: ExportBlock | None = None
     totals: ThreadTotals | None = None
 
+    @property
+    def is_message(self) -> bool:
+        """Whether the activity is a message of a conversation."""
+        return self.message is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryText:
@@ -139,6 +144,11 @@ def reply_of(activity: Activity) -> str | None:
     if activity.reply_to_id is None:
         return None
     return f"#{activity.reply_to_short_id}" if activity.reply_to_short_id else DELETED
+
+
+def totals_line(*, messages: int, others: int) -> str:
+    """How much a document holds: "Messages: 4", with "other activities: 1" behind it where there are any."""
+    return f"Messages: {messages}" + (f", other activities: {others}" if others else "")
 
 
 def facts_of(conversation: ConversationRow) -> list[tuple[str, str]]:

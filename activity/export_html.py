@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
-from .export_document import Entry, Heading, facts_of, moment, reply_of, text_of
+from .export_document import Entry, Heading, facts_of, moment, reply_of, text_of, totals_line
 from .parts import ExportedPart
 
 _STYLE = """
@@ -115,14 +115,15 @@ def render(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{title}</h1>\n<dl>{shown}</dl>\n{thread}<main>\n"
     )
-    opened = count = 0
+    opened = messages = others = 0
     for entry in entries:
-        count += 1
-        depth = min(entry.depth, opened + 1) if count > 1 else 0
+        depth = min(entry.depth, opened + 1) if messages or others else 0
+        messages, others = messages + entry.is_message, others + (not entry.is_message)
         section = "" if entry.section is None else f"<h2>{escape(entry.section)}</h2>\n"
         yield _nesting(opened, depth) + section + _article(entry, heading)
         opened = depth
-    yield f"{_nesting(opened, 0)}</main>\n<footer>Messages: {count}</footer>\n</body>\n</html>\n"
+    total = totals_line(messages=messages, others=others)
+    yield f"{_nesting(opened, 0)}</main>\n<footer>{total}</footer>\n</body>\n</html>\n"
 
 
 def _nesting(opened: int, depth: int) -> str:

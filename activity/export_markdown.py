@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from .export_document import Entry, Heading, facts_of, literal, moment, reply_of, text_of
+from .export_document import Entry, Heading, facts_of, literal, moment, reply_of, text_of, totals_line
 from .formatting import one_line
 from .parts import ExportedPart
 
@@ -20,12 +20,12 @@ _LEVEL = "↳"
 def render(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
     """The file, piece by piece."""
     yield _head(heading)
-    count = 0
+    messages = others = 0
     for entry in entries:
-        count += 1
+        messages, others = messages + entry.is_message, others + (not entry.is_message)
         section = "" if entry.section is None else f"\n## {literal(entry.section)}\n"
         yield section + _entry(entry, heading)
-    yield f"\n---\n\nMessages: {count}\n"
+    yield f"\n---\n\n{totals_line(messages=messages, others=others)}\n"
 
 
 def _head(heading: Heading) -> str:

@@ -15,8 +15,8 @@ _SIMILARITY = 0.5
 def find_room(name: str, *, database: Database, user_email: str) -> str:
     """The id of the person's conversation of this id, friendly id or exact title, in this order.
 
-    Raises RoomNotFoundError, which names the nearest ones, and AmbiguousReferenceError, which holds the ids of all that
-    have the title.
+    Raises RoomNotFoundError, which names the nearest or the newest ones, and AmbiguousReferenceError, which holds the
+    ids of all that have the title.
     """
     called = name.strip()
     own = {"user_email": user_email}
@@ -25,7 +25,8 @@ def find_room(name: str, *, database: Database, user_email: str) -> str:
         found = found or conversations_called(connection, called.removeprefix("@conversation_"), **own)
         names = [] if found else newest_names(connection, **own)
     if not found:
-        raise RoomNotFoundError(name[:200], nearest=_nearest(called, names))
+        newest = [_told(each) for each in names[:_NEAREST]]
+        raise RoomNotFoundError(name[:200], nearest=_nearest(called, names), newest=newest)
     if len(found) > 1:
         ids = ", ".join(_reference(each) for each in found)
         raise AmbiguousReferenceError(
@@ -42,7 +43,11 @@ def _nearest(called: str, names: list[NamedRoom]) -> list[str]:
             if own:
                 by_name.setdefault(own.lower(), each)
     close = get_close_matches(called.lower(), list(by_name), n=_NEAREST, cutoff=_SIMILARITY)
-    return [f"“{each.title}” ({_reference(each)})" for each in dict.fromkeys(by_name[name] for name in close)]
+    return [_told(each) for each in dict.fromkeys(by_name[name] for name in close)]
+
+
+def _told(room: NamedRoom) -> str:
+    return f"“{room.title}” ({_reference(room)})"
 
 
 def _reference(room: NamedRoom) -> str:

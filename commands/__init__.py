@@ -12,8 +12,10 @@ from flask.helpers import get_debug_flag
 from activity.errors import RecipePluginError
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
+from settings import SettingsError
 
-from . import activity, agents, bench, chat, data, exports, mcp, mcp_servers, messages, models, users, vault
+from . import activity, agents, bench, data, mcp, mcp_servers, models, users, vault
+from .chat import exports, messages, terminal
 
 
 def register(app: Flask) -> None:
@@ -32,9 +34,9 @@ def register(app: Flask) -> None:
     for group in groups:
         app.cli.add_command(group)
     for command in (messages.send, messages.poll, exports.export_chat):
-        chat.group.add_command(command)
+        terminal.group.add_command(command)
     activity.group.add_command(exports.export_recipe)
-    app.cli.add_command(chat.group)
+    app.cli.add_command(terminal.group)
     app.cli.add_command(mcp.command)
 
 
@@ -68,8 +70,8 @@ def register_what_mends(app: Flask, error: StoreError) -> Flask:
     return app
 
 
-def refuse(error: RecipePluginError) -> NoReturn:
-    """Exit a command with one line where the installed recipes can't be used; a server gets `error` raised."""
+def refuse(error: RecipePluginError | SettingsError) -> NoReturn:
+    """Exit a command with one line where recipes or settings can't be used; a server gets `error` raised."""
     if click.get_current_context(silent=True) is None:
         raise error
-    raise click.ClickException(error.message) from None
+    raise click.ClickException(str(error)) from None

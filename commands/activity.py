@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import click
-from flask.cli import AppGroup, with_appcontext
+from flask.cli import with_appcontext
 from pydantic import TypeAdapter, ValidationError
 
 from activity.posting import post_activity
@@ -16,10 +15,10 @@ from database.activities.posting import Actor
 from endpoints.http.models import JsonObject
 from endpoints.http.scope import current_state
 
-from .shell import account_option, errors_as_exit_codes, examples, find_account, flag
+from .shell import CommandGroup, account_option, errors_as_exit_codes, examples, find_account, flag, typed_text
 
-group = AppGroup("activity", help="What happened: activities of all domains.")
-recipes_group = AppGroup("recipes", help="Which types of activities there are.")
+group = CommandGroup("activity", help="What happened: activities of all domains.")
+recipes_group = CommandGroup("recipes", help="Which types of activities there are.")
 _PAYLOAD: TypeAdapter[dict[str, Any]] = TypeAdapter(JsonObject)
 
 
@@ -56,7 +55,7 @@ def post(
     """Post an activity and print `{activityId, shortId, threadId}` of it."""
     state, told = current_state(), _parsed(payload)
     with errors_as_exit_codes():
-        user_email = find_account(state.database, email)
+        user_email = find_account(state.database, email, writes=True)
         posted = post_activity(
             user_email,
             type=type_name,
@@ -74,7 +73,7 @@ def post(
     click.echo(json.dumps(ids))
 
 
-@recipes_group.command("list")
+@recipes_group.command("list", epilog=examples("recipes list"))
 @with_appcontext
 def list_recipes() -> None:
     """List the recipes, each with the package that it comes from, and their types."""
@@ -88,7 +87,6 @@ def list_recipes() -> None:
 def _parsed(payload: str) -> dict[str, Any]:
     """The JSON object. Raises UsageError."""
     try:
-        return _PAYLOAD.validate_json(sys.stdin.read() if payload == "-" else payload)
-    except (ValidationError, UnicodeDecodeError) as error:
-        told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "it is not UTF-8"
-        raise click.UsageError(f"--payload is no JSON object: {told}.") from None
+        return _PAYLOAD.validate_json(typed_text() if payload == "-" else payload)
+    except ValidationError as error:
+        raise click.UsageError(f"--payload is no JSON object: {error.errors()[0]['msg']}.") from None

@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import click
-from flask.cli import AppGroup
 
 from chat.ports import AgentCaller, AgentQuestion
-from chat.turns.errors import TurnError
 from Conversation import Conversation
-from database.accounts.users import get_user
 from database.agents import repository
 from database.agents.repository import AgentRules
-from database.errors import ConversationNotFoundError, StoreError
+from database.errors import ConversationNotFoundError
 from endpoints.http.scope import UserScope, current_state
-from language_models.errors import ModelError
 
-group = AppGroup("agents", help="A person's agents.")
+from .shell import CommandGroup, account_option, errors_as_exit_codes, examples, find_account
 
-_email = click.option("--email", required=True, help="The account whose agents are meant.")
+group = CommandGroup("agents", help="A person's agents.")
+
 _named = click.argument("agent")
 
 
@@ -46,33 +43,35 @@ def _settable(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@group.command("list")
-@_email
-def list_agents(email: str) -> None:
+@group.command("list", epilog=examples("agents list"))
+@account_option
+def list_agents(email: str | None) -> None:
     """List the agents of an account."""
-    with _owner(email) as who:
+    with _owner(email, writes=False) as who:
         for agent in repository.list_agents(**who):
             model = f", {agent.model}" if agent.model else ""
             click.echo(f"@agent_{agent.slug}: {agent.title}{model}")
 
 
-@group.command("create")
-@_email
+@group.command(
+    "create", epilog=examples('agents create --title Botanist --told "You know plants." --tool find_documents')
+)
+@account_option
 @click.option("--title", required=True, help="The agent's title.")
 @_settable
-def create(email: str, title: str, **options: Any) -> None:
+def create(email: str | None, title: str, **options: Any) -> None:
     """Make an agent and print how messages name it."""
     with _owner(email) as who:
         agent = repository.create_agent(**who, rules=_changed(AgentRules(title=title), options))
     click.echo(f"@agent_{agent.slug}")
 
 
-@group.command("update")
-@_email
+@group.command("update", epilog=examples("agents update botanist --model openai:gpt-4o --service later"))
+@account_option
 @_named
 @click.option("--title", help="The agent's title.")
 @_settable
-def update(email: str, agent: str, title: str | None, **options: Any) -> None:
+def update(email: str | None, agent: str, title: str | None, **options: Any) -> None:
     """Change an AGENT, named by its id or by what stands behind @agent_; what is left out stays."""
     with _owner(email) as who:
         stored = repository.get_agent(**who, agent=_name(agent))
@@ -82,24 +81,24 @@ def update(email: str, agent: str, title: str | None, **options: Any) -> None:
     click.echo(f"@agent_{changed.slug} is changed.")
 
 
-@group.command("delete")
-@_email
+@group.command("delete", epilog=examples("agents delete botanist"))
+@account_option
 @_named
 @click.option("--for-good", is_flag=True, help="No message names it as its source any more.")
-def delete(email: str, agent: str, for_good: bool) -> None:
+def delete(email: str | None, agent: str, for_good: bool) -> None:
     """Delete an AGENT; its answers stay."""
     with _owner(email) as who:
         repository.delete_agent(**who, agent=_name(agent), for_good=for_good)
     click.echo(f"{agent} is deleted.")
 
 
-@group.command("ask")
-@_email
+@group.command("ask", epilog=examples('agents ask botanist "Which trees stand by water?"'))
+@account_option
 @_named
 @click.argument("question")
 @click.option("--context", default="", help="What the agent should know.")
 @click.option("--conversation", help="A conversation of the agent to go on with: its id or friendly id.")
-def ask(email: str, agent: str, question: str, context: str, conversation: str | None) -> None:
+def ask(email: str | None, agent: str, question: str, context: str, conversation: str | None) -> None:
     """Ask an AGENT a QUESTION and print its answer; the conversation is kept."""
     services = current_state().services
     with _owner(email) as who:
@@ -116,7 +115,7 @@ def ask(email: str, agent: str, question: str, context: str, conversation: str |
     click.echo(f"Conversation: {result['conversationId']}", err=True)
 
 
-def _own_conversation(user_email: str, conversation_id: str) -> Conversation:
+def _own_conversation(user_email: str | None, conversation_id: str) -> Conversation:
     """Raises ConversationNotFoundError for somebody else's."""
     conversation = current_state().conversation_cache[conversation_id]
     if conversation.user_id != user_email:
@@ -125,13 +124,11 @@ def _own_conversation(user_email: str, conversation_id: str) -> Conversation:
 
 
 @contextmanager
-def _owner(email: str) -> Iterator[UserScope]:
-    """Whose agents they are. Errors become one line."""
+def _owner(email: str | None, *, writes: bool = True) -> Iterator[UserScope]:
+    """Whose agents they are. Exits with one line where the block fails."""
     database = current_state().database
-    try:
-        yield UserScope(database=database, user_email=get_user(database=database, user_email=email).user_email)
-    except (StoreError, ModelError, TurnError) as error:
-        raise click.ClickException(error.message) from None
+    with errors_as_exit_codes():
+        yield UserScope(database=database, user_email=find_account(database, email, writes=writes))
 
 
 def _changed(rules: AgentRules, options: dict[str, Any]) -> AgentRules:

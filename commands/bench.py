@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
-from flask.cli import AppGroup
 
 from database.accounts.users import create_user
 from database.errors import StoreError, UserExistsError
@@ -15,15 +14,17 @@ from database.search.indexing import index_pending
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 
+from .shell import CommandGroup, examples
+
 if TYPE_CHECKING:
     from benchmarks.made_up.history import SeedPlan
     from benchmarks.made_up.knowledge import KnowledgePlan
 
-group = AppGroup("bench", help="Measuring.")
+group = CommandGroup("bench", help="Measuring.")
 _SLICE_MS = 2_000
 
 
-@group.command("seed")
+@group.command("seed", epilog=examples("bench seed --conversations 20 --messages 2000 --claims 1000"))
 @click.option("--email", default="bench@example.org", show_default=True, help="Whose history it will be.")
 @click.option("--password", default=None, help="The account's password; a random one when left out.")
 @click.option("--conversations", default=200, show_default=True, help="How many conversations; 0 for none.")

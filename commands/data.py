@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
-from flask.cli import AppGroup
 
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import ServerRunningError, sole_server
@@ -39,11 +38,13 @@ from vault.documents import Vaults
 from vault.verification import RULE as DOCUMENTS
 from vault.verification import mend_vaults, verify_vaults
 
-group = AppGroup("data", help="What is stored.")
+from .shell import CommandGroup, examples
+
+group = CommandGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
 
 
-@group.command("backfill")
+@group.command("backfill", epilog=examples("data backfill --email ada@example.org"))
 @click.option("--email", required=True, help="Whose conversations.")
 @click.option("--domain", default="assistant", show_default=True, help="Of which domain.")
 def backfill(email: str, domain: str) -> None:
@@ -55,7 +56,7 @@ def backfill(email: str, domain: str) -> None:
     click.echo(f"{count} conversations were given what they lacked.")
 
 
-@group.command("backup")
+@group.command("backup", epilog=examples("data backup /mnt/backups"))
 @click.argument("target", default=".", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def backup(target: Path, force: bool) -> None:
@@ -70,7 +71,7 @@ def backup(target: Path, force: bool) -> None:
     click.echo(f"{file} holds everything ({file.stat().st_size / 1e6:.1f} MB).")
 
 
-@group.command("restore")
+@group.command("restore", epilog=examples("data restore /mnt/backups/anaphora.zip"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Also where there is data, which is kept beside.")
 def restore_backup(file: Path, force: bool) -> None:
@@ -84,7 +85,7 @@ def restore_backup(file: Path, force: bool) -> None:
         click.echo(f"What was there before lies in {restored.former}.")
 
 
-@group.command("import")
+@group.command("import", epilog=examples("data import general.json --email ada@example.org"))
 @click.option("--email", required=True, help="Into whose account.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_files(email: str, files: tuple[Path, ...]) -> None:
@@ -104,7 +105,7 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
             click.echo(f"{file}: {stored.conversations} conversations, {stored.activities} activities.{dropped}")
 
 
-@group.command("verify")
+@group.command("verify", epilog=examples("data verify", "data verify --repair"))
 @click.option("--repair", is_flag=True, help="Rebuild derived data: counts, references, indexes.")
 def verify(repair: bool) -> None:
     """Check the invariants of both stores and of the vaults, one line for each finding; exit status 1 for any.
@@ -125,7 +126,7 @@ def verify(repair: bool) -> None:
     click.echo("Nothing is wrong.")
 
 
-@group.command("reindex")
+@group.command("reindex", epilog=examples("data reindex", "data reindex --messages"))
 @click.option("--messages", is_flag=True, help="Only the index of messages.")
 @click.option("--claims", is_flag=True, help="Only the indexes of memories.")
 def reindex(messages: bool, claims: bool) -> None:
@@ -143,7 +144,7 @@ def reindex(messages: bool, claims: bool) -> None:
             click.echo("Memories are indexed anew.")
 
 
-@group.command("forget")
+@group.command("forget", epilog=examples("data forget --older-than-days 365 --email ada@example.org"))
 @click.option(
     "--older-than-days", type=click.FloatRange(min=0), required=True, help="Younger memories and changes stay."
 )
@@ -164,7 +165,10 @@ def forget(older_than_days: float, email: str | None) -> None:
         click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
 
 
-@group.command("copy-memories")
+@group.command(
+    "copy-memories",
+    epilog=examples("data copy-memories --email ada@example.org --source /srv/anaphora/users/pkb.sqlite"),
+)
 @click.option("--email", help="Whose memories; everybody's when left out.")
 @click.option(
     "--source",
@@ -203,7 +207,7 @@ def _was_copied(source: PKBDatabase, target: PKBDatabase, email: str) -> bool:
     return True
 
 
-@group.command("compact")
+@group.command("compact", epilog=examples("data compact"))
 def compact() -> None:
     """Rewrite both stores without free space, so that no deleted text is left in their files.
 

@@ -13,25 +13,23 @@ from flask.cli import with_appcontext
 
 from chat.tools.registry import NotSignedInError, ToolContext
 from database.accounts.users import get_user
-from database.engine.database import Database
 from database.errors import UserNotFoundError
 from endpoints.http.scope import conversation_loader, current_state
 from endpoints.mcp.server import Account, server_for
 
+from .shell import account_option, examples, find_account
+
 T = TypeVar("T")
 
 
-@click.command("mcp")
-@click.option("--email", required=True, help="The account that the program acts as.")
+@click.command("mcp", epilog=examples("mcp --email ada@example.org", "mcp --email ada@example.org --write"))
+@account_option
 @click.option("--write", is_flag=True, help="Offer tools that change something, too.")
 @with_appcontext
-def command(email: str, write: bool) -> None:
+def command(email: str | None, write: bool) -> None:
     """Serve one account's tools and resources to the program that runs this command (Model Context Protocol)."""
     state = current_state()
-    try:
-        user_email = _active_account(state.database, email)
-    except NotSignedInError:
-        raise click.ClickException(f"There is no account {email} that may sign in.") from None
+    user_email = find_account(state.database, email, writes=write)
     context = ToolContext(
         user_email=user_email,
         database=state.database,
@@ -59,16 +57,10 @@ async def _serve(account: Account, *, threads: int) -> None:
 
 def _run_for(account: Account, work: Callable[[], T]) -> T:
     """Run `work` while the account exists. Raises NotSignedInError once it was closed or disabled."""
-    _active_account(account.context.database, account.context.user_email)
-    return work()
-
-
-def _active_account(database: Database, email: str) -> str:
-    """The address of the account as it is stored. Raises NotSignedInError."""
     try:
-        found = get_user(database=database, user_email=email)
+        found = get_user(database=account.context.database, user_email=account.context.user_email)
     except UserNotFoundError:
         raise NotSignedInError from None
     if found.disabled_at is not None:
         raise NotSignedInError
-    return found.user_email
+    return work()

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
+from collections import deque
+from pathlib import Path
 from typing import Any
 
 import click
-from flask.cli import AppGroup
 from pydantic import ValidationError
 
 from chat.tools.foreign.calls import ForeignServerError, tools_of
-from chat.tools.foreign.configuration import ForeignServer, is_name, keep_servers, servers_in
+from chat.tools.foreign.configuration import ForeignServer, ForeignTool, is_name, keep_servers, servers_in
 from endpoints.http.scope import current_settings
 
-group = AppGroup("mcp-servers", help="MCP servers whose tools models may call.")
+from .shell import CommandGroup, examples, printable
+
+group = CommandGroup("mcp-servers", help="MCP servers whose tools models may call.")
 _HEADER = "A header of each request, whose value a variable of this shell holds."
+_LINES_SHOWN = 5
+_ADVICE = {
+    "unreachable": "Nothing answers at its address.",
+    "unauthorized": "It wants other credentials: --header NAME=VARIABLE gives them.",
+    "timeout": "--seconds gives it more time.",
+}
 _COUNTS = "It counts from the next start of the server."
 
 
@@ -30,7 +41,15 @@ def _named_headers(_context: click.Context, _option: click.Parameter, given: tup
     return found
 
 
-@group.command("add", context_settings={"ignore_unknown_options": True})
+@group.command(
+    "add",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        "mcp-servers add time -- uvx mcp-server-time",
+        "mcp-servers add search --env SEARCH_KEY -- npx -y search-server",
+        "mcp-servers add notes --url https://notes.example.org/mcp --header Authorization=NOTES_AUTHORIZATION",
+    ),
+)
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--url", default="", help="The address of a server that answers over HTTP, in the place of a command.")
@@ -58,10 +77,7 @@ def add(name: str, names: tuple[str, ...], headers: dict[str, str], **more: Any)
     except ValidationError:
         message = "Give either --url, which is http(s)://host/path, or a command behind --."
         raise click.ClickException(message) from None
-    try:
-        server = server.model_copy(update={"tools": tuple(tools_of(server, data_dir))})
-    except ForeignServerError as error:
-        raise click.ClickException(error.message) from None
+    server = server.model_copy(update={"tools": _offered(server, data_dir)})
     others = tuple(each for each in servers_in(data_dir) if each.name != name)
     keep_servers(data_dir, (*others, server))
     for tool in server.tools:
@@ -69,16 +85,45 @@ def add(name: str, names: tuple[str, ...], headers: dict[str, str], **more: Any)
     click.echo(_COUNTS)
 
 
-@group.command("list")
+def _offered(server: ForeignServer, data_dir: Path) -> tuple[ForeignTool, ...]:
+    """The tools of a server that is asked for the first time. Raises ClickException, which says why it has failed."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        try:
+            return tuple(tools_of(server, data_dir, errors=said))
+        except ForeignServerError as error:
+            said.seek(0)
+            missing = _missing_program(server)
+            if missing:
+                raise click.ClickException(f"There is no program {missing}.") from None
+            last = printable("".join(deque(said, maxlen=_LINES_SHOWN))).rstrip()
+            told = [error.message, _advice(server, error), str(server.without_secrets(last))]
+            raise click.ClickException("\n".join(filter(None, told))) from None
+
+
+def _missing_program(server: ForeignServer) -> str | None:
+    """The program of a server, where there is none of this name."""
+    return server.command[0] if server.command and shutil.which(server.command[0]) is None else None
+
+
+def _advice(server: ForeignServer, error: ForeignServerError) -> str:
+    if server.url and error.reason == "failed":
+        return f"What answers at {server.url} is no MCP server, or its answer was not understood."
+    return _ADVICE.get(error.reason, "")
+
+
+@group.command("list", epilog=examples("mcp-servers list"))
 def list_servers() -> None:
     """List the servers with their commands or addresses, and how many tools; of secrets, only which are set."""
-    for server in servers_in(current_settings().data_dir):
+    servers = servers_in(current_settings().data_dir)
+    if not servers:
+        click.echo("There are none yet: `mcp-servers add --help` says how to add one.", err=True)
+    for server in servers:
         click.echo(f"{server.name}: {len(server.tools)} tools, {server.address}")
         for variable in (*server.environ, *server.headers):
             click.echo(f"  {variable}: set")
 
 
-@group.command("remove")
+@group.command("remove", epilog=examples("mcp-servers remove time"))
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove the server NAME with its tools."""

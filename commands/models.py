@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from flask.cli import AppGroup
 
 from endpoints.http.scope import current_state
 from language_models.download.catalogue import CatalogueEntry, entries, entry_named
 from language_models.download.fetch import fetch, is_here, is_whole
 from language_models.errors import ModelUnavailableError
 
-group = AppGroup("models", help="The embedded models.")
+from .shell import CommandGroup, examples
+
+group = CommandGroup("models", help="The embedded models.")
 
 
-@group.command("list")
+@group.command("list", epilog=examples("models list"))
 def list_models() -> None:
     """List the models of the catalogue."""
     for entry in entries():
@@ -24,7 +25,7 @@ def list_models() -> None:
         click.echo(f"{names}: {_size(entry)}, {entry.ram_gib:g} GiB of memory, {entry.licence}, {here}")
 
 
-@group.command("pull")
+@group.command("pull", epilog=examples("models pull", "models pull small"))
 @click.argument("name", default="")
 def pull(name: str) -> None:
     """Fetch the model NAME (the default one without a name); what has arrived before is not fetched again."""
@@ -45,7 +46,7 @@ def pull(name: str) -> None:
     click.echo(str(path))
 
 
-@group.command("check")
+@group.command("check", epilog=examples("models check small"))
 @click.argument("name", default="")
 def check(name: str) -> None:
     """Read the model NAME (the default one without a name) and compare its hash with the catalogue's."""

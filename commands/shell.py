@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 import click
+from flask.cli import AppGroup
 
-from activity.errors import ActivityError, RecipeNotFoundError
-from database.accounts.users import get_user, list_users
+from activity.errors import ActivityError
+from chat.turns.errors import TurnError
+from database.accounts.api_tokens import find_token
+from database.accounts.users import UserRow, get_user, list_users
 from database.engine.database import Database
-from database.errors import (
-    AmbiguousReferenceError,
-    InvalidChangeError,
-    NotFoundError,
-    StoreError,
-    ThreadMismatchError,
-    UserNotFoundError,
-)
+from database.errors import RoomNotFoundError, StoreError, UserNotFoundError
+from endpoints.http.errors import code_of, row_of
+from language_models.errors import ModelError
 
-from .running_server import ServerRequestError
+from .chat.running_server import ServerRequestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 USAGE, MISSING, REFUSED = 2, 3, 4
 """Exit codes: a wrong use; a thing that is not there or another person's; an account or token that may not do this."""
-_CODES: tuple[tuple[type[Exception], int], ...] = (
-    (NotFoundError, MISSING),
-    (RecipeNotFoundError, MISSING),
-    (AmbiguousReferenceError, USAGE),
-    (ThreadMismatchError, USAGE),
-    (InvalidChangeError, USAGE),
-    (ActivityError, USAGE),
-)
-_CODE_OF_STATUS = {403: REFUSED, 404: MISSING}
+_LONGEST_SHOWN = 200
+_CODE_OF_STATUS = {400: USAGE, 403: REFUSED, 404: MISSING, 413: USAGE, 422: USAGE}
+_CODE_OF_ERROR = {"ambiguous": USAGE, "thread_mismatch": USAGE}
 _CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+class CommandGroup(AppGroup):
+    """A group of our commands: an error of a file or of the output is told in one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command of the group."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # the reader of a pipe has seen enough, which click knows
+            name = f"{error.filename}: " if error.filename else ""
+            fail(f"{name}{error.strerror or error}.", code=1)
 
 
 def account_option(command: Command) -> Command:
@@ -56,20 +65,58 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def find_account(database: Database, email: str | None) -> str:
-    """The address of the account that is meant. Exits where there is none, or several without `email`."""
-    if email is None:
-        accounts = list_users(database=database)
-        if len(accounts) != 1:
-            raise click.UsageError("Say whose chat it is: --email, or the variable ANAPHORA_USER.")
-        email = accounts[0]["user_email"]
-    try:
-        user = get_user(database=database, user_email=email)
-    except UserNotFoundError as error:
-        fail(error.message, code=MISSING)
+def find_account(database: Database, email: str | None, *, writes: bool = False) -> str:
+    """The address of the account that is meant: by `email`, by the API token in ANAPHORA_TOKEN, or the only one.
+
+    writes: the command changes something. Exits where there is none, several without `email`, or one that may not do
+    this.
+    """
+    secret = os.environ.get("ANAPHORA_TOKEN", "").strip()
+    if secret:
+        return _account_of_token(database, secret, email=email, writes=writes)
+    user = _account(database, email or _only_account(database))
     if user.disabled_at is not None:
         fail(f"The account {user.user_email} is switched off.", code=REFUSED)
     return user.user_email
+
+
+def _only_account(database: Database) -> str:
+    accounts = list_users(database=database)
+    if not accounts:
+        fail(
+            "There is no account yet. Make one in the browser, or with "
+            "`flask --app server users create --email you@example.org --password-stdin --admin`.",
+            code=MISSING,
+        )
+    if len(accounts) > 1:
+        raise click.UsageError("There are several accounts. Name one: --email, or the variable ANAPHORA_USER.")
+    return str(accounts[0]["user_email"])
+
+
+def _account(database: Database, email: str) -> UserRow:
+    try:
+        return get_user(database=database, user_email=email)
+    except UserNotFoundError:
+        fail(f"There is no account {email[:_LONGEST_SHOWN]}.", code=MISSING)
+
+
+def _account_of_token(database: Database, secret: str, *, email: str | None, writes: bool) -> str:
+    owner = find_token(database=database, token=secret)
+    if owner is None:
+        fail("The token in ANAPHORA_TOKEN is not valid, or its account is switched off.", code=REFUSED)
+    if email is not None and _account(database, email).user_email != owner.user_email:
+        fail("The token in ANAPHORA_TOKEN is of another account.", code=REFUSED)
+    if writes and owner.read_only:
+        fail("The token in ANAPHORA_TOKEN may only read.", code=REFUSED)
+    return owner.user_email
+
+
+def typed_text() -> str:
+    """What standard input holds. Raises ClickException where it is not UTF-8, whatever the locale."""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise click.ClickException("The input is not UTF-8.") from None
 
 
 def fail(message: str, *, code: int) -> NoReturn:
@@ -84,9 +131,18 @@ def errors_as_exit_codes() -> Iterator[None]:
     try:
         yield
     except ServerRequestError as error:
-        fail(error.message, code=_CODE_OF_STATUS.get(error.status or 0, 1))
-    except (StoreError, ActivityError) as error:
-        fail(error.message, code=next((code for kind, code in _CODES if isinstance(error, kind)), 1))
+        fail(error.message, code=_exit_code(error.status, error.code))
+    except RoomNotFoundError as error:
+        advice = "" if error.has_others else " Begin one in the browser, or with `flask --app server chat`."
+        fail(f"{error.message}{advice}", code=MISSING)
+    except (StoreError, ActivityError, TurnError, ModelError) as error:
+        code = code_of(error)
+        fail(error.message, code=_exit_code(row_of(error).status if code else None, code))
+
+
+def _exit_code(status: int | None, code: str | None) -> int:
+    """The exit code for an error that HTTP tells by this status and this code."""
+    return _CODE_OF_ERROR.get(code or "") or _CODE_OF_STATUS.get(status or 0, 1)
 
 
 def printable(text: str) -> str:

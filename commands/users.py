@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import click
-from flask.cli import AppGroup
 from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_server
@@ -16,10 +15,15 @@ from endpoints.accounts.models import NewAccount
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 
-group = AppGroup("users", help="Accounts and their tokens.")
+from .shell import CommandGroup, examples
+
+group = CommandGroup("users", help="Accounts and their tokens.")
 
 
-@group.command("create")
+@group.command(
+    "create",
+    epilog=examples('echo "$PASSWORD" | users create --email ada@example.org --name Ada --password-stdin --admin'),
+)
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--name", default="", help="The person's name.")
 @click.option(
@@ -46,7 +50,9 @@ def create(email: str, name: str, admin: bool) -> None:
     click.echo(f"{user.user_email} has an account.")
 
 
-@group.command("password")
+@group.command(
+    "password", epilog=examples('echo "$PASSWORD" | users password --email ada@example.org --password-stdin')
+)
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option(
     "--password-stdin", is_flag=True, required=True, expose_value=False, help="Read the password from standard input."
@@ -66,7 +72,7 @@ def password(email: str, keep_tokens: bool) -> None:
     click.echo(f"The password is set. Sessions ended: {ended.sessions}. API tokens revoked: {ended.tokens}.")
 
 
-@group.command("delete")
+@group.command("delete", epilog=examples("users delete --email ada@example.org"))
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def delete(email: str, yes: bool) -> None:
@@ -95,7 +101,7 @@ def delete(email: str, yes: bool) -> None:
         click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
 
 
-@group.command("token")
+@group.command("token", epilog=examples("users token --email ada@example.org --name backup-script --read-only"))
 @click.option("--email", required=True, help="The account's e-mail address.")
 @click.option("--name", required=True, help="What will use the token.")
 @click.option("--read-only", is_flag=True, help="The token may look, and change nothing.")

@@ -72,12 +72,16 @@ class ConversationNotFoundError(NotFoundError):
 
 
 class RoomNotFoundError(ConversationNotFoundError):
-    """No conversation of this user is called so. `nearest`: what those of similar names are called."""
+    """No conversation of this user is called so.
 
-    def __init__(self, name: str, *, nearest: Sequence[str] = ()) -> None:
-        near = f" The nearest: {', '.join(nearest)}." if nearest else ""
-        super().__init__(f"There is no conversation {name}.{near}")
-        self.nearest = list(nearest)
+    nearest: what those of similar names are called. newest: without such, what the newest are called.
+    """
+
+    def __init__(self, name: str, *, nearest: Sequence[str] = (), newest: Sequence[str] = ()) -> None:
+        others = f" The nearest: {', '.join(nearest)}." if nearest else ""
+        others = others or (f" The newest: {', '.join(newest)}." if newest else "")
+        super().__init__(f"There is no conversation {name}.{others}")
+        self.has_others = bool(others)
 
 
 class ActivityNotFoundError(NotFoundError):

@@ -222,6 +222,12 @@ class TurnRunner:
         with self._lock:
             return self._turns_of.total()
 
+    async def finish(self) -> None:
+        """Wait until all turns have ended, with what they do after their last event, such as a new summary."""
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
+            await asyncio.sleep(0)  # ended tasks are forgotten by their callbacks
+
     async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
         """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
         with self._lock:

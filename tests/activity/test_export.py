@@ -325,7 +325,7 @@ def test_a_thread_nests_replies_of_all_domains_two_spaces_once_and_then_by_arrow
     assert "\n  > Menu created\n" in text
     assert "\n  > basic: 100 → 50\n  > elite: 500 → 250\n" in text
     assert "\n  ````json\n  {" in text
-    assert text.endswith("\nMessages: 5\n")
+    assert text.endswith("\nMessages: 1, other activities: 4\n")
     page = exporting(database, thread=game.thread_id, fmt="html")
     assert page.count('<div class="replies">') == page.count("</div>") == 4
     assert "🎮 spawn_ui" in page

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from commands.chat import ShownAnswer, each_once, named_documents, printable, render_references
+from commands.chat.terminal import ShownAnswer, each_once, named_documents, printable, render_references
 from database.accounts.api_tokens import list_tokens
 from database.connection import open_store
 from tests.fakes import RecordingModel, saying
@@ -157,11 +157,11 @@ def test_errors_are_told_in_words(shared_server: LiveServer, shared_model: Recor
     shared_model.scripts["main"] = saying(status=401)
     cases = (
         ((*who,), {}, 1, "refuses the API key for main"),
-        ((*who, "--model", "nosuch:model"), {}, 1, "nosuch"),
+        ((*who, "--model", "nosuch:model"), {}, 2, "nosuch"),
         ((*who, "--conversation", foreign), {}, 3, f"There is no conversation {foreign}."),
         (("--email", "nobody@example.org"), {}, 3, "Error: "),
-        ((), {}, 2, "Say whose chat it is"),
-        ((*who,), {"ANAPHORA_PORT": str(free_port())}, 1, "No server answers at 127.0.0.1:"),
+        ((), {}, 2, "There are several accounts."),
+        ((*who,), {"ANAPHORA_PORT": str(free_port())}, 1, "none answers at 127.0.0.1:"),
     )
     for options, more, code, words in cases:
         ended = chat(shared_server, *options, typed="Hello\n", folder=tmp_path, **more)

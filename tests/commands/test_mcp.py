@@ -77,8 +77,8 @@ def test_an_account_that_is_not_there_ends_the_command_with_a_sentence(
     ended = subprocess.run(
         command, cwd=tmp_path, env=environ_of(shared_server), capture_output=True, text=True, check=False
     )
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert "There is no account nobody@example.org that may sign in." in ended.stderr
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert "There is no account nobody@example.org." in ended.stderr
 
 
 def test_a_program_that_may_write_proposes_memories_and_documents_and_decides_on_none(

@@ -15,6 +15,7 @@ from server import create_app
 from settings import load_settings
 from tests.chat.tools.foreign.rude_http import serving
 from tests.chat.tools.foreign.test_foreign import RUDE, SECRET
+from tests.live_server import free_port
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_a_server_is_added_listed_and_removed_and_its_secrets_are_never_shown(
     assert "rude__hang" in registry.names()
     assert SECRET not in added.output + listed.output
     assert run("remove", "rude").exit_code == 0
-    assert run("list").output == ""
+    assert "There are none yet" in run("list").output
     assert run("remove", "rude").exit_code == 1
 
 
@@ -53,9 +54,11 @@ def test_a_server_is_added_listed_and_removed_and_its_secrets_are_never_shown(
         (["Rude", "--", "true"], "lowercase letters"),
         (["rude", "--env", "NOBODY_HAS_THIS", "--", "true"], "NOBODY_HAS_THIS is not set"),
         (
-            ["rude", "--seconds", "300", "--", sys.executable, "-c", "raise SystemExit(1)"],
-            "The server rude has failed.",
+            ["rude", "--seconds", "300", "--", sys.executable, "-c", "raise SystemExit('No key was given.')"],
+            "The server rude has failed.\nNo key was given.",
         ),
+        (["rude", "--", "no-such-program"], "There is no program no-such-program."),
+        (["rude", "--url", f"http://127.0.0.1:{free_port()}/mcp"], "Nothing answers at its address."),
     ],
 )
 def test_what_can_not_be_added_is_said(arguments: list[str], told: str, make: Callable[[], Any]) -> None:

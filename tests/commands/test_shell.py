@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
-from click.testing import Result
+from click.testing import CliRunner, Result
 from flask import Flask
 
+from commands import refuse
+from commands.shell import CommandGroup
 from Conversation import Conversation
+from database.accounts.api_tokens import create_token, revoke_token
+from database.accounts.erasure import close_account
 from database.accounts.users import create_user, set_disabled
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, update_conversation
 from database.engine.database import Database
 from database.messages.reading import list_messages
 from server import create_app
-from settings import load_settings
+from settings import SettingsError, load_settings
 from tests.activity.chain import store
 from tests.commands.test_chat import chat, command, environ
 from tests.fakes import RecordingModel, saying
@@ -161,7 +169,7 @@ def test_a_recipe_and_a_thread_are_exported(run: Run, database: Database) -> Non
     for spelled in ("--thread", "--thread-id", "--threadId"):
         session = run("activity", "export", "--recipe=system-monitoring", f"{spelled}={thread_id}").output
         assert session.startswith(f"# System Monitoring Session (Thread: {thread_id})\n\n## System Events\n")
-        assert session.endswith("Messages: 1\n")
+        assert session.endswith("Messages: 0, other activities: 1\n")
     assert run("chat", "export", "--room", "general", "--include", "tools,agents").output.endswith("\nMessages: 0\n")
 
 
@@ -173,7 +181,7 @@ def test_exit_codes_say_what_went_wrong(run: Run, database: Database) -> None:
     mine = ("--user", ADA)
     cases: list[tuple[tuple[str, ...], int, list[str]]] = [
         (("chat", "send", *mine, "--message", "x"), 2, ["--room"]),
-        (("chat", "export", "--room", "general"), 2, ["Say whose chat it is"]),
+        (("chat", "export", "--room", "general"), 2, ["There are several accounts.", "ANAPHORA_USER"]),
         (("chat", "export", *mine), 2, ["Name a conversation, a thread or a recipe"]),
         (("chat", "export", *mine, "--room", "general", "--include", "all"), 2, ["--include"]),
         (("chat", "export", *mine, "--room", "general", "--limit", "0"), 2, ["--limit"]),
@@ -195,13 +203,99 @@ def test_exit_codes_say_what_went_wrong(run: Run, database: Database) -> None:
     assert len(told(run("chat", "poll", *mine, "--room", "general"))) == 0
 
 
-def test_help_has_examples_and_the_shell_completes_names(run: Run, app: Flask) -> None:
-    for args in (("chat", "send"), ("chat", "poll"), ("chat", "export"), ("activity", "export")):
-        assert f"  {' '.join(args)} --" in run(*args, "--help").output.split("Examples:")[1]
+def test_every_command_has_examples_with_options_that_it_has(app: Flask) -> None:
+    commands = dict(commands_of(app.cli))
+    assert {"chat", "chat send", "activity post", "recipes list", "data import", "users create"} <= set(commands)
+    for name, each in commands.items():
+        assert each.help, name
+        lines = [line.strip() for line in (each.epilog or "").splitlines()[2:]]
+        assert any(re.search(rf"(^|\| ){name}( |$)", line) for line in lines), name
+        options = {option for parameter in each.params for option in parameter.opts}
+        assert set(re.findall(r"(?<= )--[a-z]\S+", (each.epilog or "").replace("=", " "))) <= options, name
+
+
+def test_a_full_disk_and_wrong_settings_are_told_in_one_line() -> None:
+    group = CommandGroup("group")
+
+    @group.command("full", with_appcontext=False)
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "general.md")
+
+    @group.command("unset", with_appcontext=False)
+    def unset() -> None:
+        refuse(SettingsError("ANAPHORA_PORT", "not a number"))
+
+    runner = CliRunner()
+    told = runner.invoke(group, ["full"])
+    assert (told.exit_code, told.output) == (1, "Error: general.md: No space left on device.\n")
+    assert runner.invoke(group, ["unset"]).output == "Error: ANAPHORA_PORT: not a number\n"
+
+
+def commands_of(group: click.Group, *before: str) -> Iterator[tuple[str, click.Command]]:
+    """Our commands, by what is typed behind `flask --app server`."""
+    for name, each in group.commands.items():
+        if isinstance(each, click.Group):
+            yield from commands_of(each, *before, name)
+        if name not in {"run", "shell", "routes"} and getattr(each, "invoke_without_command", True):
+            yield " ".join([*before, name]), each
+
+
+def test_the_shell_completes_names(app: Flask) -> None:
     completion = ShellComplete(app.cli, {}, "flask", "_FLASK_COMPLETE")
     assert [item.value for item in completion.get_completions(["chat"], "")] == ["export", "poll", "send"]
     options = {item.value for item in completion.get_completions(["chat", "send"], "--reply")}
     assert options == {"--reply-to", "--replyTo"}
+
+
+def test_a_shell_completes_in_a_process_of_its_own(tmp_path: Path) -> None:
+    server = LiveServer(folder=tmp_path, port=1)
+    asked = {
+        "_FLASK_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"flask --app {server.root / 'server.py'} chat s",
+        "COMP_CWORD": "4",
+    }
+    ended = subprocess.run(
+        [sys.executable, "-c", "import sys; from flask.cli import main; sys.argv[0] = 'flask'; main()"],
+        cwd=tmp_path,
+        env=environ(server, **asked),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.stdout, ended.stderr) == ("plain,send\n", "")
+
+
+def test_a_token_says_whose_shell_it_is_and_what_it_may_do(
+    run: Run, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room(database, "general", ("Hello", "Hi."))
+    create_user(database=database, user_email="bob@example.org", password="correct horse battery")
+    own: dict[str, Any] = {"database": database, "user_email": ADA}
+    (reading, secret), (_, writing) = (create_token(**own, name=name, read_only=name == "r") for name in "rw")
+    said = ("chat", "send", "--room", "general", "--no-answer", "--message", "x")
+    event = ("--room", "general", "--type", "system_event", "--payload", '{"description": "d"}')
+    monkeypatch.setenv("ANAPHORA_TOKEN", secret)
+    assert run("chat", "export", "--room", "general").exit_code == 0
+    assert run("chat", "export", "--room", "general", "--user", ADA).exit_code == 0
+    for args in (said, ("activity", "post", *event), ("agents", "create", "--title", "x"), ("chat",)):
+        ended = run(*args)
+        assert (ended.exit_code, "may only read" in ended.output) == (4, True), (args, ended.output)
+    assert run("chat", "export", "--room", "general", "--user", "bob@example.org").exit_code == 4
+    revoke_token(**own, token_id=reading.token_id)
+    assert run("chat", "export", "--room", "general").exit_code == 4
+    monkeypatch.setenv("ANAPHORA_TOKEN", writing)
+    assert run(*said).exit_code == 0
+
+
+def test_somebody_new_is_told_how_to_begin(run: Run, database: Database) -> None:
+    for name in ("general", "kitchen"):
+        assert "Begin one in the browser" in run("chat", "export", "--room", name).output
+    room(database, "garden")
+    assert "The newest: “garden”" in run("chat", "export", "--room", "budget").output
+    close_account(database=database, user_email=ADA)
+    for args in (("chat",), ("chat", "export", "--room", "x"), ("agents", "list"), ("vault", "status"), ("mcp",)):
+        ended = run(*args)
+        assert (ended.exit_code, "users create --email" in ended.output) == (3, True), (args, ended.output)
 
 
 @pytest.mark.live

@@ -48,8 +48,8 @@ def test_a_mapped_folder_is_indexed_and_its_broken_links_are_named(run):
 def test_files_are_imported_where_the_vault_may_be_written(run, tmp_path):
     tmp_path.joinpath("b.md").write_text("# B")
     refused = run("import", "--email", ADA, str(tmp_path / "b.md"))
-    assert refused.exit_code == 1
+    assert refused.exit_code == 4
     assert "can only be read" in refused.output
     done = run("import", "--email", "eve@example.org", "--folder", "in", str(tmp_path / "b.md"))
     assert "1 documents were imported" in done.output
-    assert run("index", "--email", "nobody@example.org").exit_code == 1
+    assert run("index", "--email", "nobody@example.org").exit_code == 3

@@ -52,17 +52,20 @@ class ForeignToolError(ToolError):
     code = "foreign_tool_failed"
 
 
-def tools_of(server: ForeignServer, data_dir: Path, *, reach: Reach | None = None) -> list[ForeignTool]:
+def tools_of(
+    server: ForeignServer, data_dir: Path, *, reach: Reach | None = None, errors: TextIO | None = None
+) -> list[ForeignTool]:
     """The tools that the server offers, 50 at most, without those whose names or schemas can't be used.
 
-    reach: which addresses may be asked; None: any. Raises ForeignServerError.
+    reach: which addresses may be asked; None: any. errors: a file for the error output of its process, which may hold
+    secrets of the configuration. Raises ForeignServerError.
     """
 
     async def listed(client: Client) -> list[ForeignTool]:
         found = map(_described, (await client.list_tools()).tools[:_MOST_TOOLS])
         return [each for each in found if each is not None]
 
-    return _asked(server, data_dir, listed, reach)
+    return _asked(server, data_dir, listed, reach, errors=errors)
 
 
 def _described(tool: ListedTool) -> ForeignTool | None:
@@ -99,7 +102,14 @@ def call_tool(
     return _asked(server, data_dir, called, reach)
 
 
-def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaitable[T]], reach: Reach | None) -> T:
+def _asked(
+    server: ForeignServer,
+    data_dir: Path,
+    ask: Callable[[Client], Awaitable[T]],
+    reach: Reach | None,
+    *,
+    errors: TextIO | None = None,
+) -> T:
     """What `ask` returns for a client of the server. Raises ForeignServerError and what `ask` raises."""
     # What the library logs may quote the server's configuration.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -110,7 +120,7 @@ def _asked(server: ForeignServer, data_dir: Path, ask: Callable[[Client], Awaita
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # What the server writes beside its answers may hold its secrets.
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-            return asyncio.run(_by_process(server, folder, ask, nowhere))
+            return asyncio.run(_by_process(server, folder, ask, errors or nowhere))
     except TimeoutError:
         message = f"The server {server.name} did not answer within {server.seconds:g} s."
         raise ForeignServerError(message, reason="timeout") from None

@@ -25,17 +25,20 @@ _TOKEN_NAME = "Terminal chat"
 class ServerRequestError(Exception):
     """The server can't be reached, or refused a request. `message` is one sentence for a person.
 
-    status: the HTTP status; None where there was no answer.
+    status, code: the HTTP status and the code of the error; None where there was no response.
     """
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(self, message: str, *, status: int | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
+        self.code = code
 
 
 class RunningServer:
     """The server that listens where the settings say. A token of one account says who asks."""
+
+    outlives_command = True
 
     def __init__(self, *, host: str, port: int, token: str) -> None:
         self._host = _EVERY_INTERFACE.get(host.strip("[]"), host.strip("[]"))
@@ -58,9 +61,8 @@ class RunningServer:
     ) -> Generator[Event, None, None]:
         """Send a message; the events of its answer as they come. Raises ServerRequestError.
 
-        The answer is written to its end by the server, also where the caller closes the generator. model: None for the
-        one that the conversation has chosen. use_tools: None leaves it to the conversation. reply_to: an activity id or
-        short id.
+        model: None for the one that the conversation has chosen. use_tools: None leaves it to the conversation.
+        reply_to: an activity id or short id.
         """
         named = {"model": model, "reply_to": reply_to, "thread_id": thread_id}
         body: dict[str, Any] = {"messageText": text} | {
@@ -107,8 +109,8 @@ class RunningServer:
 
     def _not_there(self) -> str:
         return (
-            f"No server answers at {self._host}:{self._port}. Start it with `python server.py`, "
-            "or set ANAPHORA_HOST and ANAPHORA_PORT as for the server."
+            f"A server works on this data folder, but none answers at {self._host}:{self._port}. "
+            "Set ANAPHORA_HOST and ANAPHORA_PORT as for that server, or try again if it is just starting."
         )
 
 
@@ -118,10 +120,11 @@ def _raise_for_status(response: http.client.HTTPResponse) -> None:
     if response.status == HTTPStatus.UNAUTHORIZED:
         raise ServerRequestError("The server there works on another data folder.", status=response.status)
     try:
-        message = str(json.loads(response.read())["message"])
+        told = json.loads(response.read())
+        message, code = str(told["message"]), str(told["code"])
     except (ValueError, KeyError, TypeError):
-        message = f"The server answered with the status {response.status}."
-    raise ServerRequestError(message, status=response.status)
+        message, code = f"The server answered with the status {response.status}.", None
+    raise ServerRequestError(message, status=response.status, code=code)
 
 
 @contextmanager

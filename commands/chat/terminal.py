@@ -1,9 +1,10 @@
-"""An interactive chat in the terminal, by the running server."""
+"""An interactive chat in the terminal."""
 
 from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,22 +12,41 @@ from types import FrameType
 from typing import Any
 
 import click
-from flask.cli import AppGroup, with_appcontext
+from flask.cli import with_appcontext
 from rich.console import Console
 from rich.text import Text
 
+from commands.shell import (
+    MISSING,
+    CommandGroup,
+    account_option,
+    errors_as_exit_codes,
+    examples,
+    fail,
+    find_account,
+    printable,
+)
 from database.conversations.repository import find_by_friendly_id, get_conversation
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from endpoints.http.scope import current_state
 
-from .running_server import RunningServer, ServerRequestError, connected_server
-from .shell import MISSING, account_option, errors_as_exit_codes, fail, find_account, printable
+from .answering import AnsweringServer, answering_server
+from .running_server import ServerRequestError
 
 _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-@click.group("chat", cls=AppGroup, invoke_without_command=True)
+@click.group(
+    "chat",
+    cls=CommandGroup,
+    invoke_without_command=True,
+    epilog=examples(
+        "chat",
+        "chat --conversation kitchen_garden_x7f2 --no-tools",
+        'echo "What did I decide?" | chat --email ada@example.org',
+    ),
+)
 @account_option
 @click.option("--conversation", help="The conversation to go on with: its id or friendly id. Otherwise a new one.")
 @click.option("--model", help="The model that answers, by its id.")
@@ -36,7 +56,7 @@ _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") 
 def group(
     context: click.Context, email: str | None, conversation: str | None, model: str | None, no_tools: bool
 ) -> None:
-    """Chat in the terminal, by the running server.
+    """Chat in the terminal, by the running server, or without one by this command.
 
     An empty line ends the chat; Ctrl+C stops an answer, and what was said of it is kept. Each line of a file or a pipe
     is a question; then only answers and their documents are written to standard output.
@@ -45,12 +65,9 @@ def group(
         return
     state = current_state()
     with errors_as_exit_codes():
-        user_email = find_account(state.database, email)
+        user_email = find_account(state.database, email, writes=True)
         conversation_id = _own_conversation(state.database, user_email, conversation) if conversation else None
-        with (
-            _ending_by_signals(),
-            connected_server(state.settings, database=state.database, user_email=user_email) as server,
-        ):
+        with _ending_by_signals(), answering_server(user_email=user_email) as server:
             Chat(
                 server=server,
                 conversation_id=conversation_id,
@@ -64,7 +81,7 @@ def group(
 class Chat:
     """One chat. conversation_id: None until the first question makes one."""
 
-    server: RunningServer
+    server: AnsweringServer
     conversation_id: str | None
     model: str | None
     use_tools: bool | None
@@ -129,7 +146,8 @@ class Chat:
 
         def stop(_number: int, _frame: FrameType | None) -> None:
             signal.signal(signal.SIGINT, before)
-            self.server.cancel(conversation_id)
+            # In a thread, since the interrupted code may hold a lock that cancelling takes.
+            threading.Thread(target=self.server.cancel, args=(conversation_id,)).start()
 
         before = signal.signal(signal.SIGINT, stop)
         try:

@@ -12,9 +12,8 @@ import click
 from flask.cli import with_appcontext
 
 from activity.export import FORMATS, INCLUDED, Export, export
+from commands.shell import account_option, errors_as_exit_codes, examples, find_account
 from endpoints.http.scope import current_settings, current_state
-
-from .shell import account_option, errors_as_exit_codes, examples, find_account
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _FOLDER = "exports"

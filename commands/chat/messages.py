@@ -16,14 +16,15 @@ from activity.export import find_anchor
 from activity.formatting import words_in
 from activity.posting import post_activity
 from activity.rooms import find_room
+from commands.shell import account_option, errors_as_exit_codes, examples, find_account, flag, typed_text
 from database.activities.arriving import Arrivals, activity_with_id, newest_seq, read_arrivals
 from database.activities.exporting import Selection
 from database.activities.reading import MESSAGE, Activity
 from database.engine.database import Database
 from endpoints.http.scope import current_state
 
-from .running_server import ServerRequestError, connected_server
-from .shell import account_option, errors_as_exit_codes, examples, find_account, flag
+from .answering import AnsweringServer, answering_server
+from .running_server import ServerRequestError
 
 _LOOK_SECONDS = 0.2
 _room = click.option("--room", required=True, help="A conversation: its id, friendly id or exact title.")
@@ -49,22 +50,21 @@ def send(
 ) -> None:
     """Send a message and print `{messageId, shortId, threadId}` of it.
 
-    The running server answers it, also when this command has ended; `chat poll` waits for the answer.
+    A running server answers it, also when this command has ended; `chat poll` waits for the answer. Without a server
+    this command answers it before it ends; Ctrl+C stops the answer.
     """
     state = current_state()
+    text = typed_text().rstrip("\n") if message == "-" else message
     with errors_as_exit_codes():
-        user_email = find_account(state.database, email)
+        user_email = find_account(state.database, email, writes=True)
         conversation_id = find_room(room, database=state.database, user_email=user_email)
-        text = _typed(message)
-        place = {"reply_to": reply_to, "thread_id": thread_id}
+        own: dict[str, Any] = {"user_email": user_email, "conversation_id": conversation_id}
+        own |= {"reply_to": reply_to, "thread_id": thread_id}
         if no_answer:
-            message_id = _stored(text, user_email=user_email, conversation_id=conversation_id, **place)
-        else:
-            message_id = _asked(text, user_email=user_email, conversation_id=conversation_id, **place)
-        sent = activity_with_id(database=state.database, user_email=user_email, activity_id=message_id)
-    if sent is not None:
-        ids = {"messageId": sent.activity_id, "shortId": f"#{sent.short_id}", "threadId": sent.thread_id}
-        click.echo(json.dumps(ids))
+            _tell_ids(_stored(text, **own), user_email=user_email)
+            return
+        with answering_server(user_email=user_email) as server:
+            _ask(server, text, **own)
 
 
 @click.command(
@@ -117,29 +117,40 @@ def _place_of(reference: str, *, database: Database, user_email: str, conversati
     return find_anchor(here, reference, database=database)
 
 
-def _typed(message: str) -> str:
-    """The text of a message; - stands for standard input."""
-    if message != "-":
-        return message
-    try:
-        return sys.stdin.read().rstrip("\n")
-    except UnicodeDecodeError:
-        raise click.ClickException("The input is not UTF-8.") from None
+def _ask(
+    server: AnsweringServer,
+    text: str,
+    *,
+    user_email: str,
+    conversation_id: str,
+    reply_to: str | None,
+    thread_id: str | None,
+) -> None:
+    """Send a message, and print its ids as soon as it is stored; the whole answer is awaited if it needs this process.
 
-
-def _asked(text: str, *, user_email: str, conversation_id: str, reply_to: str | None, thread_id: str | None) -> str:
-    """Send a message to the running server; its id, as soon as the server has it."""
-    state = current_state()
-    with (
-        connected_server(state.settings, database=state.database, user_email=user_email) as server,
-        closing(server.send(conversation_id, text, reply_to=reply_to, thread_id=thread_id)) as events,
-    ):
+    Raises ServerRequestError, also for an answer that fails meanwhile.
+    """
+    is_stored = False
+    with closing(server.send(conversation_id, text, reply_to=reply_to, thread_id=thread_id)) as events:
         for event in events:
             if "error" in event:
                 raise ServerRequestError(str(event["error"]["message"]))
-            if "message_ids" in event:
-                return str(event["message_ids"]["user_message_id"])
-    raise ServerRequestError("The server has not said whether it stored the message.")
+            if "message_ids" in event and not is_stored:
+                is_stored = True
+                _tell_ids(str(event["message_ids"]["user_message_id"]), user_email=user_email)
+                if server.outlives_command:
+                    return
+    if not is_stored:
+        raise ServerRequestError("The server has not said whether it stored the message.")
+
+
+def _tell_ids(message_id: str, *, user_email: str) -> None:
+    """Print the ids of a stored message."""
+    sent = activity_with_id(database=current_state().database, user_email=user_email, activity_id=message_id)
+    if sent is not None:
+        ids = {"messageId": sent.activity_id, "shortId": f"#{sent.short_id}", "threadId": sent.thread_id}
+        click.echo(json.dumps(ids))
+        sys.stdout.flush()
 
 
 def _stored(text: str, *, user_email: str, conversation_id: str, reply_to: str | None, thread_id: str | None) -> str:
