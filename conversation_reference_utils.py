@@ -297,6 +297,18 @@ def parse_references(text: str) -> ParsedReferences:
     )
 
 
+AGENT_PREFIX = "agent_"
+"""With which a reference to an agent begins."""
+
+
+def mentioned_agents(text: str) -> list[str]:
+    """The slugs of the agents that `text` names, in order."""
+    if f"@{AGENT_PREFIX}" not in text.lower():
+        return []
+    names = parse_references(text).friendly_ids
+    return [name[len(AGENT_PREFIX) :] for name in names if name.lower().startswith(AGENT_PREFIX)]
+
+
 def _find(text: str) -> Iterator[_Found]:
     nowhere = (len(text), len(text))
     code = code_ranges(text)

@@ -16,6 +16,13 @@ Value = str | int
 _TURN = {
     "agent_alone": "Nothing of this conversation is kept, so {agent} alone answers.",
     "agent_gone": "The agent {agent} is not there any more: {instead} answers instead.",
+    "agents_later": "{agents} will answer later: the message waits in the inbox.",
+    "inbox_chain_stopped": "Agents have answered {count} times in a row, each other at last. They stop here. What "
+    "they did not answer has failed in their inboxes, where it can be tried again.",
+    "inbox_paused": "{agent} has answered {count} times within an hour, as often as it may by itself. What is left "
+    "waits in its inbox.",
+    "inbox_failed": "{agent} could not answer #{short_id}.",
+    "inbox_crashed": "The server stopped {count} times while this was answered.",
     "model_gone": "{model}, which this conversation has chosen, is not there any more: {instead} answers instead.",
     "model_of_agent_gone": "{model}, which {agent} has chosen, is not there any more: {instead} answers instead.",
     "preferences_cut": "What you wrote about yourself is too long for this model: it gets the beginning.",
@@ -147,6 +154,7 @@ _MEMORIES = {
     "memories_unavailable": "The knowledge base is not available.",
 }
 _REFERENCES = {
+    "agent_later": "It answers later: the message waits in its inbox.",
     "no_agent": "There is no such agent: it may have been deleted.",
     "most_agents": "At most {most} agents answer one message.",
     "no_document": "Warning: Document not found",

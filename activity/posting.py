@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import orjson
 
+from conversation_reference_utils import mentioned_agents
 from database.activities.posting import Actor, Post, store_post
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import find_agents
 from database.engine.database import Database
+from database.errors import AgentNotFoundError
 
 from .errors import CrossDomainReplyError, InvalidPayloadError
 from .recipes import Recipe, RecipeRegistry
@@ -29,6 +31,7 @@ def post_activity(
     reply_to: str | None = None,
     thread_id: str | None = None,
     session_id: str | None = None,
+    notify: Sequence[str] = (),
     recipes: RecipeRegistry,
     database: Database,
 ) -> Activity:
@@ -39,28 +42,63 @@ def post_activity(
     type, recipe: a type without a recipe is that of the built-in recipe that has it, else it must be unique. actor:
     None for the person. reply_to: an id or short id (see `resolve_activity`); the activity joins the thread of its
     parent, which becomes the root of one where it is in none. thread_id: of a thread to join without replying. Without
-    either, the recipe's rule decides: `session` joins the thread of `session_id`.
-    Raises RecipeNotFoundError, UnknownTypeError, AmbiguousTypeError, InvalidPayloadError, CrossDomainReplyError, and
-    what `store_post` raises.
+    either, the recipe's rule decides: `session` joins the thread of `session_id`. notify: agents (ids or slugs) whose
+    inboxes the activity goes to; so does a message to those that it names, unless they answer only when asked.
+    Raises RecipeNotFoundError, UnknownTypeError, AmbiguousTypeError, InvalidPayloadError, CrossDomainReplyError,
+    AgentNotFoundError, and what `store_post` raises.
     """
+    post = checked_post(
+        user_email,
+        type=type,
+        recipe=recipe,
+        conversation_id=conversation_id,
+        payload=payload,
+        actor=actor,
+        reply_to=reply_to,
+        thread_id=thread_id,
+        session_id=session_id,
+        notify=notify,
+        recipes=recipes,
+        database=database,
+    )
+    return store_post(database=database, user_email=user_email, post=post)
+
+
+def checked_post(
+    user_email: str,
+    *,
+    type: str,
+    recipe: str | None = None,
+    conversation_id: str,
+    payload: Mapping[str, Any],
+    actor: Actor | None,
+    reply_to: str | None,
+    thread_id: str | None = None,
+    session_id: str | None = None,
+    notify: Sequence[str] = (),
+    recipes: RecipeRegistry,
+    database: Database,
+) -> Post:
+    """What `post_activity` is about to store, checked against its recipe. Raises as `post_activity` does before."""
     found = recipes.recipe_with(type, recipe=recipe)
     recipes.check_payload(found, type, payload)
     _check_storable(payload)
     by_session = session_id is not None and found.rule_of(type) == "session"
-    post = Post(
+    text = payload["text"] if (found.domain, type) == MESSAGE else None
+    return Post(
         conversation_id=conversation_id,
         recipe=found.domain,
         type=type,
         payload=payload,
-        text=payload["text"] if (found.domain, type) == MESSAGE else None,
+        text=text,
         actor=_known(database, user_email, actor),
         reply_to=reply_to,
         thread_id=thread_id,
         session_id=session_id,
         session_key=f"{found.domain}\n{session_id}" if by_session else None,
         may_reply_to=partial(_check_reply, found),
+        notify=_notified(database, user_email, notify, text or ""),
     )
-    return store_post(database=database, user_email=user_email, post=post)
 
 
 def _check_storable(payload: Mapping[str, Any]) -> None:
@@ -76,6 +114,18 @@ def _check_reply(recipe: Recipe, parent: Activity) -> None:
         raise CrossDomainReplyError(
             f"Activities of “{recipe.domain}” reply to their own kind only, not to one of “{parent.recipe}”."
         )
+
+
+def _notified(database: Database, user_email: str, notify: Sequence[str], text: str) -> list[str]:
+    """The ids of the agents that are notified, and of those that a message names. Raises AgentNotFoundError."""
+    named = mentioned_agents(text)
+    if not (notify or named):
+        return []
+    found = find_agents(database=database, user_email=user_email, names={*notify, *named})
+    if any(name not in found for name in notify):
+        raise AgentNotFoundError
+    waiting = [found[name] for name in named if name in found and found[name].service != "asked"]
+    return list(dict.fromkeys(agent.agent_id for agent in [*(found[name] for name in notify), *waiting]))
 
 
 def _known(database: Database, user_email: str, actor: Actor | None) -> Actor:

@@ -258,15 +258,24 @@ class RecipeRegistry:
         return [self.thread_line(each) for each in found if not each.is_hidden]
 
     def build_context(
-        self, activity: Activity, *, database: Database, title: str = "", include_short_ids: bool = True
+        self,
+        activity: Activity,
+        *,
+        database: Database,
+        title: str = "",
+        include_short_ids: bool = True,
+        up_to_now: bool = False,
     ) -> list[str]:
-        """What a model is told of an activity and its thread, by its recipe. title: of the thread."""
+        """What a model is told of an activity and its thread, by its recipe.
+
+        title: of the thread. up_to_now: also of what came into the thread after the activity.
+        """
         recipe, kind = self.get_recipe_for_activity(activity), self.type_of(activity)
         thread: Sequence[ThreadLine] = ()
         if activity.thread_id is not None:
-            whole = self.build_thread_context(
-                activity.user_email, activity.thread_id, database=database, before=activity.seq
-            )
+            before = NEWEST if up_to_now else activity.seq
+            whole = self.build_thread_context(activity.user_email, activity.thread_id, database=database, before=before)
+            whole = [line for line in whole if line.activity.activity_id != activity.activity_id]
             thread = [line for line in whole if recipe.cross_domain_replies or line.recipe == recipe.domain]
         context = ActivityContext(
             activity=activity,

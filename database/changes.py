@@ -115,6 +115,11 @@ JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`),
 PRESET = change_kind("preset", fields="`name`")
 PROMPT = change_kind("prompt", fields="`name`")
 AGENT = change_kind("agent", fields="`title`, `slug`")
+INBOX = change_kind(
+    "inbox",
+    fields="`activity_id` and `state` (`pending`, `done`, `failed`) of an item of an agent's inbox; the `id` is the "
+    "agent's",
+)
 DOCUMENT = change_kind(
     "document",
     fields="`title` and `version`, when it was written; the `id` is its path. Of more than 20 documents at once one "

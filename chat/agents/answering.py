@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from chat.context.kinds import AGENT_PREFIX, answering_agents
 from chat.ports import TurnServices
 from chat.runtime.services import default_services
 from chat.turns.accept import (
@@ -13,13 +13,14 @@ from chat.turns.accept import (
     ANSWER_AGAIN,
     ANSWERERS,
     ASKED_INSTEAD_OF,
+    NOTIFIED,
     ChosenModel,
     chosen_model,
     model_or_main,
 )
 from chat.turns.history import History
-from chat.turns.turn import Answerer
-from conversation_reference_utils import parse_references
+from chat.turns.turn import MOST_ANSWERERS, Answerer
+from conversation_reference_utils import AGENT_PREFIX, mentioned_agents
 from database.agents.repository import Agent, find_agents
 from database.connection import database_of
 from database.engine.database import Database
@@ -45,33 +46,39 @@ def with_answerers(query: Query, history: History, *, user_email: str) -> Query:
     if query.get(ASKED_INSTEAD_OF):
         query = {**query, "agents": history.config_of(query[ASKED_INSTEAD_OF]).get("agents") or ()}
     named = [storable(name) for name in query.get("agents") or ()]
-    asked = [*named, *_mentioned(storable(query.get("messageText", "")))]
+    asked = [*named, *mentioned_agents(storable(query.get("messageText", "")))]
     if query.get(AGENT_CHAIN):
         asked = []  # the agent that was asked answers, whomever the question names
     if not asked and history.agent_id is None:
         return query
-    answering = _answering(asked, history.agent_id, database=database, user_email=user_email)
+    meant = _meant(asked, history.agent_id, database=database, user_email=user_email)
+    # Nobody waits for later in a question of an agent, or where nothing is kept.
+    can_wait = not query.get(AGENT_CHAIN) and not history.metadata()["stateless"]
+    later = [agent for agent in meant if agent.service == "later"] if can_wait else []
+    answering = [agent for agent in meant if agent not in later][:MOST_ANSWERERS]
     references = [*(f"{AGENT_PREFIX}{name}" for name in named), *query.get("referenced_friendly_ids", ())]
     return {
         **query,
         "referenced_friendly_ids": references,
-        ANSWERERS: _answerers(answering, query, history),
+        ANSWERERS: _answerers(answering, query, history) if answering else _waiting(later, query, history),
+        NOTIFIED: [agent.agent_id for agent in later],
     }
 
 
-def _mentioned(text: str) -> list[str]:
-    """The slugs that `text` names, in order."""
-    if f"@{AGENT_PREFIX}" not in text.lower():
-        return []
-    names = parse_references(text).friendly_ids
-    return [name[len(AGENT_PREFIX) :] for name in names if name.lower().startswith(AGENT_PREFIX)]
-
-
-def _answering(asked: Sequence[str], own: str | None, *, database: Database, user_email: str) -> list[Agent]:
-    """The agents that answer: the known ones of `asked`, else the agent `own` of the conversation, if there is one."""
+def _meant(asked: Sequence[str], own: str | None, *, database: Database, user_email: str) -> list[Agent]:
+    """The agents that are meant: the known ones of `asked`, each once, else the agent `own` of the conversation."""
     wanted = {*asked, own} - {None}
     found = find_agents(database=database, user_email=user_email, names={name for name in wanted if name})
-    return answering_agents(asked, found) or ([found[own]] if own in found else [])
+    named = {found[name].agent_id: found[name] for name in asked if name in found}
+    return list(named.values()) or ([found[own]] if own in found else [])
+
+
+def _waiting(later: Sequence[Agent], query: Query, history: History) -> list[Answerer]:
+    """Where all agents that are meant answer later: the first of them, who says so; nobody where none is meant."""
+    if not later:
+        return []
+    notice = say("agents_later", agents=", ".join(agent.title for agent in later))
+    return [replace(_answerer(later[0], query, history, notice=notice), waits=True)]
 
 
 def _answerers(answering: Sequence[Agent], query: Query, history: History) -> list[Answerer]:

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
 from chat.turns.turn import MOST_ANSWERERS
-from conversation_reference_utils import classify_conversation_reference, is_activity_name
+from conversation_reference_utils import AGENT_PREFIX, classify_conversation_reference, is_activity_name
 from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
@@ -29,8 +29,6 @@ from .documents import DocumentLinks, is_wikilink, written
 from .memories import Knowledge
 from .report import ReportEntry, Resolution
 
-AGENT_PREFIX = "agent_"
-"""What stands before the slug of an agent in a reference."""
 _UNKNOWN = frozenset({"not_found", "unavailable"})
 _MOST_CORRECTED = 3
 _MOST_CANDIDATES = 3
@@ -161,7 +159,7 @@ def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[A
 
     found: the known ones by name.
     """
-    named = {found[name].agent_id: found[name] for name in names if name in found}
+    named = {found[name].agent_id: found[name] for name in names if name in found and found[name].service != "later"}
     return list(named.values())[:MOST_ANSWERERS]
 
 
@@ -198,7 +196,9 @@ class _Agents:
             title=agent.title,
             target={"agent_id": agent.agent_id, "slug": agent.slug},
         )
-        if agent not in answering:
+        if agent.service == "later":
+            entry = replace(entry, notes=(say("agent_later"),))
+        elif agent not in answering:
             entry = entry.marked("unavailable", say("most_agents", most=MOST_ANSWERERS))
         return Resolution(entry=entry)
 

@@ -1,16 +1,19 @@
-"""What a model is told of the thread that a message belongs to."""
+"""What a model is told of the thread that a message, or another activity, belongs to."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
+from activity.recipes import RecipeRegistry
 from activity.threads import thread_title
 from chat.prompting.citing import UNNAMED, shows_marks
 from chat.prompting.prompt import context_chars
 from chat.turns.turn import Turn
-from database.activities.reading import activities_by_id
+from database.activities.reading import Activity, activities_by_id
 from database.engine.database import Database
+from language_models.ports import ChatModel
 
 from .items import neutralised
 
@@ -29,10 +32,33 @@ def thread_block(turn: Turn) -> str:
     except Exception:  # the recipe may be a stranger's; a turn goes on without its thread
         log.exception("the thread of a message could not be read")
         return ""
-    told = neutralised("\n".join(_that_fit(lines, context_chars(turn.model) // 4)))
+    return _told(lines, turn.user_email, model=turn.model, name=turn.preferences.name)
+
+
+def activity_block(
+    activity: Activity, *, model: ChatModel, name: str, recipes: RecipeRegistry, database: Database
+) -> str:
+    """An activity with its thread up to now, as its recipe tells it, cut as for `thread_block`.
+
+    name: of the person, "" for none. A recipe that fails is logged and done without.
+    """
+    title, thread_id = "", activity.thread_id
+    if thread_id is not None:
+        title = thread_title(activity.user_email, thread_id, recipes=recipes, database=database)
+    told: dict[str, Any] = {"title": title, "include_short_ids": shows_marks(model), "up_to_now": True}
+    try:
+        lines = recipes.build_context(activity, database=database, **told)
+    except Exception:
+        log.exception("the recipe %s can't tell of an activity of the type %s", activity.recipe, activity.type)
+        lines = ["Current activity:", *(f"  {line}" for line in recipes.format_line(activity).splitlines())]
+    return _told(lines, activity.user_email, model=model, name=name)
+
+
+def _told(lines: Sequence[str], user_email: str, *, model: ChatModel, name: str) -> str:
+    told = neutralised("\n".join(_that_fit(lines, context_chars(model) // 4)))
     # A person without a name goes by their address, which is no model's business.
-    name = turn.preferences.name or UNNAMED
-    return told.replace(f"] {turn.user_email}: ", f"] {name}: ").replace(f" by {turn.user_email}", f" by {name}")
+    name = name or UNNAMED
+    return told.replace(f"] {user_email}: ", f"] {name}: ").replace(f" by {user_email}", f" by {name}")
 
 
 def _lines(turn: Turn, thread_id: str, *, database: Database) -> list[str]:

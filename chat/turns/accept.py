@@ -91,6 +91,9 @@ ANSWERERS = "_answerers"
 """The field of a query that names who answers it, one after the other (`Answerer`s), instead of the model that the
 conversation has chosen; never a client's."""
 
+NOTIFIED = "_notified"
+"""The field of a query that names the agents (ids) that answer it later, from their inboxes; set by the server."""
+
 ASKED_BY = "_asked_by"
 """The field of a query that names the agent (`{id, title}`) that asks; only the server sets it."""
 
@@ -155,6 +158,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         asked_by=query.get(ASKED_BY),
         agent=answerers[0].agent if answerers else None,
         opens_thread=len(answerers) > 1,
+        notify=query.get(NOTIFIED) or (),
     )
     return _turn(query, accepted, means, text=text)
 

@@ -174,7 +174,7 @@ class History:
     ) -> AcceptedTurn:
         """Store a user message and an empty answer. instead_of: the question in whose place it is asked, in a branch.
 
-        who_answers: `asked_by`, `agent` and `opens_thread` of `database.turns.turns.accept_turn`.
+        who_answers: `asked_by`, `agent`, `opens_thread` and `notify` of `database.turns.turns.accept_turn`.
         Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError, InvalidChangeError.
         """
         accepted = turns.accept_turn(

@@ -169,8 +169,7 @@ async def answers(
     if turn.answerers:
         yield _told_answer(turn, short_id=turn.answer_short_id)
     while True:
-        found = await distilled(turn, context)
-        async for event in answer(turn, found, context=context, history=turn.history, keep=keep):
+        async for event in _one_answer(turn, context, keep=keep):
             if turn.title is None:
                 turn.title = begin_title(turn)
             yield turn.of_answer(event)
@@ -182,6 +181,15 @@ async def answers(
         if begun is None:
             return
         yield begun
+
+
+async def _one_answer(turn: Turn, context: GatheredContext, *, keep: KeepReport) -> AsyncIterator[events.Event]:
+    if turn.waits:
+        yield turn.note(turn.notice)
+        return
+    found = await distilled(turn, context)
+    async for event in answer(turn, found, context=context, history=turn.history, keep=keep):
+        yield event
 
 
 async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
@@ -238,10 +246,13 @@ async def note_cited(turn: Turn) -> None:
     names = cited_names(turn.answer_text) if "#" in turn.answer_text else []
     if names and turn.database is not None and turn.loader is not None:
         scope = partial(stored_scope, turn.user_email, database=turn.database, loader=turn.loader)
-        turn.cited = await in_thread(_cited, names, partial(scope, services=turn.services, here=turn.conversation_id))
+        turn.cited = await in_thread(
+            cited_entries, names, partial(scope, services=turn.services, here=turn.conversation_id)
+        )
 
 
-def _cited(names: Sequence[str], make_scope: Callable[[], ReferenceScope]) -> list[dict[str, Any]]:
+def cited_entries(names: Sequence[str], make_scope: Callable[[], ReferenceScope]) -> list[dict[str, Any]]:
+    """What an answer cites by these names, as entries of a report; colours are left out. Raises nothing."""
     try:
         found = kinds.resolve(names, make_scope())
     except Exception:  # a citation never fails a turn

@@ -55,7 +55,8 @@ class Answerer:
 
     agent: the `{id, title}` that its answer is shown with; None: the model alone. system_prompt: what the agent is told
     instead of what the conversation says; None: what that says. tools: those that it may call; None: as the
-    conversation says. has_own_model, notice: see `Turn`.
+    conversation says. has_own_model, notice: see `Turn`. waits: the agent answers later, from its inbox; its answer in
+    the turn is the notice alone.
     """
 
     model: ChatModel
@@ -64,6 +65,7 @@ class Answerer:
     tools: Sequence[str] | None = None
     has_own_model: bool = False
     notice: Sentence = NOTHING
+    waits: bool = False
 
     @property
     def title(self) -> str:
@@ -165,6 +167,11 @@ class Turn:
     def agent(self) -> AgentIdentity | None:
         """The agent that answers now; None for a model alone."""
         return self.answerers[self.answering].agent if self.answerers else None
+
+    @property
+    def waits(self) -> bool:
+        """Whether who answers now does so later, from its inbox."""
+        return bool(self.answerers) and self.answerers[self.answering].waits
 
     def ended(self) -> dict[str, Any]:
         """The answer as `database.turns.turns.finish_turn` takes it."""

@@ -20,6 +20,7 @@ from database.schema import (
     api_tokens,
     changes,
     conversations,
+    inbox_items,
     jobs,
     library,
     message_references,
@@ -36,7 +37,18 @@ from .users import account_key
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
-_LEFT_TO_THE_END = (agents, changes, jobs, library, message_references, proposals, shares, threads, workspaces)
+_LEFT_TO_THE_END = (
+    inbox_items,
+    agents,
+    changes,
+    jobs,
+    library,
+    message_references,
+    proposals,
+    shares,
+    threads,
+    workspaces,
+)
 _WAYS_IN = (sessions, api_tokens, password_links)
 
 _c = users.c

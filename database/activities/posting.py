@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from database.agents.inbox import deliver
 from database.changes import ACTIVITY, record
 from database.conversations.conversation import ConversationHead, access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.errors import InvalidChangeError
-from database.turns.unanswered import store_unanswered
+from database.references import add_to_report
+from database.turns.unanswered import store_posted_message
 
 from .reading import Activity, find_activity, live_activities, read_activities
 from .storing import NewActivity, Place, StoredActivity, insert_activities
@@ -42,7 +44,10 @@ class Post:
 
     text: of a message, which is stored with it; None for any other activity. session_key: of the session whose thread
     the activity joins where it names neither a parent nor a thread. may_reply_to: raises where the activity may not
-    reply to this one.
+    reply to this one. notify: the ids of the agents whose inboxes it goes to, beside those whose rules take it.
+    answer_config: of a message that answers from an inbox, who gives the answer; None for any other. references: what
+    a message cites, in the shape of a report's entries. origin_id: of the activity with which the chain of agents that
+    answer each other began; None: it begins here.
     """
 
     conversation_id: str
@@ -56,6 +61,10 @@ class Post:
     session_id: str | None
     session_key: str | None
     may_reply_to: Callable[[Activity], None]
+    notify: Collection[str] = ()
+    answer_config: Mapping[str, Any] | None = None
+    references: Sequence[Mapping[str, Any]] = ()
+    origin_id: str | None = None
 
 
 def store_post(*, database: Database, user_email: str, post: Post) -> Activity:
@@ -64,10 +73,11 @@ def store_post(*, database: Database, user_email: str, post: Post) -> Activity:
     Raises ConversationNotFoundError, InvalidChangeError (nothing of this conversation is kept), ActivityNotFoundError,
     AmbiguousReferenceError, ThreadNotFoundError, ThreadMismatchError, and what `may_reply_to` raises.
     """
-    return database.write(partial(_store, user_email=user_email, post=post), urgency=Urgency.ACCEPT)
+    return database.write(partial(store_post_in, user_email=user_email, post=post), urgency=Urgency.ACCEPT)
 
 
-def _store(connection: Connection, *, user_email: str, post: Post) -> Activity:
+def store_post_in(connection: Connection, *, user_email: str, post: Post) -> Activity:
+    """`store_post` within a transaction."""
     head = access_head(connection, user_email=user_email, conversation_id=post.conversation_id)
     if head.stateless:
         raise InvalidChangeError("Nothing of this conversation is kept, so nothing can be posted to it.")
@@ -86,6 +96,7 @@ def _store(connection: Connection, *, user_email: str, post: Post) -> Activity:
     (stored,) = insert_activities(connection, [new], **where)
     if post.text is not None:
         _store_message(connection, head, stored, post, created_at=new.created_at)
+    deliver(connection, [stored.activity_id], user_email=user_email, named=post.notify, origin_id=post.origin_id)
     posted = read_activities(connection, live_activities(user_email, activity_id=stored.activity_id))[0]
     names = ("recipe", "type", "short_id", "reply_to_id", "thread_id")
     fields = {name: getattr(posted, name) for name in names}
@@ -118,12 +129,16 @@ def _store_message(
     connection: Connection, head: ConversationHead, stored: StoredActivity, post: Post, *, created_at: str
 ) -> None:
     actor = post.actor
-    store_unanswered(
+    is_answer = post.answer_config is not None
+    store_posted_message(
         connection,
         head,
         stored,
         text=post.text or "",
         created_at=created_at,
-        source_agent_id=actor.agent_id,
-        source_agent_title=None if actor.type == "user" else actor.name,
+        source_agent_id=None if is_answer else actor.agent_id,
+        source_agent_title=None if is_answer or actor.type == "user" else actor.name,
+        answer_config=post.answer_config,
     )
+    if post.references:
+        add_to_report(connection, post.references, message_id=stored.activity_id, user_email=head.user_email)

@@ -18,7 +18,7 @@ from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import AgentNotFoundError, ConversationNotFoundError, InvalidChangeError, NameTakenError
-from database.schema import agents, conversations
+from database.schema import agents, conversations, inbox_items
 
 GLOBAL_TITLE = "Global Assistant"
 GLOBAL_SLUG = "global_assistant"
@@ -167,7 +167,7 @@ def replace_agent(*, database: Database, user_email: str, agent: str, rules: Age
 
 
 def delete_agent(*, database: Database, user_email: str, agent: str, for_good: bool = False) -> None:
-    """Delete an agent (id or slug). Its answers stay, with the title that it had.
+    """Delete an agent (id or slug) with its inbox. Its answers stay, with the title that it had.
 
     for_good: its row goes too, also that of one that was deleted before, and no message names it as its source any
     more. Otherwise the row goes after `KEPT_DAYS`. Raises AgentNotFoundError, InvalidChangeError for the Global
@@ -183,6 +183,7 @@ def delete_agent(*, database: Database, user_email: str, agent: str, for_good: b
         if row is None or (row.deleted_at is not None and not for_good):
             raise AgentNotFoundError
         this_one = _c.agent_id == row.agent_id
+        connection.execute(delete(inbox_items).where(inbox_items.c.agent_id == row.agent_id))
         if for_good:
             connection.execute(delete(agents).where(this_one))
         else:

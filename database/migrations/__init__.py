@@ -50,6 +50,7 @@ from . import (
     m0027_activities,
     m0028_words,
     m0029_thread_titles,
+    m0030_inbox,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0027_activities.upgrade,
     m0028_words.upgrade,
     m0029_thread_titles.upgrade,
+    m0030_inbox.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -7,7 +7,7 @@ the one order of everything that happens: it only grows. A message is the activi
 from __future__ import annotations
 
 from .accounts import api_tokens, library, login_attempts, password_links, sessions, users
-from .agents import agents
+from .agents import agents, inbox_items
 from .base import metadata
 from .conversations import (
     conversation_tags,
@@ -51,6 +51,7 @@ __all__ = [
     "document_references",
     "document_summaries",
     "documents",
+    "inbox_items",
     "jobs",
     "library",
     "login_attempts",

@@ -1,8 +1,8 @@
-"""Agents: whom a person can ask beside a conversation's own model."""
+"""Agents: whom a person can ask beside a conversation's own model, and the activities that wait for them."""
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, Index, Integer, Table, Text, text
+from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, Table, Text, text
 
 from .base import metadata
 
@@ -34,5 +34,41 @@ agents = Table(
         unique=True,
         sqlite_where=text("deleted_at IS NULL"),
         postgresql_where=text("deleted_at IS NULL"),
+    ),
+)
+
+inbox_items = Table(
+    "inbox_items",
+    metadata,
+    Column("agent_id", Text, ForeignKey("agents.agent_id", ondelete="CASCADE"), primary_key=True),
+    Column("activity_id", Text, ForeignKey("activities.activity_id", ondelete="CASCADE"), primary_key=True),
+    # Of the activity: its place in the order of everything.
+    Column("activity_seq", Integer, nullable=False),
+    Column("user_email", Text, nullable=False),
+    # "pending", "claimed", "done" or "failed".
+    Column("state", Text, nullable=False),
+    # 1 where the agent may answer by itself; 0 for what another agent said without a rule that allows an answer.
+    Column("is_automatic", Integer, nullable=False),
+    # The activity with which a chain of agents that answer each other began.
+    Column("origin_id", Text, nullable=False),
+    Column("claimed_at", Text),
+    # A random name of the latest claim: whoever lost it can't store an answer any more.
+    Column("claim", Text),
+    # 1 where the worker made the latest claim, 0 where a person or a program did.
+    Column("by_itself", Integer, nullable=False, server_default="0"),
+    # How many claims there were since the item was last pending for a person.
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    # Why it failed: `{code, message, said}`, as of an answer.
+    Column("error", JSON(none_as_null=True)),
+    # The activity that answers.
+    Column("answer_id", Text),
+    Index("idx_inbox_items_state", "agent_id", "state", "activity_seq"),
+    Index("idx_inbox_items_activity", "activity_id"),
+    Index("idx_inbox_items_origin", "user_email", "origin_id"),
+    Index(
+        "idx_inbox_items_open",
+        "agent_id",
+        sqlite_where=text("state IN ('pending', 'claimed') AND is_automatic = 1"),
+        postgresql_where=text("state IN ('pending', 'claimed') AND is_automatic = 1"),
     ),
 )

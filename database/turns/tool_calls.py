@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from database.activities.storing import NewActivity, Place, insert_activities
+from database.agents.inbox import deliver
 from database.conversations.conversation import ConversationHead
 from database.engine.clock import now_iso
 from database.messages.parts import Parts
@@ -45,7 +46,8 @@ def record_tool_calls(
         )
         for call in calls
     ]
-    insert_activities(connection, born, user_email=head.user_email, conversation_id=head.conversation_id)
+    stored = insert_activities(connection, born, user_email=head.user_email, conversation_id=head.conversation_id)
+    deliver(connection, [each.activity_id for each in stored], user_email=head.user_email)
 
 
 def _place_below_question(connection: Connection, answer_id: str) -> Place:

@@ -5,7 +5,7 @@ Each is one transaction; what lies between is `stream_events`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import find_place, open_thread
+from database.agents.inbox import deliver
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
@@ -96,6 +97,7 @@ class _Question:
     asked_by: AgentIdentity | None
     agent: AgentIdentity | None
     opens_thread: bool
+    notify: Collection[str]
 
 
 def accept_turn(
@@ -114,6 +116,7 @@ def accept_turn(
     asked_by: AgentIdentity | None = None,
     agent: AgentIdentity | None = None,
     opens_thread: bool = False,
+    notify: Collection[str] = (),
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
@@ -122,7 +125,8 @@ def accept_turn(
     process that answers and renews the lease of the turn; see `database.turns.leases`.
     instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
     from then on. asked_by: the agent that asks, if no person does. agent: the agent that answers. opens_thread: the
-    answers reply to the question in a thread, since there will be several.
+    answers reply to the question in a thread, since there will be several. notify: the agents (ids) whose inboxes the
+    question goes to.
     Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to, instead_of),
     ThreadNotFoundError, ThreadMismatchError, AlreadySentError (the message was sent before under this
     client_message_id), ConflictError (another message was), InvalidChangeError (instead_of is no question, or nothing
@@ -142,6 +146,7 @@ def accept_turn(
         asked_by=asked_by,
         agent=agent,
         opens_thread=opens_thread,
+        notify=notify,
     )
     return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
 
@@ -182,6 +187,8 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
         created_at=created_at,
     )
     insert_messages(connection, [asked, answer])
+    if not head.stateless:
+        deliver(connection, [user.activity_id], user_email=head.user_email, named=question.notify)
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
     return _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
 
@@ -278,6 +285,8 @@ def finish_in(
     touch(connection, head.conversation_id, title=head.title, **free)
     if named:
         renew_vectors_of_title(connection, head.conversation_id)
+    if ended.status == "complete" and ended.text and chosen_variant is None:
+        deliver(connection, [response_message_id], user_email=head.user_email)
     _record_end(connection, head, response_message_id, status=ended.status, named=named)
     return finished_turn(connection, head, response_message_id)
 

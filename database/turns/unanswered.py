@@ -1,6 +1,9 @@
-"""Questions without an answer: messages that are posted, not asked of a model."""
+"""Messages that are posted, outside of a turn: questions that no model answers, and answers from inboxes."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -16,7 +19,7 @@ from .leases import new_lease
 from .turns import insert_messages, message_row, name_conversation
 
 
-def store_unanswered(
+def store_posted_message(
     connection: Connection,
     head: ConversationHead,
     stored: StoredActivity,
@@ -25,10 +28,12 @@ def store_unanswered(
     created_at: str,
     source_agent_id: str | None,
     source_agent_title: str | None,
+    answer_config: Mapping[str, Any] | None = None,
 ) -> None:
     """Store the message of an activity behind all others. The first message of a conversation names it.
 
-    source_agent_id, source_agent_title: of who posts it, if the person does not.
+    source_agent_id, source_agent_title: of who posts it, if the person does not. answer_config: of an answer, who gives
+    it; None for a question.
     """
     text = storable(text)
     # A first turn that is running names the conversation, and then gives all messages their hashes.
@@ -40,10 +45,10 @@ def store_unanswered(
         head,
         stored,
         ordinal=head.last_ordinal + 1,
-        sender="user",
+        sender="user" if answer_config is None else "model",
         text=text,
         status="complete",
-        config={},
+        config=dict(answer_config or {}),
         message_short_hash=short_hash,
         branch_id=head.branch_id,
         created_at=created_at,

@@ -9,6 +9,11 @@ const newest = (shown, of) => `Die neuesten ${number(shown)} von ${of}`;
 export const saidWords = {
   agent_alone: ({ agent }) => `Von dieser Unterhaltung wird nichts gespeichert, deshalb antwortet nur ${agent}.`,
   agent_gone: ({ agent, instead }) => `Den Agenten ${agent} gibt es nicht mehr: Stattdessen antwortet ${instead}.`,
+  agents_later: ({ agents }) => `${agents} antwortet später: Die Nachricht wartet im Posteingang.`,
+  inbox_chain_stopped: ({ count }) => `Agenten haben ${count} Mal nacheinander geantwortet, zuletzt einander. Hier hören sie auf. Was offen blieb, steht als gescheitert in ihren Posteingängen und kann dort erneut versucht werden.`,
+  inbox_paused: ({ agent, count }) => `${agent} hat innerhalb einer Stunde ${count} Mal geantwortet, so oft wie von selbst erlaubt. Der Rest wartet im Posteingang.`,
+  inbox_failed: ({ agent, short_id: id }) => `${agent} konnte #${id} nicht beantworten.`,
+  inbox_crashed: ({ count }) => `Der Server ist ${count} Mal stehen geblieben, während dies beantwortet wurde.`,
   model_gone: ({ model, instead }) => `${model}, das für diese Unterhaltung gewählt ist, gibt es nicht mehr: Stattdessen antwortet ${instead}.`,
   model_of_agent_gone: ({ model, agent, instead }) => `${model}, das für ${agent} gewählt ist, gibt es nicht mehr: Stattdessen antwortet ${instead}.`,
   preferences_cut: 'Was du über dich geschrieben hast, ist für dieses Modell zu lang: Es bekommt den Anfang.',
@@ -129,6 +134,7 @@ export const saidWords = {
   memories_closed: 'Der Speicher der Erinnerungen lässt sich nicht öffnen. Das Protokoll des Servers sagt, warum.',
   memories_unavailable: 'Die Erinnerungen sind gerade nicht verfügbar.',
 
+  agent_later: 'Antwortet später: Die Nachricht wartet im Posteingang.',
   no_agent: 'Diesen Agenten gibt es nicht: Vielleicht wurde er gelöscht.',
   most_agents: ({ most }) => `Auf eine Nachricht antworten höchstens ${number(most)} Agenten.`,
   no_document: 'Dieses Dokument gibt es nicht.',

@@ -9,6 +9,11 @@ const lesserMemories = (n) => count(n, 'recuerdo menos importante', 'recuerdos m
 export const saidWords = {
   agent_alone: ({ agent }) => `De esta conversación no se guarda nada, así que solo responde ${agent}.`,
   agent_gone: ({ agent, instead }) => `El agente ${agent} ya no existe: responde ${instead} en su lugar.`,
+  agents_later: ({ agents }) => `${agents} responderá más tarde: el mensaje espera en la bandeja de entrada.`,
+  inbox_chain_stopped: ({ count }) => `Los agentes han respondido ${count} veces seguidas, al final unos a otros. Aquí se detienen. Lo que quedó sin responder figura como fallido en sus bandejas de entrada, donde se puede reintentar.`,
+  inbox_paused: ({ agent, count }) => `${agent} ha respondido ${count} veces en una hora, tantas como puede por sí solo. El resto espera en su bandeja de entrada.`,
+  inbox_failed: ({ agent, short_id: id }) => `${agent} no pudo responder a #${id}.`,
+  inbox_crashed: ({ count }) => `El servidor se detuvo ${count} veces mientras se respondía a esto.`,
   model_gone: ({ model, instead }) => `${model}, elegido para esta conversación, ya no está disponible: responde ${instead} en su lugar.`,
   model_of_agent_gone: ({ model, agent, instead }) => `${model}, elegido para ${agent}, ya no está disponible: responde ${instead} en su lugar.`,
   preferences_cut: 'Lo que escribiste sobre ti es demasiado largo para este modelo: recibe el comienzo.',
@@ -129,6 +134,7 @@ export const saidWords = {
   memories_closed: 'El almacén de los recuerdos no se puede abrir. El registro del servidor dice por qué.',
   memories_unavailable: 'Los recuerdos no están disponibles ahora.',
 
+  agent_later: 'Responde más tarde: el mensaje espera en su bandeja de entrada.',
   no_agent: 'Este agente no existe: quizá se eliminó.',
   most_agents: ({ most }) => `A un mensaje responden como mucho ${number(most)} agentes.`,
   no_document: 'Este documento no existe.',

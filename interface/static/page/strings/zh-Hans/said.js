@@ -7,6 +7,11 @@ export const betweenSentences = '';
 export const saidWords = {
   agent_alone: ({ agent }) => `此对话不保存任何内容，因此只有 ${agent} 回答。`,
   agent_gone: ({ agent, instead }) => `智能体 ${agent} 已不存在：改由 ${instead} 回答。`,
+  agents_later: ({ agents }) => `${agents} 稍后回答：消息在收件箱中等待。`,
+  inbox_chain_stopped: ({ count }) => `智能体已连续回答 ${count} 次，最后是互相回答。它们在此停止。未回答的内容在其收件箱中标为失败，可在那里重试。`,
+  inbox_paused: ({ agent, count }) => `${agent} 在一小时内已回答 ${count} 次，达到自动回答的上限。其余的在收件箱中等待。`,
+  inbox_failed: ({ agent, short_id: id }) => `${agent} 未能回答 #${id}。`,
+  inbox_crashed: ({ count }) => `回答此内容时，服务器停止了 ${count} 次。`,
   model_gone: ({ model, instead }) => `此对话选择的 ${model} 已不可用：改由 ${instead} 回答。`,
   model_of_agent_gone: ({ model, agent, instead }) => `${agent} 选择的 ${model} 已不可用：改由 ${instead} 回答。`,
   preferences_cut: '你写的个人说明对此模型来说太长：它只得到开头部分。',
@@ -127,6 +132,7 @@ export const saidWords = {
   memories_closed: '无法打开记忆的存储。服务器日志说明了原因。',
   memories_unavailable: '记忆目前不可用。',
 
+  agent_later: '稍后回答：消息在其收件箱中等待。',
   no_agent: '没有这个智能体：它可能已被删除。',
   most_agents: ({ most }) => `一条消息最多由 ${number(most)} 个智能体回答。`,
   no_document: '没有这个文档。',

@@ -1,0 +1,246 @@
+"""What an agent answers to an activity of its inbox: one request to its model, told of the activity and its thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+
+from activity.errors import InvalidPayloadError
+from activity.recipes import Recipe
+from chat.context.gather import fitted, gather, stored_scope
+from chat.context.memories import KnowledgeRequest
+from chat.context.threads import activity_block
+from chat.ports import ConversationLoader, Message, TurnServices
+from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
+from chat.prompting.options import AnswerOptions, answer_options
+from chat.prompting.preferences import Preferences, preferences_of
+from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
+from chat.turns.accept import chosen_model, model_or_main
+from chat.turns.steps import cited_entries
+from chat.turns.threads import in_thread
+from conversation_reference_utils import parse_references
+from database.activities.reading import MESSAGE, Activity
+from database.agents.repository import Agent
+from database.conversations.repository import get_conversation
+from database.engine.database import Database
+from language_models.errors import ContextTooLongError, ModelFailedError
+from language_models.ports import ChatMessage, ChatModel, Usage
+from sentences import say
+
+from .answering import instructions
+
+_SHARES = (1.0, 0.6, 0.35, 0.15)
+"""Of the window, one after the other where the model finds a prompt too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What an agent answers: an activity of this recipe and type. config: of a message, who gives the answer.
+
+    references: what a message cites, in the shape of a report's entries.
+    """
+
+    recipe: str
+    type: str
+    payload: Mapping[str, Any]
+    config: Mapping[str, Any] | None
+    references: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """What the answer is. schema: of its payload, for a model that writes JSON; None for one that writes the text."""
+
+    recipe: str
+    type: str
+    schema: Mapping[str, Any] | None
+
+    @property
+    def is_message(self) -> bool:
+        return (self.recipe, self.type) == MESSAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replier:
+    """Has agents answer activities. loader_for: what opens the conversations of a person."""
+
+    database: Database
+    services: TurnServices
+    loader_for: Callable[[str], ConversationLoader]
+
+    async def reply(self, agent: Agent, activity: Activity) -> Reply:
+        """The answer of an agent.
+
+        Raises the errors of `language_models.errors`, InvalidPayloadError for JSON that does not fit, NotFoundError
+        where the conversation is gone.
+        """
+        asked = await in_thread(self._prepared, agent, activity)
+        said, usage = await asked.answer()
+        names = asked.marks.names_in(asked.history, asked.model.name, agent.title)
+        text = without_mark(said, names).strip()
+        if not text:
+            raise ModelFailedError(say("said_nothing"))
+        form = asked.form
+        if not form.is_message:
+            payload = {"text": text} if form.schema is None else _json_in(text)
+            return Reply(recipe=form.recipe, type=form.type, payload=payload, config=None)
+        config = {"model": asked.model.name, "agent": agent.identity}
+        if usage is not None:
+            tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+            config |= {"usage": tokens}
+        cited = await in_thread(self._cited, activity, text)
+        return Reply(recipe=form.recipe, type=form.type, payload={"text": text}, config=config, references=cited)
+
+    def _prepared(self, agent: Agent, activity: Activity) -> _Asked:
+        services, owner = self.services, activity.user_email
+        where: dict[str, Any] = {"database": self.database, "user_email": owner}
+        settings = get_conversation(**where, conversation_id=activity.conversation_id).settings
+        model = (
+            model_or_main(agent.model, services=services, agent=agent.title).model
+            if agent.model
+            else chosen_model({}, settings, services=services).model
+        )
+        preferences = preferences_of(owner, database=self.database)
+        form = _form_of(services.recipes.get_recipe_for_activity(activity), services)
+        told: dict[str, Any] = {
+            "model": model,
+            "name": preferences.name,
+            "recipes": services.recipes,
+            "database": self.database,
+        }
+        is_alone = activity.is_message and activity.thread_id is None
+        return _Asked(
+            model=model,
+            options=answer_options(settings, {"system_prompt": instructions(agent)} if instructions(agent) else {}),
+            preferences=preferences,
+            form=form,
+            question=_question_of(activity, form),
+            thread="" if is_alone else activity_block(activity, **told),
+            history=self._history(activity, model),
+            context=self._named_in(activity, model),
+        )
+
+    def _history(self, activity: Activity, model: ChatModel) -> list[Message]:
+        """The newest messages of the conversation beside those of the thread; none for what is no message."""
+        if not activity.is_message:
+            return []
+        known = {activity.activity_id}
+        if activity.thread_id is not None:
+            recipes, thread_id = self.services.recipes, activity.thread_id
+            lines = recipes.build_thread_context(activity.user_email, thread_id, database=self.database)
+            known |= {line.activity.activity_id for line in lines}
+        conversation = self.loader_for(activity.user_email)(activity.conversation_id)
+        recent = conversation.last_messages(max_chars=model.context_window * 4)
+        return [message for message in recent if message["message_id"] not in known]
+
+    def _named_in(self, activity: Activity, model: ChatModel) -> str:
+        """What the text of a message refers to, word for word."""
+        if activity.text is None:
+            return ""
+        named = parse_references(activity.text)
+        if not (named.friendly_ids or named.claim_ids):
+            return ""
+        scope = self._scope(activity)
+        request = KnowledgeRequest(claim_ids=named.claim_ids)
+        context = gather(named.friendly_ids, scope=scope, request=request)
+        return fitted(context, context_chars(model) // 2).rendered()
+
+    def _cited(self, activity: Activity, text: str) -> list[dict[str, Any]]:
+        names = cited_names(text) if "#" in text else []
+        return cited_entries(names, partial(self._scope, activity)) if names else []
+
+    def _scope(self, activity: Activity) -> Any:
+        owner = activity.user_email
+        return stored_scope(
+            owner,
+            database=self.database,
+            loader=self.loader_for(owner),
+            services=self.services,
+            here=activity.conversation_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request to a model, with all that it is made of."""
+
+    model: ChatModel
+    options: AnswerOptions
+    preferences: Preferences
+    form: _Form
+    question: str
+    thread: str
+    history: Sequence[Message]
+    context: str
+
+    @property
+    def marks(self) -> Marks:
+        return Marks(user=self.preferences.name)
+
+    async def answer(self) -> tuple[str, Usage | None]:
+        """What the model says. Where it finds a prompt too long, it gets shorter ones."""
+        for share in _SHARES[:-1]:
+            try:
+                return await self._said(share)
+            except ContextTooLongError:
+                continue
+        return await self._said(_SHARES[-1])
+
+    async def _said(self, share: float) -> tuple[str, Usage | None]:
+        options: dict[str, Any] = {"max_tokens": self.options.answer_tokens, "temperature": self.options.temperature}
+        if self.form.schema is not None:
+            named = {"name": self.form.type, "schema": dict(self.form.schema)}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
+        prompt = await asyncio.to_thread(self._prompt, share)
+        completion = await self.model.complete(prompt, **options)
+        return completion.text, completion.usage
+
+    def _prompt(self, share: float) -> list[ChatMessage]:
+        model = self.model
+        return build_prompt(
+            question=self.question,
+            context=ContextBlock(referenced=self.context),
+            history=self.history,
+            summary="",
+            instructions=self.options.instructions(model),
+            preferences=self.preferences.text(model),
+            model=model,
+            share=share,
+            marks=self.marks if shows_marks(model) else None,
+            thread=self.thread,
+        )
+
+
+def _form_of(recipe: Recipe, services: TurnServices) -> _Form:
+    """The form of answers to activities of this recipe: a chat message, unless the recipe names another type."""
+    if recipe.answer_type is None:
+        return _Form(recipe=MESSAGE[0], type=MESSAGE[1], schema=None)
+    form = _Form(recipe=recipe.domain, type=recipe.answer_type, schema=None)
+    try:
+        services.recipes.check_payload(recipe, recipe.answer_type, {"text": "Hello"})
+    except InvalidPayloadError:
+        schema = recipe.activity_types[recipe.answer_type].schema
+        return _Form(recipe=form.recipe, type=form.type, schema=schema)
+    return form
+
+
+def _question_of(activity: Activity, form: _Form) -> str:
+    if activity.text is not None and form.is_message:
+        return activity.text
+    schema = None if form.schema is None else orjson.dumps(dict(form.schema)).decode()
+    return template("inbox").render(schema=schema)
+
+
+def _json_in(text: str) -> dict[str, Any]:
+    """The JSON object that a model wrote, also within a fence. Raises InvalidPayloadError."""
+    inner = text[text.find("{") : text.rfind("}") + 1]
+    try:
+        found = orjson.loads(inner)
+    except orjson.JSONDecodeError as error:
+        raise InvalidPayloadError([{"loc": ("payload",), "msg": str(error)}]) from None
+    return dict(found)
