@@ -10,9 +10,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Text, and_, bindparam, cast, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, and_, bindparam, cast, exists, func, insert, or_, select
 from sqlalchemy import update as update_of
 
 from database.activities.reading import Activity, live_activities, read_activities, seen, with_conversation
@@ -33,16 +33,12 @@ MOST_IN_A_CHAIN = 6
 _HOUR = 3600.0
 
 State = Literal["pending", "claimed", "done", "failed"]
-STATES: tuple[State, ...] = get_args(State)
 WAITING: tuple[State, ...] = ("pending", "claimed", "failed")
 """The states of what is not answered."""
 _MINDS = ("agent", "assistant")
 _a, _g, _i = activities.c, agents.c, inbox_items.c
-_WITH_RULES = Prepared(
-    select(_g.agent_id, _g.rules).where(
-        _g.user_email == bindparam("owner"), _g.deleted_at.is_(None), cast(_g.rules, Text) != "[]"
-    )
-)
+_HAS_RULES = and_(_g.deleted_at.is_(None), cast(_g.rules, Text) != "[]")
+_WITH_RULES = Prepared(select(_g.agent_id, _g.rules).where(_g.user_email == bindparam("owner"), _HAS_RULES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +112,11 @@ def deliver(
             is_own = activity.actor_type == "agent" and activity.actor_id == agent_id
             if not is_own and not activity.is_hidden and (agent_id, activity.activity_id) not in delivered:
                 _insert(connection, agent_id, activity, is_automatic=is_automatic, origin_id=origin_id)
+
+
+def has_rules(owner: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether any agent of `owner` has rules: without, `deliver` has nothing to do for what names nobody."""
+    return exists().where(_g.user_email == owner, _HAS_RULES)
 
 
 def _takes(rule: Mapping[str, Any], activity: Activity) -> bool:

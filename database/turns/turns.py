@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import find_place, open_thread
-from database.agents.inbox import deliver
+from database.agents.inbox import deliver, has_rules
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
@@ -64,7 +64,12 @@ _COLUMNS = (
 )
 _INSERT = Prepared(insert(messages), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
-    select(messages.c.status, messages.c.chosen_variant, messages.c.config).where(
+    select(
+        messages.c.status,
+        messages.c.chosen_variant,
+        messages.c.config,
+        has_rules(messages.c.user_email),
+    ).where(
         messages.c.message_id == bindparam("answer"),
         messages.c.conversation_id == bindparam("conversation"),
         messages.c.sender != "user",
@@ -265,7 +270,7 @@ def finish_in(
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    status, chosen_variant, known_config = found
+    status, chosen_variant, known_config, has_takers = found
     if status != "streaming":
         return finished_turn(connection, head, response_message_id)
     if is_unkept(known_config):
@@ -285,7 +290,7 @@ def finish_in(
     touch(connection, head.conversation_id, title=head.title, **free)
     if named:
         renew_vectors_of_title(connection, head.conversation_id)
-    if ended.status == "complete" and ended.text and chosen_variant is None:
+    if has_takers and ended.status == "complete" and ended.text and chosen_variant is None:
         deliver(connection, [response_message_id], user_email=head.user_email)
     _record_end(connection, head, response_message_id, status=ended.status, named=named)
     return finished_turn(connection, head, response_message_id)

@@ -11,6 +11,7 @@ import pytest
 from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
+from database.agents.inbox import peek
 from database.agents.repository import (
     Agent,
     AgentRules,
@@ -22,8 +23,9 @@ from database.agents.repository import (
 from database.conversations.repository import update_conversation
 from database.maintenance.verification import verify_store
 from database.messages.reading import last_messages
+from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Reply, ScriptedChatModel
-from tests.chat.conftest import EMAIL, Talk, parsed, part, wait_until
+from tests.chat.conftest import EMAIL, Talk, joined, parsed, part, wait_until
 
 NAMES = {"Botanist": "You know plants.", "Cook": "You cook.", "Critic": ""}
 
@@ -236,3 +238,46 @@ def test_a_bundle_brings_the_agents_titles_along(talk: Talk, room: Room, tmp_pat
         "Cook",
         "Botanist",
     ]
+
+
+def waiting_for(talk: Talk, agent: Agent) -> list[str]:
+    """What waits in the inbox of an agent."""
+    items = peek(database=talk.database, user_email=EMAIL, agent_id=agent.agent_id, limit=10)
+    return [str(item.activity.text) for item in items]
+
+
+def test_a_message_waits_for_the_agent_that_answers_later_while_the_others_answer(talk: Talk) -> None:
+    later = made(talk, title="Later", service="later")
+    made(talk, title="Now")
+    conversation = talk.new()
+    events = talk.say(conversation, "@agent_later and @agent_now?")
+    assert joined(events) == "Fine, thank you."
+    entries = {entry["ref"]: entry for entry in part(events, "references")}
+    assert "waits in its inbox" in str(entries["@agent_later"])
+    assert waiting_for(talk, later) == ["@agent_later and @agent_now?"]
+
+
+def test_where_everybody_who_is_asked_answers_later_no_model_is_asked(talk: Talk) -> None:
+    later = made(talk, title="Later", service="later")
+    conversation = talk.new()
+    assign_conversation(
+        database=talk.database, user_email=EMAIL, conversation_id=conversation.conversation_id, agent="later"
+    )
+    conversation = talk.again(conversation)
+    for text in ("@agent_later?", "Whoever is here?"):
+        events = talk.say(conversation, text)
+        assert joined(events) == ""
+        assert part(events, "answer_status") == "complete"
+        assert "Later will answer later" in part(events, "part")["text"]
+    assert talk.models.main_model.prompts == []
+    assert waiting_for(talk, later) == ["@agent_later?", "Whoever is here?"]
+
+
+def test_an_answer_of_a_model_reaches_the_inboxes_whose_rules_take_it_once_it_is_complete(talk: Talk) -> None:
+    rule = {"conversation_id": None, "recipe": "general-discussion", "type": "chat_message", "from_agents": True}
+    reader = made(talk, title="Reader", rules=[rule], service="later")
+    talk.say(talk.new(), "Hello")
+    assert waiting_for(talk, reader) == ["Hello", "Fine, thank you."]
+    talk.models.main_model = ScriptedChatModel.failing(ModelFailedError("gone"), after=["Hel"])
+    talk.say(talk.new(), "Again")
+    assert waiting_for(talk, reader) == ["Hello", "Fine, thank you.", "Again"]

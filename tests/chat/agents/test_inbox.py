@@ -16,6 +16,7 @@ from chat.ports import TurnServices
 from Conversation import Conversation
 from database.activities.posting import Actor
 from database.activities.reading import Activity, activities_of_thread
+from database.activities.transcript import placed_activities
 from database.agents.inbox import (
     CLAIM_SECONDS,
     MOST_IN_A_CHAIN,
@@ -32,6 +33,7 @@ from database.conversations.repository import delete_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.errors import AgentNotFoundError, ConflictError, ConversationNotFoundError
+from database.messages.editing import delete_message, show_or_hide_message
 from database.schema import inbox_items
 from language_models.errors import ModelUnavailableError
 from language_models.testing import Hold, Prompt, Reply, ScriptedChatModel
@@ -39,7 +41,6 @@ from tests.activity.conftest import ADA, database, post, recipes, room, statemen
 from tests.chat.conftest import ScriptedModels, wait_until
 
 __all__ = ["database", "post", "recipes", "room", "statements", "take_turn", "users_dir"]
-pytestmark = pytest.mark.contract
 MESSAGE = {"recipe": "general-discussion", "type": "chat_message"}
 EVENT = {"recipe": "system-monitoring", "type": "system_event"}
 
@@ -113,8 +114,6 @@ class House:
 
     def events(self) -> list[str]:
         """What people are told in the room."""
-        from database.activities.transcript import placed_activities
-
         placed = placed_activities(database=self.database, user_email=ADA, conversation_id=self.room, limit=100)
         return [str(each.payload["description"]) for each, _ in placed if each.actor_id.startswith("inbox of")]
 
@@ -138,12 +137,13 @@ class House:
 def house(
     database: Database, recipes: RecipeRegistry, post: Callable[..., Activity], room: Callable[..., str]
 ) -> Iterator[House]:
-    yield House(database=database, recipes=recipes, post=post, room=room())
+    return House(database=database, recipes=recipes, post=post, room=room())
 
 
 # ------------------------------------------------------------------ what gets into an inbox
 
 
+@pytest.mark.contract
 def test_rules_take_activities_of_their_type_and_conversation_and_nothing_of_other_minds(
     house: House, room: Callable[..., str]
 ) -> None:
@@ -194,7 +194,8 @@ def test_what_an_agent_says_by_name_is_answered_only_when_a_person_wants_it(hous
     assert [each.is_automatic for each in house.inbox(other)] == [False]
     assert waiting_agents(database=house.database) == []
     answered = house.service(other)
-    assert answered is not None and answered.answer is not None
+    assert answered is not None
+    assert answered.answer is not None
 
 
 # ------------------------------------------------------------------ answers
@@ -206,7 +207,8 @@ def test_an_answer_replies_in_the_thread_under_the_title_of_the_agent(house: Hou
     question = house.post(house.room, "How do I pool connections?")
     assert house.service(helper) is not None
     served = house.service(helper)
-    assert served is not None and served.answer is not None
+    assert served is not None
+    assert served.answer is not None
     answer = served.answer
     assert (answer.reply_to_id, answer.actor_type, answer.actor_name) == (question.activity_id, "agent", "Helper")
     thread = activities_of_thread(database=house.database, user_email=ADA, thread_id=str(answer.thread_id), limit=9)
@@ -218,7 +220,8 @@ def test_an_answer_replies_in_the_thread_under_the_title_of_the_agent(house: Hou
         "Helper",
     )
     prompt = house.models.main_model.prompts[-1]
-    assert "We use Python." in str(prompt) and prompt[-1]["content"].startswith("How do I pool connections?")
+    assert "We use Python." in str(prompt)
+    assert prompt[-1]["content"].startswith("How do I pool connections?")
     assert house.service(helper) is None
     assert [(each.state, each.answer_id) for each in house.inbox(helper, states=["done"])][-1] == (
         "done",
@@ -254,17 +257,22 @@ def test_an_answer_is_of_the_type_that_the_recipe_names(house: House) -> None:
     house.models.main_model = ScriptedChatModel(replies=lambda _: Reply(next(replies)))
     first = house.post(house.room, type="game_action", recipe="game", payload={"move": "wall"}, session_id="s")
     served = house.service(player)
-    assert served is not None and served.answer is not None
+    assert served is not None
+    assert served.answer is not None
     assert (served.answer.type, dict(served.answer.payload)) == ("game_action", {"move": "tower"})
     assert (served.answer.reply_to_id, served.answer.thread_id) == (first.activity_id, first.thread_id)
     asked = house.models.main_model.calls[-1].response_format
-    assert asked is not None and asked["json_schema"]["schema"] == schema
+    assert asked is not None
+    assert asked["json_schema"]["schema"] == schema
     for _ in range(2):
         house.post(house.room, type="game_action", recipe="game", payload={"move": "gate"}, session_id="s")
         failed = house.service(player)
-        assert failed is not None and failed.error is not None and failed.error["code"] == "invalid_payload"
+        assert failed is not None
+        assert failed.error is not None
+        assert failed.error["code"] == "invalid_payload"
 
 
+@pytest.mark.contract
 def test_an_agent_that_fails_tells_why_and_its_item_can_be_tried_again(house: House) -> None:
     helper = house.agent("Helper", MESSAGE)
     question = house.post(house.room, "Are you there?")
@@ -286,6 +294,7 @@ def test_an_agent_that_fails_tells_why_and_its_item_can_be_tried_again(house: Ho
 # ------------------------------------------------------------------ each once
 
 
+@pytest.mark.contract
 def test_two_workers_answer_an_inbox_together_and_each_item_once(house: House) -> None:
     helper = house.agent("Helper", MESSAGE, hourly_limit=100)
     house.hourly_limit = 100
@@ -309,6 +318,7 @@ def test_two_workers_answer_an_inbox_together_and_each_item_once(house: House) -
     assert len(house.models.main_model.prompts) == 8
 
 
+@pytest.mark.contract
 def test_a_claim_of_a_dead_worker_returns_and_who_lost_it_stores_nothing(house: House) -> None:
     helper = house.agent("Helper", MESSAGE)
     house.post(house.room, "Slow?")
@@ -322,7 +332,8 @@ def test_a_claim_of_a_dead_worker_returns_and_who_lost_it_stores_nothing(house: 
     assert house.new_desk().service(ADA, helper.agent_id, by_itself=True) is None
     house.age(CLAIM_SECONDS + 1)
     served = house.new_desk().service(ADA, helper.agent_id)
-    assert served is not None and served.answer is not None
+    assert served is not None
+    assert served.answer is not None
     hold.release()
     wait_until(worker.is_idle)
     worker.close()
@@ -336,7 +347,9 @@ def test_an_item_over_which_processes_die_again_and_again_fails(house: House) ->
     house.database.write(lambda connection: connection.execute(dying).rowcount)
     assert house.service(helper) is None
     (item,) = house.inbox(helper)
-    assert item.state == "failed" and item.error is not None and "stopped 3 times" in item.error["message"]
+    assert item.state == "failed"
+    assert item.error is not None
+    assert "stopped 3 times" in item.error["message"]
 
 
 def test_what_breaks_off_as_the_server_stops_goes_back_into_the_inbox(house: House) -> None:
@@ -360,6 +373,7 @@ def test_what_breaks_off_as_the_server_stops_goes_back_into_the_inbox(house: Hou
 # ------------------------------------------------------------------ limits
 
 
+@pytest.mark.contract
 def test_an_agent_answers_by_itself_only_as_often_as_it_may_and_the_rest_waits(house: House) -> None:
     helper = house.agent("Helper", MESSAGE, hourly_limit=3)
     for number in range(5):
@@ -367,7 +381,8 @@ def test_an_agent_answers_by_itself_only_as_often_as_it_may_and_the_rest_waits(h
     house.run()
     assert house.states(helper) == {"done": 3, "pending": 2}
     assert count_by_itself(database=house.database, agent_id=helper.agent_id) == 3
-    assert len(house.events()) == 1 and "3 times within an hour" in house.events()[0]
+    assert len(house.events()) == 1
+    assert "3 times within an hour" in house.events()[0]
     assert house.service(helper) is not None  # a person may ask for more
     house.age(3601)
     house.run()
@@ -392,6 +407,7 @@ def test_nothing_is_answered_by_itself_where_the_agent_is_not_set_to(house: Hous
     assert house.states(helper) == {"pending": 1}
 
 
+@pytest.mark.contract
 def test_a_storm_of_agents_whose_rules_feed_each_other_stops_and_the_person_is_told_why(house: House) -> None:
     both = {**MESSAGE, "from_agents": True}
     ping, pong = house.agent("Ping", both), house.agent("Pong", both)
@@ -399,7 +415,8 @@ def test_a_storm_of_agents_whose_rules_feed_each_other_stops_and_the_person_is_t
     house.run()
     answers = [message for message in house.messages() if message["sender"] == "model"]
     assert MOST_IN_A_CHAIN <= len(answers) <= MOST_IN_A_CHAIN + 1
-    assert len(house.events()) == 1 and "They stop here." in house.events()[0]
+    assert len(house.events()) == 1
+    assert "They stop here." in house.events()[0]
     states = [house.states(agent) for agent in (ping, pong)]
     assert sum(each.get("done", 0) for each in states) == len(answers)
     assert sum(each.get("failed", 0) for each in states) >= 1
@@ -416,6 +433,7 @@ def test_a_storm_of_agents_whose_rules_feed_each_other_stops_and_the_person_is_t
 # ------------------------------------------------------------------ what goes away
 
 
+@pytest.mark.contract
 def test_inboxes_lose_what_is_erased_with_its_agent_or_conversation(house: House) -> None:
     gone, stays = house.agent("Gone", MESSAGE), house.agent("Stays", MESSAGE)
     house.post(house.room, "Hello")
@@ -429,14 +447,13 @@ def test_inboxes_lose_what_is_erased_with_its_agent_or_conversation(house: House
 
 
 def test_what_is_hidden_or_deleted_waits_for_nobody(house: House) -> None:
-    from database.messages.editing import delete_message, show_or_hide_message
-
     helper = house.agent("Helper", MESSAGE)
     hidden, deleted = house.post(house.room, "Secret"), house.post(house.room, "Gone")
     own: dict[str, Any] = {"database": house.database, "user_email": ADA, "conversation_id": house.room, "index": None}
     show_or_hide_message(**own, message_id=hidden.activity_id, show_hide="hide")
     delete_message(**own, message_id=deleted.activity_id)
-    assert house.inbox(helper) == [] and house.service(helper) is None
+    assert house.inbox(helper) == []
+    assert house.service(helper) is None
     assert waiting_agents(database=house.database) == []
     show_or_hide_message(**own, message_id=hidden.activity_id, show_hide="show")
     assert len(house.inbox(helper)) == 1
