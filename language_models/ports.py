@@ -157,6 +157,11 @@ class ChatModel(Protocol):
         """Whether it calls the tools that a request offers; None: unknown."""
         return False
 
+    @property
+    def exact_temperature(self) -> float | None:
+        """The temperature of an answer that is to say what was looked up for it, as it stands; None: the usual one."""
+        return None
+
     def count_tokens(self, text: str) -> int:
         """Tokens in `text`: by the model's tokenizer where there is one, else estimated from the characters."""
         return estimated_tokens(text)

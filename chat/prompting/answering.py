@@ -140,11 +140,21 @@ def _stream(turn: Turn, prompt: Sequence[ChatMessage]) -> AsyncGenerator[Event, 
 
 
 async def _ask(
-    turn: Turn, prompt: Sequence[ChatMessage], *, calls: list[Mapping[str, Any]], **more: Any
+    turn: Turn,
+    prompt: Sequence[ChatMessage],
+    *,
+    calls: list[Mapping[str, Any]],
+    usual_temperature: float | None = None,
+    **more: Any,
 ) -> AsyncGenerator[Event, None]:
-    """Stream one request into `turn` and out as events; tool calls go into `calls`. more: options of the request."""
+    """Stream one request into `turn` and out as events; tool calls go into `calls`.
+
+    usual_temperature: where neither the conversation nor the turn sets one; None: the model's. more: options of the
+    request.
+    """
     options = turn.options
-    deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=options.temperature, **more)
+    temperature = usual_temperature if options.temperature is None else options.temperature
+    deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=temperature, **more)
     began: float | None = None
     remover = turn.mark_remover()
     try:

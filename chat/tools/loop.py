@@ -169,7 +169,8 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
         if calls.is_waiting:
             return
         found.append((call["function"], calls.result_of(call)))
-    async for event in ask(turn, _told_of(prompt, found, turn), calls=[]):
+    usual = turn.model.exact_temperature if found else None
+    async for event in ask(turn, _told_of(prompt, found, turn), calls=[], usual_temperature=usual):
         yield event
 
 

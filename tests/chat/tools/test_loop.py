@@ -293,6 +293,27 @@ def test_a_model_without_native_tools_chooses_by_a_constrained_request(talk: Tal
     assert "echo: Say a word." in choice.prompt[0]["content"]
 
 
+class Sampling(ScriptedChatModel):
+    """A model with a temperature of its own for what it is to repeat as it stands."""
+
+    @property
+    def exact_temperature(self) -> float:
+        return 0.1
+
+
+def test_what_was_looked_up_is_told_at_the_models_exact_temperature(talk: Talk, tools: ToolRegistry) -> None:
+    call, none = chosen(tool="echo", arguments={"word": "hello"}), chosen(tool="none")
+    model = Sampling(replies=[call, none, Reply("Hello."), none, Reply("Fine."), call, none, Reply("Hello.")])
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(tools))
+    conversation = talk.new()
+    talk.say(conversation, "What does it say?", **WANTED)
+    talk.say(talk.again(conversation), "How are you today?", **WANTED)
+    talk.say(talk.again(conversation), "What does it say?", options={"use_tools": True, "temperature": 0.7})
+    answers = [each for each in model.calls if each.response_format is None]
+    assert [each.temperature for each in answers] == [0.1, None, 0.7]
+
+
 def test_where_nothing_is_chosen_the_prompt_is_as_without_tools(talk: Talk, models: Models) -> None:
     model = models(chosen(tool="none"), Reply("Fine."), calls_tools=False)
     assert joined(talk.say(talk.new(), "How are you today?", **WANTED)) == "Fine."
