@@ -6,10 +6,25 @@ from collections.abc import Iterable
 
 from portability.errors import BrokenImportError
 
+from .chatgpt import ChatGPTImporter
+from .claude import ClaudeImporter
+from .first_implementation import FirstImplementationImporter
 from .import_file import ImportFile
 from .imported import Importer
+from .json_lines import JsonLinesImporter
+from .librechat import LibreChatImporter
+from .open_webui import OpenWebUIImporter
+from .zk_chat import ZkChatImporter
 
-_IMPORTERS: tuple[Importer, ...] = ()
+_IMPORTERS: tuple[Importer, ...] = (
+    ChatGPTImporter(),
+    ClaudeImporter(),
+    OpenWebUIImporter(),
+    ZkChatImporter(),
+    LibreChatImporter(),
+    FirstImplementationImporter(),
+    JsonLinesImporter(),
+)
 
 
 def importers() -> tuple[Importer, ...]:

@@ -184,7 +184,7 @@ def test_an_item_that_is_too_large_is_refused():
 
 
 @pytest.mark.parametrize(
-    "broken", [b"", b"[1, 2", b"[NaN]", b"[1] x", b'["\xff"]', b"[" + b"9" * 5_000 + b"]", b"[1e999]", b'["a']
+    "broken", [b"", b"[1, 2", b"[NaN]", b"[1] x", b"[" + b"9" * 5_000 + b"]", b"[1e" + b"9" * 30 + b"]", b'["a']
 )
 def test_broken_json_says_where_it_breaks_off(broken):
     with pytest.raises(BrokenImportError, match="can't be read beyond byte"):

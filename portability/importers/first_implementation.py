@@ -1,0 +1,101 @@
+"""Conversations of the first implementation: folders with `<id>-messages.json` and `<id>-memory.json`.
+
+The `<id>.index` beside them is a pickle of a class of its own, which would run code: it is never opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from portability.errors import BrokenImportError
+
+from .import_file import ImportFile
+from .imported import FailedItem, ImportedConversation, ImportedItem
+from .json_stream import LARGEST_ITEM
+from .reading.message_tree import Node, Sender, message_tree
+from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
+
+_MESSAGES, _MEMORY, _INDEX = "-messages.json", "-memory.json", ".index"
+_FRIENDLY_ID = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+_SHORT_HASH = re.compile(r"[a-z0-9]{6}")
+_SENDERS: dict[str, Sender] = {"user": "user", "model": "model", "assistant": "model"}
+
+
+class FirstImplementationImporter:
+    """Reads the folders in which the first implementation kept its conversations."""
+
+    source = "first_implementation"
+    title = "the first implementation"
+    expects = "a ZIP of its conversation folders, each with an \u2026-messages.json."
+
+    def recognises(self, file: ImportFile) -> bool:
+        """Whether it holds a folder with messages, and an index or a memory beside them."""
+        return any(
+            f"{stem}{suffix}" in file.members for stem in _conversations(file)[:1] for suffix in (_INDEX, _MEMORY)
+        )
+
+    def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
+        """Its conversations by the names of their folders."""
+        for stem in _conversations(file):
+            try:
+                yield _conversation(file, stem)
+            except BrokenImportError as error:
+                yield FailedItem(stem.rpartition("/")[2], error.message)
+
+
+def _conversations(file: ImportFile) -> list[str]:
+    return sorted(name.removesuffix(_MESSAGES) for name in file.members if name.endswith(_MESSAGES))
+
+
+def _conversation(file: ImportFile, stem: str) -> ImportedItem:
+    messages = _json(file, f"{stem}{_MESSAGES}")
+    memory = mapping_of(_json(file, f"{stem}{_MEMORY}")) if f"{stem}{_MEMORY}" in file.members else {}
+    source_id = id_of(stem.rpartition("/")[2])
+    if source_id is None or not isinstance(messages, list):
+        return FailedItem(stem.rpartition("/")[2], "It has no id, or no messages.")
+    nodes: dict[str, Node] = {}
+    for message in mappings_of(messages):
+        node = _node(message, nodes)
+        nodes[node.node_id] = node
+    tree = message_tree(nodes)
+    updated_at = time_of(memory.get("last_updated"))
+    return ImportedConversation(
+        source_id=source_id,
+        title=line_of(memory.get("title")),
+        created_at=time_of(memory.get("created_at")) or updated_at,
+        updated_at=updated_at,
+        messages=tree.messages,
+        friendly_id=_matching(_FRIENDLY_ID, memory.get("conversation_friendly_id")),
+        problems=tree.problems,
+    )
+
+
+def _json(file: ImportFile, member: str) -> Any:
+    try:
+        return orjson.loads(file.read(member, most=LARGEST_ITEM))
+    except orjson.JSONDecodeError:
+        raise BrokenImportError(f"{member.rpartition('/')[2]} is no JSON.") from None
+
+
+def _node(message: Mapping[str, Any], nodes: dict[str, Node]) -> Node:
+    """A message after the last one. Equal messages had the same id, so that later ones get one of their own."""
+    config = mapping_of(message.get("config"))
+    return Node(
+        node_id=unique_id(message.get("message_id"), nodes),
+        parent_id=next(reversed(nodes), None),
+        sender=_SENDERS.get(line_of(message.get("sender"))),
+        text=text_of(message.get("text")),
+        created_at=time_of(message.get("created_at")),
+        model=id_of(config.get("model")),
+        short_hash=_matching(_SHORT_HASH, message.get("message_short_hash")),
+        hidden=message.get("show_hide") == "hide",
+    )
+
+
+def _matching(pattern: re.Pattern[str], value: object) -> str | None:
+    text = line_of(value)
+    return text if pattern.fullmatch(text) and len(text) <= LONGEST_ID else None

@@ -1,0 +1,1 @@
+"""What importers share to read files of other programs."""

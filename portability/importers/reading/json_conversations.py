@@ -1,0 +1,72 @@
+"""Files of JSON that hold conversations: an array of them, or one alone."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import IO, Any
+
+from portability.errors import BrokenImportError
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import FailedItem, ImportedItem
+from portability.importers.json_stream import DEEPEST, json_items, json_value
+
+_ASKED = 3
+"""How many conversations at the beginning tell which program wrote the file."""
+_WHITESPACE = b" \t\r\n"
+
+Reader = Callable[[Mapping[str, Any]], ImportedItem]
+
+
+def read_conversations(
+    file: ImportFile, members: Sequence[str | None], read: Reader, *, deepest: int = DEEPEST
+) -> Iterator[ImportedItem]:
+    """What `read` makes of each conversation in these members; None stands for the file itself.
+
+    deepest: levels of a member that is one conversation alone. What is no conversation, and what `read` does not
+    understand, is a FailedItem. A member that can't be read further is one, too, if others follow. Raises
+    BrokenImportError where it was the last one.
+    """
+    for place, member in enumerate(members, 1):
+        try:
+            with file.open(member) as stream:
+                for number, raw in enumerate(_items(stream, deepest=deepest), 1):
+                    yield _read(raw, read, f"conversation {number:,} of {member or file.name}")
+        except BrokenImportError as error:
+            if place == len(members):
+                raise
+            yield FailedItem(str(member), error.message)
+
+
+def first_items(file: ImportFile, members: Sequence[str | None]) -> list[Mapping[str, Any]]:
+    """The first objects in the first of these members that are arrays; none where there are none."""
+    found: list[Mapping[str, Any]] = []
+    for member in members[:_ASKED]:
+        with suppress(BrokenImportError), file.open(member) as stream:
+            items = islice(json_items(stream), _ASKED) if _begins_array(stream) else ()
+            found += [each for each in items if isinstance(each, dict)]
+    return found
+
+
+def read_items(file: ImportFile, member: str | None = None) -> Iterator[Any]:
+    """The items of an array of JSON, or the one value that it is. Raises BrokenImportError."""
+    with file.open(member) as stream:
+        yield from _items(stream, deepest=DEEPEST)
+
+
+def _read(raw: object, read: Reader, place: str) -> ImportedItem:
+    if not isinstance(raw, dict):
+        return FailedItem(place, "It is not a conversation.")
+    item = read(raw)
+    return FailedItem(place, item.reason) if isinstance(item, FailedItem) and not item.item else item
+
+
+def _items(stream: IO[bytes], *, deepest: int) -> Iterator[Any]:
+    return json_items(stream) if _begins_array(stream) else iter([json_value(stream, deepest=deepest)])
+
+
+def _begins_array(stream: IO[bytes]) -> bool:
+    beginning: bytes = stream.peek(1)  # type: ignore[attr-defined]
+    return beginning.removeprefix(codecs.BOM_UTF8).lstrip(_WHITESPACE).startswith(b"[")

@@ -1,0 +1,75 @@
+"""The sessions of zk-chat: `.zk_chat_db/chat_sessions.json` in a vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from portability.errors import BrokenImportError
+
+from .import_file import ImportFile
+from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedToolCall
+from .json_stream import json_entries
+from .reading.message_tree import Node, Sender, message_tree
+from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, text_of, time_of
+
+_NAME = "chat_sessions.json"
+_TITLE_LENGTH = 80
+_SENDERS: dict[str, Sender] = {"user": "user", "assistant": "model"}
+
+
+class ZkChatImporter:
+    """Reads the sessions that zk-chat keeps beside a vault."""
+
+    source = "zk_chat"
+    title = "zk-chat"
+    expects = "the file .zk_chat_db/chat_sessions.json of a vault."
+
+    def recognises(self, file: ImportFile) -> bool:
+        """Whether its first session has messages and the times that zk-chat gives to sessions."""
+        for member in _members(file)[:1]:
+            try:
+                first = mapping_of(next(_sessions(file, member), ("", None))[1])
+            except BrokenImportError:
+                return False
+            return isinstance(first.get("messages"), list) and ("last_updated" in first or "created_at" in first)
+        return False
+
+    def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
+        """Its sessions in their order."""
+        for member in _members(file):
+            for session_id, session in _sessions(file, member):
+                yield _conversation(session_id, mapping_of(session))
+
+
+def _members(file: ImportFile) -> list[str | None]:
+    return [None] if file.is_single else [*file.named(_NAME)]
+
+
+def _sessions(file: ImportFile, member: str | None) -> Iterator[tuple[str, Any]]:
+    with file.open(member) as stream:
+        yield from json_entries(stream)
+
+
+def _conversation(session_id: str, raw: Mapping[str, Any]) -> ImportedItem:
+    source_id = id_of(session_id)
+    if source_id is None or not isinstance(raw.get("messages"), list):
+        return FailedItem(f"session {line_of(session_id)[:_TITLE_LENGTH]}", "It has no id, or no messages.")
+    nodes: dict[str, Node] = {}
+    for number, message in enumerate(mappings_of(raw["messages"]), 1):
+        sender = _SENDERS.get(line_of(message.get("role")))
+        node = Node(node_id=str(number), parent_id=next(reversed(nodes), None), sender=sender)
+        node.text, node.created_at = text_of(message.get("content")), time_of(message.get("timestamp"))
+        if references := message.get("references"):
+            node.calls = [ImportedToolCall("references", None, result_of(references))]
+        nodes[node.node_id] = node
+    tree = message_tree(nodes)
+    first = next((message.text for message in tree.messages if message.sender == "user"), "")
+    return ImportedConversation(
+        source_id=source_id,
+        title=line_of(raw.get("title")) or line_of(first[: 4 * _TITLE_LENGTH])[:_TITLE_LENGTH],
+        created_at=time_of(raw.get("created_at")),
+        updated_at=time_of(raw.get("last_updated")),
+        messages=tree.messages,
+        problems=tree.problems,
+    )

@@ -1,0 +1,125 @@
+"""Exports of Claude: messages with and without parents, blocks of content, attachments, projects, memories."""
+
+from __future__ import annotations
+
+from portability.importers.imported import FailedItem, ImportedAttachment, ImportedDocument, ImportedToolCall
+from tests.portability.importers.exports import (
+    NO_PARENT_OF_CLAUDE,
+    at,
+    claude_conversation,
+    claude_message,
+    write_json,
+    write_zip,
+)
+
+
+def test_messages_without_parents_follow_each_other(tmp_path, read):
+    conversation = claude_conversation(
+        claude_message("m1", "human", "Where?"), claude_message("m2", "assistant", "There.", seconds=5)
+    )
+    source, [found] = read(write_json(tmp_path / "conversations.json", [conversation]))
+
+    assert source == "claude"
+    assert (found.source_id, found.title, found.created_at, found.updated_at) == ("k-1", "Harbours", at(0), at(60))
+    assert [(each.source_id, each.parent_id, each.sender, each.text, each.created_at) for each in found.messages] == [
+        ("m1", None, "user", "Where?", at(0)),
+        ("m2", "m1", "model", "There.", at(5)),
+    ]
+    assert found.current_id == "m2"
+
+
+def test_messages_with_parents_are_a_tree_whose_leaf_is_told(tmp_path, read_one):
+    conversation = claude_conversation(
+        claude_message("m1", "human", "Where?", parent=NO_PARENT_OF_CLAUDE),
+        claude_message("m2", "assistant", "There.", parent="m1"),
+        claude_message("m3", "assistant", "Here.", parent="m1"),
+        claude_message("m4", "human", "When?", parent=NO_PARENT_OF_CLAUDE),
+        claude_message("m5", "assistant", "Now.", parent="lost"),
+        current_leaf_message_uuid="m2",
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    parents = {each.source_id: each.parent_id for each in found.messages}
+    assert parents == {"m1": None, "m2": "m1", "m3": "m1", "m4": None, "m5": None}
+    assert found.current_id == "m2"
+    assert found.problems == ("1 of its messages followed messages that are not in the file.",)
+
+
+def test_blocks_become_text_thoughts_and_tool_calls(tmp_path, read_one):
+    blocks = [
+        {"type": "thinking", "thinking": "Look it up.", "summaries": []},
+        {"type": "text", "text": "I'll look.", "citations": []},
+        {"type": "tool_use", "name": "web_search", "input": {"query": "tide"}},
+        {"type": "tool_use", "name": "artifacts", "input": {"content": "# Tide"}},
+        {"type": "tool_result", "name": "artifacts", "content": [{"type": "text", "text": "OK"}], "is_error": False},
+        {"type": "tool_result", "name": "web_search", "content": "down", "is_error": True},
+        {
+            "type": "text",
+            "text": "At six.",
+            "citations": [{"uuid": "c", "details": {"type": "web_search_citation", "url": "https://tides.example"}}],
+        },
+    ]
+    conversation = claude_conversation(
+        claude_message("m1", "human", "When?"),
+        claude_message("m2", "assistant", content=blocks, text="I'll look.\n\nThis block is not supported."),
+        claude_message("m3", "human", text="Old", content=[]),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    _, answer, old = found.messages
+    assert answer.thoughts == "Look it up."
+    assert answer.text == "I'll look.\n\nAt six. ([https://tides.example](https://tides.example))"
+    assert answer.tool_calls == (
+        ImportedToolCall("web_search", {"query": "tide"}, "down", failed=True),
+        ImportedToolCall("artifacts", {"content": "# Tide"}, "OK"),
+    )
+    assert old.text == "Old"
+
+
+def test_attachments_keep_the_text_that_claude_read_in_them(tmp_path, read_one):
+    attachment = {"file_name": "log.txt", "file_type": "txt", "file_size": 5, "extracted_content": "calm\n"}
+    message = claude_message("m1", "human", attachments=[attachment], files=[{"file_name": "boat.png"}])
+    found = read_one(write_json(tmp_path / "conversations.json", [claude_conversation(message)]))
+
+    assert found.messages[0].attachments == (
+        ImportedAttachment("log.txt", "txt", text="calm\n"),
+        ImportedAttachment("boat.png"),
+    )
+
+
+def test_projects_and_memories_of_the_zip_come_along(tmp_path, read):
+    talk = claude_conversation(claude_message("m1", "human", "Hello"), project={"uuid": "p1"})
+    project = {
+        "uuid": "p1",
+        "name": "Boat",
+        "prompt_template": "Be brief.",
+        "docs": [{"uuid": "d1", "filename": "rig.md", "content": "# Rig"}],
+    }
+    memories = [{"conversations_memory": "Sails.", "project_memories": {"p1": "A sloop."}, "account_uuid": "x"}]
+    members = {
+        "data/conversations.json": [talk],
+        "data/projects/p1.json": project,
+        "data/memories.json": memories,
+        "data/users.json": [],
+    }
+    source, [found, *documents] = read(write_zip(tmp_path / "export.zip", members))
+
+    assert (source, found.workspace) == ("claude", "Boat")
+    assert documents == [
+        ImportedDocument("p1/instructions", "Boat", "Instructions.md", "Be brief."),
+        ImportedDocument("d1", "Boat", "rig.md", "# Rig"),
+        ImportedDocument("memories", "", "What Claude remembered.md", "Sails.\n\n# Boat\n\nA sloop."),
+    ]
+
+
+def test_damaged_memories_and_projects_do_not_stop_conversations(tmp_path, read):
+    members = {
+        "conversations.json": [claude_conversation(claude_message("m1", "human", "Hello")), {"chat_messages": 3}],
+        "projects.json": b"[{",
+        "memories.json": b"{{",
+    }
+    _, [found, nameless, memories] = read(write_zip(tmp_path / "export.zip", members))
+
+    assert found.messages[0].text == "Hello"
+    assert nameless == FailedItem("conversation 2 of conversations.json", "It has no id, or no messages.")
+    assert memories.item == "memories.json"

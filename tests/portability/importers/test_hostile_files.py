@@ -1,0 +1,214 @@
+"""Whatever a file holds: each of its conversations is read or reported, and nothing raises anything else."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portability.errors import BrokenImportError
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument
+from portability.importers.json_stream import json_items
+from portability.importers.registry import importer_for, importer_named
+from tests.portability.importers.exports import (
+    NO_PARENT_OF_LIBRECHAT,
+    chatgpt_conversation,
+    chatgpt_node,
+    chatgpt_talk,
+    claude_conversation,
+    claude_message,
+    librechat_conversation,
+    librechat_message,
+    open_webui_chat,
+    open_webui_message,
+    write_json,
+)
+from tests.portability.importers.test_open_webui import REASONING, TOOL_CALL
+from tests.tiers import examples
+
+CHATGPT = [
+    chatgpt_conversation(
+        chatgpt_node("root", None),
+        chatgpt_node("q", "root", "user", "Why?", metadata={"attachments": [{"id": "file-1", "name": "a.png"}]}),
+        chatgpt_node("t", "q", "assistant", content={"content_type": "thoughts", "thoughts": [{"content": "Hm"}]}),
+        chatgpt_node("c", "t", "assistant", recipient="python", content={"content_type": "code", "text": "1"}),
+        chatgpt_node("o", "c", "tool", name="python", content={"content_type": "execution_output", "text": "1"}),
+        chatgpt_node(
+            "a",
+            "o",
+            "assistant",
+            "So \u30101\u2020source\u3011",
+            {"asset_pointer": "file-service://file-1"},
+            metadata={
+                "citations": [{"start_ix": 3, "end_ix": 13, "metadata": {"url": "https://a.example", "title": "A"}}],
+                "content_references": [{"matched_text": "\ue200cite\ue201", "alt": "A"}],
+            },
+        ),
+    ),
+    chatgpt_talk(),
+]
+CLAUDE = [
+    claude_conversation(
+        claude_message("m1", "human", "Hi", attachments=[{"file_name": "a", "extracted_content": "b"}]),
+        claude_message(
+            "m2",
+            "assistant",
+            content=[
+                {"type": "thinking", "thinking": "Hm"},
+                {"type": "tool_use", "name": "x", "input": {"a": [1]}},
+                {"type": "tool_result", "name": "x", "content": [{"type": "text", "text": "1"}]},
+                {"type": "text", "text": "Ho", "citations": [{"url": "https://a.example", "title": "A"}]},
+            ],
+            parent="m1",
+        ),
+    )
+]
+OPEN_WEBUI = [
+    open_webui_chat(
+        open_webui_message("q", None, "user", "Hi", files=[{"name": "a", "file": {"data": {"content": "b"}}}]),
+        open_webui_message("a", "q", "assistant", f"{REASONING}{TOOL_CALL}Ho", sources=[{"document": ["a"]}]),
+        open_webui_message(
+            "b", "q", "assistant", output=[{"type": "function_call", "call_id": "c", "arguments": "{}"}]
+        ),
+    )
+]
+LIBRECHAT = librechat_conversation(
+    messagesTree=[
+        librechat_message(
+            "1",
+            NO_PARENT_OF_LIBRECHAT,
+            "Hi",
+            is_user=True,
+            children=[librechat_message("2", "1", "", is_user=False, content=[{"type": "text", "text": "Ho"}])],
+        )
+    ]
+)
+ZK_CHAT = {"s": {"messages": [{"role": "user", "content": "Hi", "references": ["a"]}], "created_at": "2024-01-01"}}
+FILES = {"chatgpt": CHATGPT, "claude": CLAUDE, "open_webui": OPEN_WEBUI, "librechat": LIBRECHAT, "zk_chat": ZK_CHAT}
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**62), 2**62),
+    st.sampled_from([-1, 0, 1e18, -5.5, 1.7e308, 2**63 - 1]),
+    st.text(max_size=8),
+    st.sampled_from(
+        ["\0", "root", "q", "a", "m1", "x" * 300, "9999-99-99", "0001-01-01T00:00:00-23:59", "user", "tool"]
+    ),
+    st.recursive(
+        st.none() | st.text(max_size=3),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        max_leaves=6,
+    ),
+)
+
+
+def places(value, path=()):
+    """The path of each value inside of a JSON."""
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
+
+
+def replaced(value, path, other):
+    if not path:
+        return other
+    changed = copy.deepcopy(value)
+    inner = changed
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = other
+    return changed
+
+
+def check(item):
+    """The item can be stored: all of its texts are such, its ids are there once, and its tree is sound."""
+    if isinstance(item, FailedItem):
+        assert item.reason.endswith(".")
+        return
+    if isinstance(item, ImportedDocument):
+        return
+    assert isinstance(item, ImportedConversation)
+    ids = [message.source_id for message in item.messages]
+    assert len(set(ids)) == len(ids)
+    seen = set()
+    for message in item.messages:
+        assert message.parent_id is None or message.parent_id in seen
+        seen.add(message.source_id)
+        for text in (message.text, message.thoughts, message.source_id, item.title):
+            assert "\0" not in text
+            text.encode()
+        json.dumps([call.arguments for call in message.tool_calls], allow_nan=False).encode()
+    assert item.current_id is None or item.current_id in seen
+
+
+def check_all(items):
+    for item in items:
+        check(item)
+
+
+@pytest.mark.parametrize("source", FILES)
+@examples(80)
+@given(data=st.data())
+def test_a_value_of_any_type_anywhere_is_read_or_reported(source, data, tmp_path_factory):
+    value = FILES[source]
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from(list(places(value))))
+        value = replaced(value, path, data.draw(ODD))
+    file = write_json(tmp_path_factory.getbasetemp() / f"{source}.json", value)
+
+    with ImportFile(file) as opened:
+        importer = importer_named(source)
+        importer.recognises(opened)
+        check_all(importer.conversations(opened))
+
+
+@pytest.mark.parametrize("source", FILES)
+def test_a_file_that_breaks_off_gives_what_came_before(source, tmp_path):
+    content = json.dumps(FILES[source])
+    path = tmp_path / "cut.json"
+    for length in range(0, len(content), 97):
+        path.write_text(content[:length], encoding="utf-8")
+        with ImportFile(path) as opened:
+            items = importer_named(source).conversations(opened)
+            importer_named(source).recognises(opened)
+            with pytest.raises(BrokenImportError):
+                check_all(items)
+
+
+def test_nul_and_lone_surrogates_are_mended(tmp_path, read_one):
+    talk = json.dumps([chatgpt_talk()]).replace("Question 1 of 1", "a\\u0000b\\ud800c").replace("Talk 1", "T\\udfff")
+    path = tmp_path / "conversations.json"
+    path.write_text(talk, encoding="utf-8")
+
+    found = read_one(path)
+    check(found)
+    assert (found.title, found.messages[0].text) == ("T\ufffd", "a\ufffdb\ufffdc")
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 64])
+def test_json_is_mended_wherever_it_is_cut(chunk):
+    text = r'["\\ud800", "\ud83d\ude00 \ud83d", "\\\ude00", "\n\"", 1e400, 123456789012345678901234567890]'
+    content = b"\xef\xbb\xbf" + text.encode().replace(b"\\n", b"\\n\xff\xc3\xa9")
+
+    def items():
+        stream = io.BytesIO(content)
+        stream.read = lambda size=-1, read=stream.read: read(min(size, chunk))
+        return list(json_items(stream))
+
+    assert items()[:4] == ["\\ud800", "\U0001f600 \ufffd", "\\\ufffd", '\n\ufffd\u00e9"']
+    assert items()[5] == 123456789012345678901234567890
+
+
+def test_a_file_of_a_form_that_is_not_known_says_what_was_expected(tmp_path):
+    path = write_json(tmp_path / "notes.json", {"a": 1})
+    with ImportFile(path) as file, pytest.raises(BrokenImportError) as raised:
+        importer_for(file)
+
+    assert raised.value.message.startswith("notes.json has a form that is not known. ChatGPT: the ZIP of")

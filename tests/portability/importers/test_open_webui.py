@@ -1,0 +1,130 @@
+"""Exports of Open WebUI: its tree, the list of outputs, and blocks of HTML in the text of answers."""
+
+from __future__ import annotations
+
+from portability.importers.imported import ImportedAttachment, ImportedToolCall
+from tests.portability.importers.exports import NOON, open_webui_chat, open_webui_message, write_json
+
+REASONING = (
+    '<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n'
+    "&gt; First line\n> Second line\n</details>\n"
+)
+TOOL_CALL = (
+    '<details type="tool_calls" done="true" id="call_1" name="weather" '
+    'arguments="&quot;{\\&quot;city\\&quot;: \\&quot;Kiel\\&quot;}&quot;" result="&quot;Rain&quot;" files="">\n'
+    "<summary>Tool Executed</summary>\n</details>\n"
+)
+
+
+def answer(read_one, tmp_path, **fields):
+    chat = open_webui_chat(
+        open_webui_message("q", None, "user", "Tell me"),
+        open_webui_message("a", "q", "assistant", seconds=2, model="llama3", **fields),
+    )
+    return read_one(write_json(tmp_path / "chats.json", [chat])).messages[1]
+
+
+def test_a_chat_comes_with_its_tree_and_its_state(tmp_path, read):
+    chat = open_webui_chat(
+        open_webui_message("q", None, "user", "Which knot?"),
+        open_webui_message("a", "q", "assistant", "A bowline.", model="llama3", seconds=1),
+        open_webui_message("b", "q", "assistant", "A reef knot.", model="qwen", seconds=1),
+        open_webui_message("s", None, "system", "Be brief."),
+        current="a",
+        archived=True,
+        pinned=True,
+    )
+    source, [found] = read(write_json(tmp_path / "chats.json", [chat]))
+
+    assert source == "open_webui"
+    assert (found.source_id, found.title, found.archived, found.pinned) == ("w-1", "Knots", True, True)
+    assert [each.timestamp() - int(NOON) for each in (found.created_at, found.updated_at)] == [0, 60]
+    assert [(each.source_id, each.parent_id, each.model, each.text) for each in found.messages] == [
+        ("q", None, None, "Which knot?"),
+        ("a", "q", "llama3", "A bowline."),
+        ("b", "q", "qwen", "A reef knot."),
+    ]
+    assert found.current_id == "a"
+    assert [each.created_at.timestamp() - int(NOON) for each in found.messages] == [0, 1, 1]
+
+
+def test_outputs_come_before_the_blocks_in_the_text(tmp_path, read_one):
+    output = [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Kiel"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "Rain"}]},
+        {"type": "open_webui:code_interpreter", "code": "1+1", "output": {"stdout": "2"}},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It rains."}]},
+    ]
+    found = answer(read_one, tmp_path, output=output, content=f"{REASONING}{TOOL_CALL}It rains.")
+
+    assert (found.text, found.thoughts) == ("It rains.", "Hm.")
+    assert found.tool_calls == (
+        ImportedToolCall("weather", {"city": "Kiel"}, "Rain"),
+        ImportedToolCall("code_interpreter", {"code": "1+1"}, '{\n  "stdout": "2"\n}'),
+    )
+
+
+def test_blocks_in_the_text_become_thoughts_and_calls(tmp_path, read_one):
+    opening = '<details type="code_interpreter" done="true" output="&quot;2&quot;">'
+    code = f"{opening}\n<summary>Analyzed</summary>\n1+1\n</details>\n"
+    found = answer(
+        read_one, tmp_path, content=f"{REASONING}{TOOL_CALL}It rains.\n{code}Bye.\n<details>\nmine\n</details>"
+    )
+
+    assert found.thoughts == "First line\nSecond line"
+    assert found.text == "It rains.\n\nBye.\n<details>\nmine\n</details>"
+    assert found.tool_calls == (
+        ImportedToolCall("weather", {"city": "Kiel"}, "Rain"),
+        ImportedToolCall("code_interpreter", {"input": "1+1"}, "2"),
+    )
+
+
+def test_a_block_that_never_ends_stays_text(tmp_path, read_one):
+    assert answer(read_one, tmp_path, content='<details type="reasoning"> Hm').text == '<details type="reasoning"> Hm'
+
+
+def test_sources_and_files_come_along(tmp_path, read_one):
+    file = {
+        "type": "file",
+        "name": "log.txt",
+        "file": {"data": {"content": "calm"}, "meta": {"content_type": "text/plain"}},
+    }
+    found = answer(
+        read_one,
+        tmp_path,
+        content="See log.",
+        sources=[{"source": {"name": "log.txt"}, "document": ["calm", "sea"], "metadata": []}],
+        files=[file, {"type": "image", "url": "/api/v1/files/1"}],
+    )
+
+    assert found.tool_calls == (ImportedToolCall("sources", {"source": "log.txt"}, "calm\n\nsea"),)
+    assert found.attachments == (
+        ImportedAttachment("log.txt", "text/plain", text="calm"),
+        ImportedAttachment("image", "image/*"),
+    )
+
+
+def test_missing_and_cyclic_parents_are_cut(tmp_path, read_one):
+    chat = open_webui_chat(
+        open_webui_message("q", "gone", "user", "One"),
+        open_webui_message("x", "y", "user", "Two"),
+        open_webui_message("y", "x", "assistant", "Three"),
+        open_webui_message("p", "q", "user", [{"type": "text", "text": "Four"}, {"type": "image_url"}]),
+    )
+    found = read_one(write_json(tmp_path / "chats.json", [chat]))
+
+    assert {each.text for each in found.messages} == {"One", "Two", "Three", "Four"}
+    assert len(found.problems) == 2
+
+
+def test_a_chat_of_the_first_versions_is_a_list(tmp_path, read_one):
+    chat = {
+        "id": "w-1",
+        "title": "Old",
+        "chat": {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]},
+    }
+    found = read_one(write_json(tmp_path / "chats.json", [chat]))
+
+    assert [(each.sender, each.text) for each in found.messages] == [("user", "Hi"), ("model", "Ho")]
+    assert found.messages[1].parent_id == found.messages[0].source_id == "message~1"
