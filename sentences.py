@@ -170,8 +170,66 @@ _REFERENCES = {
     "lookup_fault": "It could not be looked up. The server's log says why.",
     "lookup_fault_after_stop": "It could not be looked up after the server had stopped. The server's log says why.",
 }
+_SEARCH = {
+    "messages_by_words": "Messages were searched by their words alone: the embedding model did not answer.",
+    "not_all_messages": "Not all of very many messages are listed.",
+    "memories_not_searched": "Memories could not be searched just now.",
+    "filters_for_messages": "Filters are for messages: only those were looked for.",
+    "no_such_filter": "“{filter}” is no filter that can be read: it was looked for as words.",
+    "best_shown": "The best {count:,} are shown; narrow the search or filter.",
+    "meaning_left_out": "Search by meaning took no part.",
+    "meaning_without_model": "Search by meaning took no part: no embedding model is configured.",
+    "meaning_not_prepared": "Search by meaning took no part: the memories are still being prepared for it.",
+    "meaning_failed": "Search by meaning took no part: it failed. The log says why.",
+    "meaning_late": "Search by meaning took no part: the embedding model did not answer in time.",
+    "not_widened": "The question was not widened.",
+    "findings_not_judged": "The findings were not judged.",
+    "none_helpful": "The model called none of the findings helpful.",
+    "is_contested": "This is contested: another memory contradicts it.",
+}
+_SUGGESTIONS = {
+    "no_language_model": "There is no language model.",
+    "still_fetched": "The model is still being fetched.",
+    "answer_of_no_use": "The model's answer was of no use, twice.",
+    "model_late": "The model did not answer in time.",
+    "does_not_answer": "The model does not answer.",
+    "found_nothing": "The model found nothing there.",
+    "would_take_longer": "It would have taken more than {seconds} seconds.",
+    "asked_no_more": "The model was asked no more after {seconds} seconds.",
+    "no_tags": "No tags.",
+    "no_entities": "No entities.",
+    "no_triple": "No subject, predicate and object.",
+    "type_by_rules": "The type was chosen by rules.",
+    "suggested_by_rules": "The suggestions were made by rules.",
+    "compared_by_rules": "Statements were compared by rules.",
+    "compared_by_words": "Statements were compared by their words alone.",
+    "sentences_as_they_are": "Your own sentences were taken as they are, not read by a model.",
+    "text_cut": "The text was cut into sentences, not read by a model.",
+    "parts_cut": "{count} of {of} parts were cut into sentences, not read by a model.",
+}
+_TOOL_SERVERS = {
+    "tool_server_late": "The server {server} did not answer within {seconds} s.",
+    "tool_server_failed": "The server {server} has failed.",
+    "tool_server_refused": "The address of the server {server} is not allowed here.",
+    "tool_failed": "The tool has failed.",
+    "tool_server_of_everybody": "A server of everybody has this name already.",
+    "tool_server_name_taken": "Another server of yours has this name already.",
+    "most_tool_servers": "A person has at most {most} tool servers.",
+    "tool_server_malformed": "A name has lowercase letters, digits and hyphens, 31 at most; an address is "
+    "https://host/path.",
+}
 SENTENCES: Mapping[str, str] = MappingProxyType(
-    _TURN | _CUT_ANSWERS | _MODEL | _PROVIDERS | _CONDENSING | _CONVERSATIONS | _MEMORIES | _REFERENCES
+    _TURN
+    | _CUT_ANSWERS
+    | _MODEL
+    | _PROVIDERS
+    | _CONDENSING
+    | _CONVERSATIONS
+    | _MEMORIES
+    | _REFERENCES
+    | _SEARCH
+    | _SUGGESTIONS
+    | _TOOL_SERVERS
 )
 """The English of each sentence by its code, with its values in braces."""
 
@@ -205,6 +263,13 @@ def together(*sentences: str) -> Sentence:
     """Sentences in a row, the empty ones left out; those of a model or a provider, which have no code, among them."""
     given = [sentence for sentence in sentences if sentence]
     return Sentence(" ".join(given), [part for sentence in given for part in said(sentence) or [{"text": sentence}]])
+
+
+def because(code: str, *reasons: str, **values: Value) -> Sentence:
+    """The sentence with this code, and the reasons for it: "The suggestions were made by rules: There is no …"."""
+    what = say(code, **values)
+    why = together(*reasons)
+    return Sentence(f"{what.removesuffix('.')}: {why}", [*what.said, *why.said])
 
 
 def said(text: str) -> list[dict[str, Any]]:

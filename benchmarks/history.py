@@ -42,10 +42,11 @@ def lists(bench: Bench) -> Iterator[Figure]:
         for name, path, budget in (
             ("first page of the conversations", f"/list_conversation_by_user/{DOMAIN}?limit=50", 4.0),
             ("all conversations", f"/list_conversation_by_user/{DOMAIN}", 60.0),
+            ("all conversations, in brief", f"/list_conversation_by_user/{DOMAIN}?brief=true", 60.0),
             ("first window of the longest conversation", _messages_path(longest, "?limit=50"), 50.0),
             ("the longest conversation whole", _messages_path(longest, ""), None),
         ):
-            times = bench.times if "?" in path else max(10, bench.times // 10)
+            times = bench.times if "limit=" in path else max(10, bench.times // 10)
             yield of_samples(name, timed(partial(client.get, path), times=times), budget=budget)
     finally:
         server.stop()

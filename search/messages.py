@@ -29,6 +29,7 @@ from database.search.index import completions, expression_for, folded, words
 from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
+from sentences import say
 
 from . import engine_of
 from .embedding import query_vector
@@ -94,7 +95,7 @@ class Asking:
         except (ModelError, TimeoutError) as error:
             why = error.message if isinstance(error, ModelError) else "the embedding model does not answer"
             log.warning("a search goes on by words: %s", why)
-            warnings.append("Messages were searched by their words alone: the embedding model did not answer.")
+            warnings.append(say("messages_by_words"))
             return None
 
 
@@ -385,7 +386,7 @@ def _ranked(
         search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=conversation_id)
         if mode == "words" or asking is None or (mode == "auto" and not is_by_meaning_alone):
             by_words, is_part = search.by_words(up_to)
-            warnings += ["Not all of very many messages are listed."] if is_part else []
+            warnings += [say("not_all_messages")] if is_part else []
     is_enough = mode == "words" or (mode == "auto" and _is_enough(query, by_words))
     if asking is None or is_enough or not query.phrases:
         return _Ranked(by_words, query, warnings, said=frozenset(by_words))

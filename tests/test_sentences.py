@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
+from collections.abc import Iterator
 
 import orjson
 import pytest
 
-from sentences import otherwise, said, say, says, together
+from sentences import because, otherwise, said, say, says, together
+from tests.live_server import ROOT
 
 
 def test_a_sentence_is_its_english_text_and_tells_its_code_and_values() -> None:
@@ -32,6 +35,44 @@ def test_other_languages_get_a_general_sentence_for_text_without_a_code() -> Non
     assert lost == "The knowledge base is locked."
     assert said(lost) == said(say("memories_unavailable"))
     assert said(otherwise(say("memories_opening"), "memories_unavailable")) == said(say("memories_opening"))
+
+
+def test_a_sentence_and_the_reasons_for_it_read_as_one_in_english_and_are_several_elsewhere() -> None:
+    cut = because("parts_cut", say("found_nothing"), "No credit.", count=1, of=2)
+    assert cut == (
+        "1 of 2 parts were cut into sentences, not read by a model: The model found nothing there. No credit."
+    )
+    assert [part.get("code") or part["text"] for part in said(cut)] == ["parts_cut", "found_nothing", "No credit."]
+
+
+def literals_in_warnings(tree: ast.AST) -> Iterator[ast.expr]:
+    """Texts written down where warnings for people are made: as `warnings=[…]`, `warnings += […]`, `….warn(…)`."""
+    for node in ast.walk(tree):
+        given: list[ast.AST] = []
+        if isinstance(node, ast.keyword) and node.arg == "warnings":
+            given = [node.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            holds = isinstance(owner, ast.Name | ast.Attribute) and ast.unparse(owner).endswith("warnings")
+            given = (
+                list(node.args)
+                if node.func.attr == "warn" or (holds and node.func.attr in {"append", "extend"})
+                else []
+            )
+        elif isinstance(node, ast.AugAssign) and ast.unparse(node.target).endswith("warnings"):
+            given = [node.value]
+        for value in given:
+            lists = value.elts if isinstance(value, ast.List) else [value]
+            yield from (each for each in lists if isinstance(each, ast.Constant | ast.JoinedStr))
+
+
+@pytest.mark.parametrize("package", ["search", "endpoints", "truth_management_system"])
+def test_each_warning_for_a_person_has_a_code(package: str) -> None:
+    paths = sorted((ROOT / package).rglob("*.py"))
+    assert paths
+    for path in paths:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert [ast.unparse(each) for each in literals_in_warnings(tree)] == [], path
 
 
 def test_a_copy_says_the_same() -> None:

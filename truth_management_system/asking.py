@@ -15,6 +15,7 @@ import orjson
 from language_models import blocking
 from language_models.errors import ModelError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Completion
+from sentences import say
 
 from .constants import EntityRole, EntityType
 from .ingestion.rules import MOST_ENTITIES, MOST_TAGS, grounded_entities, rule_tags
@@ -63,7 +64,7 @@ def ask(
     UnansweredError, and nothing else.
     """
     if model.state().phase == "fetching":
-        raise UnansweredError("The model is still being fetched.", is_silent=True)
+        raise UnansweredError(say("still_fetched"), is_silent=True)
     reason = ""
     for attempt_temperature in (temperature, max(temperature, _SECOND_TEMPERATURE)):
         try:
@@ -74,7 +75,7 @@ def ask(
         except (ValueError, KeyError, TypeError) as error:
             reason = str(error) or type(error).__name__
             log.info("%s: the model's answer has not the shape that was asked for: %s", question.job, reason)
-    raise UnansweredError("The model's answer was of no use, twice.", is_silent=False)
+    raise UnansweredError(say("answer_of_no_use"), is_silent=False)
 
 
 def _completed(model: ChatModel, question: Question, *, timeout: float, temperature: float) -> Completion:
@@ -96,8 +97,10 @@ def _completed(model: ChatModel, question: Question, *, timeout: float, temperat
         )
     except ModelFailedError as error:
         raise UnansweredError(error.message, is_silent=False) from error
-    except (ModelError, TimeoutError, RuntimeError) as error:
-        raise UnansweredError(str(error) or "The model did not answer in time.", is_silent=True) from error
+    except ModelError as error:
+        raise UnansweredError(error.message, is_silent=True) from error
+    except (TimeoutError, RuntimeError) as error:
+        raise UnansweredError(str(error) or say("model_late"), is_silent=True) from error
 
 
 @cache

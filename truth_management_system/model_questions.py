@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from language_models.ports import ChatModel, EmbeddingModel
+from sentences import because, say
 
 from .asking import (
     ENTITIES,
@@ -111,7 +112,7 @@ class LLMHelpers:
             material=f"Note: {_short(statement)}{area}{known}",
             max_tokens=60,
         )
-        return self._answered(question, lambda answer: tags_in(answer["tags"]), otherwise=[], what="No tags")
+        return self._answered(question, lambda answer: tags_in(answer["tags"]), otherwise=[], what="no_tags")
 
     def extract_entities(self, statement: str) -> list[Named]:
         """`{"name", "type", "role"}` of what the statement names, at most eight."""
@@ -122,7 +123,7 @@ class LLMHelpers:
             max_tokens=160,
         )
         return self._answered(
-            question, lambda answer: entities_in(answer["entities"], statement), otherwise=[], what="No entities"
+            question, lambda answer: entities_in(answer["entities"], statement), otherwise=[], what="no_entities"
         )
 
     def extract_spo(self, statement: str) -> Named:
@@ -138,7 +139,7 @@ class LLMHelpers:
         def read(answer: Any) -> Named:
             return {part: text_in(answer[part], longest=_LONGEST_STATEMENT) for part in parts}
 
-        return self._answered(question, read, otherwise={}, what="No subject, predicate and object")
+        return self._answered(question, read, otherwise={}, what="no_triple")
 
     def classify_claim_type(self, statement: str, types: Sequence[str] = tuple(ClaimType)) -> str:
         """One of `types`; by rules where the model gives none."""
@@ -152,7 +153,7 @@ class LLMHelpers:
             question,
             lambda answer: one_of(answer["type"], types),
             otherwise=_known_or(rule_type(statement), types, ClaimType.FACT),
-            what="The type was chosen by rules",
+            what="type_by_rules",
         )
 
     def check_similarity(
@@ -198,7 +199,7 @@ class LLMHelpers:
             question,
             lambda answer: analysis_in(answer, statement, types=types, domains=domains),
             otherwise=None,
-            what="The suggestions were made by rules",
+            what="suggested_by_rules",
         )
         return analysis or self.by_rules(statement, types=types, domains=domains)
 
@@ -225,7 +226,7 @@ class LLMHelpers:
     def answer(self, question: Question, read: Callable[[Any], Answer]) -> Answer:
         """What the model answers, as `read` makes it of the JSON. Raises UnansweredError, the only method that does."""
         if self.models.chat is None:
-            raise UnansweredError("There is no language model.", is_silent=True)
+            raise UnansweredError(say("no_language_model"), is_silent=True)
         return ask(
             self.models.chat,
             question,
@@ -239,7 +240,7 @@ class LLMHelpers:
         try:
             return self.answer(question, read)
         except UnansweredError as error:
-            self.warn(f"{what}: {error.reason}")
+            self.warn(because(what, error.reason))
             return otherwise
 
     def _relations(self, statement: str, known: Sequence[str]) -> list[str]:
@@ -257,7 +258,7 @@ class LLMHelpers:
             told = {item["number"]: one_of(item["relation"], relations) for item in items_in(answer["notes"])}
             return [told[number] for number in range(1, len(known) + 1)]
 
-        return self._answered(question, read, otherwise=[], what="Statements were compared by rules")
+        return self._answered(question, read, otherwise=[], what="compared_by_rules")
 
 
 def _models_for(keys: Mapping[str, str], config: PKBConfig) -> KnowledgeModels:

@@ -29,7 +29,7 @@ from database.errors import InvalidChangeError
 from database.messages.variants import AWAITS_CONSENT
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage
-from sentences import say
+from sentences import said, say
 
 from . import proposals
 from .choosing import choice
@@ -371,7 +371,10 @@ class _Calls:
         if proposals.proposal_in(result) is not None:
             status, self.is_waiting = proposals.WAITING, True
             self.turn.config[AWAITS_CONSENT] = True
-        return self.turn.parts.replace(part_id, status=status, result=result, seconds=round(seconds, 3))
+        # Beside the result, which models read: the page says it in the person's language.
+        told = said((result.get("error") or {}).get("message", ""))
+        more = {"said": told} if told else {}
+        return self.turn.parts.replace(part_id, status=status, result=result, seconds=round(seconds, 3), **more)
 
     def _tell_later(self, function: Mapping[str, Any], result: Result) -> None:
         """Later turns see a line about the call."""

@@ -245,7 +245,7 @@ class ToolRegistry:
             if code is None:
                 log.exception("the tool %s failed", name)
                 return failure("internal_error", "Something went wrong in this tool. The server's log says what.")
-            return failure(code, str(getattr(error, "message", "")) or "This can't be done.")
+            return failure(code, getattr(error, "message", "") or "This can't be done.")
 
 
 def failure(code: str, message: str, **more: Any) -> Result:

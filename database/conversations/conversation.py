@@ -212,6 +212,29 @@ def listed_shape(
     }
 
 
+def brief_shape(row: ConversationListRow) -> dict[str, Any]:
+    """What a tree of conversations shows of one, half as long as `listed_shape`: usual values are left out."""
+    brief: dict[str, Any] = {
+        "conversation_id": row.conversation_id,
+        "title": row.title,
+        "updated_at": row.updated_at,
+        "conversation_friendly_id": row.conversation_friendly_id or "",
+        "workspace_id": row.workspace_id,
+        "message_count": row.message_count,
+    }
+    if row.flag != "none":
+        brief["flag"] = row.flag
+    if row.archived:
+        brief["archived"] = True
+    if row.stateless:
+        brief["stateless"] = True
+    if row.pinned_at is not None:
+        brief["pinned"] = True
+    if row.tags:
+        brief["tags"] = row.tags
+    return brief
+
+
 _c = conversations.c
 _HEADS = select(
     _c.conversation_id,

@@ -20,7 +20,7 @@ from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 
-from .conversation import ConversationListRow, joined_tags, listed_shape, split_tags
+from .conversation import ConversationListRow, brief_shape, joined_tags, listed_shape, split_tags
 
 T = TypeVar("T")
 _c = conversations.c
@@ -84,6 +84,14 @@ def list_conversation_items(
 ) -> tuple[list[dict[str, Any]], str | None]:
     """`list_conversations` in the shape of `conversation_metadata`, built directly, since there may be 10,000 rows."""
     return _listed(listed_shape, database, user_email, domain, **page)
+
+
+def list_brief_items(
+    *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
+) -> tuple[list[dict[str, Any]], str | None]:
+    """`list_conversations` in the shape of `brief_shape`."""
+    rows, cursor = list_conversations(database=database, user_email=user_email, domain=domain, **page)
+    return [brief_shape(row) for row in rows], cursor
 
 
 def _listed(

@@ -13,7 +13,10 @@ from endpoints.http.models import LARGEST_NUMBER, Body, ClientId, Done, Id, Json
 
 
 class ConversationPage(Query):
-    """A page of the list; without a limit, the whole list. `q`: words that are all in the title."""
+    """A page of the list; without a limit, the whole list. `q`: words that are all in the title.
+
+    `brief`: only what a tree of conversations shows, for lists of thousands.
+    """
 
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     cursor: Annotated[str, Field(max_length=1_000)] | None = None
@@ -22,6 +25,7 @@ class ConversationPage(Query):
     workspace_id: Id | None = None
     tag: Annotated[str, Field(max_length=200)] | None = None
     q: Annotated[str, Field(max_length=500)] | None = None
+    brief: bool = False
 
 
 class Archiving(Body):
@@ -128,6 +132,22 @@ class ConversationItem(Shape):
     tags: list[str]
     temporary: bool
     message_count: int
+
+
+class BriefItem(Shape):
+    """A conversation in a brief list. Left out are the flag "none", no tags, and what is false."""
+
+    conversation_id: str
+    title: str
+    updated_at: str
+    conversation_friendly_id: str
+    workspace_id: str
+    message_count: int
+    flag: str = "none"
+    archived: bool = False
+    stateless: bool = False
+    pinned: bool = False
+    tags: Annotated[list[str], Field(default_factory=list)]
 
 
 class ConversationDetails(ConversationItem):

@@ -25,13 +25,14 @@ blueprint = Blueprint("conversations", __name__)
 
 @blueprint.get("/list_conversation_by_user/<domain>")
 @asks(conversation_models.ConversationPage)
-@answers(list[conversation_models.ConversationItem])
+@answers(list[conversation_models.ConversationItem] | list[conversation_models.BriefItem])
 @fails("workspace_not_found")
 def list_conversation_by_user(domain: str, query: conversation_models.ConversationPage) -> Response:
     """The conversations of a domain, newest first; a `Link` header with rel="next" leads to the next page."""
     check_domain(domain)
     friendly_ids.backfill_friendly_ids(**current_user_scope(), domain=domain)
-    items, cursor = listing.list_conversation_items(
+    list_items = listing.list_brief_items if query.brief else listing.list_conversation_items
+    items, cursor = list_items(
         **current_user_scope(),
         domain=domain,
         limit=query.limit,

@@ -12,6 +12,8 @@ from flask import Flask, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
+from sentences import said
+
 from .errors import ERROR_TABLE, code_of, row_of
 from .headers import adding_headers, request_labels
 from .responses import json_reply
@@ -118,6 +120,8 @@ def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details
     body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}
     if details is not None:
         body["details"] = details
+    if sayings := said(message):
+        body["said"] = sayings
     return json_reply(body, status=status)
 
 
@@ -127,7 +131,8 @@ def _message(error: Exception) -> str:
             {".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""}
         )
         return f"Not valid: {', '.join(fields)}." if fields else "The request is not valid."
-    return str(getattr(error, "message", "")) or "The request can't be served."
+    message = getattr(error, "message", "")
+    return message if isinstance(message, str) and message else "The request can't be served."
 
 
 def _details(error: Exception) -> Details | None:

@@ -109,11 +109,30 @@ class Done(Shape):
     status: Literal["ok"]
 
 
+class Saying(Shape):
+    """One of the server's own sentences by its code, or as `text`: see *Answers that stream*."""
+
+    code: str | None = None
+    values: dict[str, str | int] | None = None
+    text: str | None = None
+
+
+class Warned(Shape):
+    """What could not be done, as sentences; `warnings_said` has the codes of each, for other languages."""
+
+    warnings: list[str]
+    warnings_said: list[list[Saying]]
+
+
 class ErrorAnswer(Shape):
-    """Any error. `details` are pydantic's field errors; `request_id` finds it in the log."""
+    """Any error. `details` are pydantic's field errors; `request_id` finds it in the log.
+
+    `said`: what the message says in any language, where the code alone does not say it.
+    """
 
     status: Literal["error"]
     code: str
     message: str
     request_id: str
     details: list[dict[str, Any]] | dict[str, Any] | None = None
+    said: list[Saying] | None = None

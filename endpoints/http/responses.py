@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from flask import Response
 from werkzeug.wrappers import Response as BaseResponse
+
+from sentences import said
 
 
 def json_reply(data: Any, *, status: HTTPStatus | int = HTTPStatus.OK) -> Response:
@@ -18,6 +21,11 @@ def json_reply(data: Any, *, status: HTTPStatus | int = HTTPStatus.OK) -> Respon
 def ok(**more: Any) -> Response:
     """`{"status": "ok"}` with further fields."""
     return json_reply({"status": "ok", **more})
+
+
+def warned(warnings: Sequence[str]) -> dict[str, Any]:
+    """The fields of `Warned`."""
+    return {"warnings": warnings, "warnings_said": [said(warning) for warning in warnings]}
 
 
 def reply(result: object, *, status: HTTPStatus) -> BaseResponse:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from endpoints.http.models import Shape
-
-
-class Saying(Shape):
-    """One of the server's own sentences by its code, or as `text`: see *Answers that stream*."""
-
-    code: str | None = None
-    values: dict[str, str | int] | None = None
-    text: str | None = None
+from endpoints.http.models import Saying, Shape
 
 
 class ModelItem(Shape):

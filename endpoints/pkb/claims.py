@@ -11,18 +11,18 @@ from database.conversations.repository import FIELD as PINNED
 from database.conversations.repository import pin_claim, unpin_claim
 from database.messages.reading import message_location
 from endpoints.http.models import shape
-from endpoints.http.responses import json_reply
+from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import audited, claim_named, described, described_all, knowledge, unwrap, work_of_list
+from sentences import say
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, is_near
 
 blueprint = Blueprint("pkb_claims", __name__, url_prefix="/pkb")
 _ANY_STATUS = "all"
-_NOT_ALL = "The best {:,} are shown; narrow the search or filter."
 
 
 @blueprint.get("/claims")
@@ -42,7 +42,7 @@ def list_claims(query: requests.ClaimFilter) -> Response:
             "claims": described_all(api, page["claims"]),
             "count": len(page["claims"]),
             "total_count": page["total_count"],
-            "warnings": [],
+            **warned([]),
         }
     )
 
@@ -60,7 +60,7 @@ def add_claim(body: requests.NewClaim) -> object:
     return {
         "claim": described(api, claim),
         "similar": similar_claims(api, added.metadata["similar"]),
-        "warnings": added.warnings,
+        **warned(added.warnings),
         **audited(added),
     }
 
@@ -241,7 +241,7 @@ def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilte
             "claims": [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)],
             "count": len(results),
             "total_count": len(fitting),
-            "warnings": [*found.warnings, *([_NOT_ALL.format(len(fitting))] if cut_off else [])],
+            **warned([*found.warnings, *([say("best_shown", count=len(fitting))] if cut_off else [])]),
         }
     )
 

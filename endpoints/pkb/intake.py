@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 
 from chat.runtime.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
-from endpoints.http.responses import json_reply
+from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
@@ -38,7 +38,8 @@ def analyze_statement(query: requests.AnalysisMode, body: requests.StatementText
     api = knowledge()
     analysis = unwrap(api.analyze_statement(body.statement, query.use_model and body.use_model))
     similar = similar_claims(api, analysis["similar"])
-    return {**analysis, "similar": similar, "expected_seconds": _expected_seconds()}
+    warnings = warned(analysis["warnings"])
+    return {**analysis, **warnings, "similar": similar, "expected_seconds": _expected_seconds()}
 
 
 @blueprint.post("/ingest_text")
@@ -133,7 +134,7 @@ def _proposed(api: StructuredAPI, plan: Any) -> Response:
             "proposals": proposals,
             "summary": plan.summary,
             "expires_at": plan.expires_at,
-            "warnings": list(plan.warnings),
+            **warned(plan.warnings),
             "expected_seconds": _expected_seconds(),
         }
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from endpoints.http.models import Shape
+from endpoints.http.models import Shape, Warned
 
 
 class TagOfClaim(Shape):
@@ -79,13 +79,12 @@ class ListedClaim(ClaimItem):
     score: float | None = None
 
 
-class ClaimPage(Shape):
+class ClaimPage(Warned):
     """A page of claims."""
 
     claims: list[ListedClaim]
     count: int
     total_count: int
-    warnings: list[str]
 
 
 class Changed(Shape):
@@ -102,12 +101,11 @@ class SimilarClaim(Shape):
     kind: Literal["duplicate", "contradiction", "related"]
 
 
-class AddedClaim(Changed):
+class AddedClaim(Changed, Warned):
     """A new claim, and similar ones."""
 
     claim: ClaimItem
     similar: list[SimilarClaim]
-    warnings: list[str]
 
 
 class ClaimResult(Shape):
@@ -136,21 +134,19 @@ class ChangeResult(Shape):
     error: str | None = None
 
 
-class SearchResult(Shape):
+class SearchResult(Warned):
     """A found claim."""
 
     claim: ClaimItem
     score: float
     source: str
     is_contested: bool
-    warnings: list[str]
 
 
-class ClaimSearchResults(Shape):
+class ClaimSearchResults(Warned):
     """Found claims, best first."""
 
     results: list[SearchResult]
-    warnings: list[str]
 
 
 class Completions(Shape):
@@ -252,7 +248,7 @@ class SuggestedEntity(Shape):
     role: str
 
 
-class Analysis(Shape):
+class Analysis(Warned):
     """Suggestions for a statement; `by` says what made them.
 
     `expected_seconds`: how long a model would take, by its measured speed; null where that is not known.
@@ -265,7 +261,6 @@ class Analysis(Shape):
     possible_questions: list[str]
     friendly_id: str
     similar: list[SimilarClaim]
-    warnings: list[str]
     by: Literal["model", "rules"]
     expected_seconds: float | None
 
@@ -284,7 +279,7 @@ class Proposal(Shape):
     reason: str
 
 
-class Plan(Shape):
+class Plan(Warned):
     """Proposals to approve.
 
     `expected_seconds`: how long a model takes for a short text, by its measured speed; null where that is not known.
@@ -294,7 +289,6 @@ class Plan(Shape):
     proposals: list[Proposal]
     summary: str
     expires_at: str
-    warnings: list[str]
     expected_seconds: float | None
 
 

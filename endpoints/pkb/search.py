@@ -6,6 +6,7 @@ from flask import Blueprint
 
 from chat.context.memories import relevant_memories, rendered_memories
 from endpoints.http.models import shape
+from endpoints.http.responses import warned
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 
@@ -36,11 +37,11 @@ def search(query: requests.ClaimSearch) -> object:
                 "score": result.score,
                 "source": result.source,
                 "is_contested": result.is_contested,
-                "warnings": result.warnings,
+                **warned(result.warnings),
             }
             for claim, result in zip(claims, results, strict=True)
         ],
-        "warnings": found.warnings,
+        **warned(found.warnings),
     }
 
 

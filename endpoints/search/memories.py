@@ -7,10 +7,10 @@ import logging
 from endpoints.pkb.common import described_all, knowledge, unwrap
 from search.ranking import snippet
 from search.things import Page, Wanted
+from sentences import say
 from truth_management_system.interface.structured_api import KnowledgeError
 
 log = logging.getLogger(__name__)
-_NO_MEMORIES = "Memories could not be searched just now."
 
 
 class Memories:
@@ -28,7 +28,7 @@ class Memories:
             described = described_all(api, claims[begin:end])
         except KnowledgeError:
             log.warning("a search goes on without memories", exc_info=True)
-            return Page(warnings=[_NO_MEMORIES])
+            return Page(warnings=[say("memories_not_searched")])
         results = []
         for claim in described:
             shown = snippet(claim["statement"], wanted.query.phrases, beginning=wanted.query.beginning)

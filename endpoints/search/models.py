@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from endpoints.http.models import Query, Shape, Text
+from endpoints.http.models import Query, Shape, Text, Warned
 from endpoints.pkb.responses import ClaimItem
 from search.messages import Mode
 from search.query import require_day
@@ -99,12 +99,11 @@ class OtherResult(Found):
 _Result = Annotated[MessageResult | ConversationResult | MemoryResult, Field(discriminator="kind")]
 
 
-class SearchResults(Shape):
+class SearchResults(Warned):
     """Each kind best first: conversations, memories, other things, messages.
 
-    `next` is the cursor of the next page; `warnings` are sentences.
+    `next` is the cursor of the next page.
     """
 
     results: list[Annotated[_Result | OtherResult, Field(union_mode="left_to_right")]]
     next: str | None
-    warnings: list[str]

@@ -7,13 +7,14 @@ from dataclasses import replace
 from flask import Blueprint, Response
 
 from database.engine.clock import now
-from endpoints.http.responses import json_reply
+from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, asks
 from endpoints.http.work_queues import Work, works
 from search.messages import Asking
 from search.query import conversation_name, parse_query
 from search.things import KINDS, Page, SearchableKind, Wanted
+from sentences import say
 
 from . import models as search_models
 from .memories import Memories
@@ -21,7 +22,6 @@ from .memories import Memories
 blueprint = Blueprint("search", __name__)
 _OF_A_KIND = 5
 KINDS.setdefault("memory", Memories())
-_ONLY_MESSAGES = "Filters are for messages: only those were looked for."
 
 
 @blueprint.get("/search")
@@ -45,12 +45,12 @@ def search(query: search_models.Search) -> Response:
         cursor=query.cursor,
     )
     pages = _of_all_kinds(wanted) if query.kind == "all" else [_of_kind(KINDS[query.kind], wanted)]
-    unread = [f"“{part}” is no filter that can be read: it was looked for as words." for part in sought.unread]
+    unread = [say("no_such_filter", filter=part) for part in sought.unread]
     return json_reply(
         {
             "results": [result for page in pages for result in page.results],
             "next": pages[-1].next,
-            "warnings": unread + [warning for page in pages for warning in page.warnings],
+            **warned([*unread, *(warning for page in pages for warning in page.warnings)]),
         }
     )
 
@@ -59,7 +59,7 @@ def _of_kind(kind: SearchableKind, wanted: Wanted) -> Page:
     if kind.takes_filters:
         return kind.search(wanted)
     if wanted.query.filters:
-        return Page(warnings=[_ONLY_MESSAGES])
+        return Page(warnings=[say("filters_for_messages")])
     return kind.search(wanted) if wanted.query.phrases else Page()
 
 

@@ -50,6 +50,11 @@ SCREENS = (
 )  # fmt: skip
 
 
+# The sprite has these, and the page's `use` elements show nothing for any other.
+ICONS = frozenset((ROOT / "interface" / "icons.txt").read_text(encoding="utf-8").split())
+DRAWN = "[...document.querySelectorAll('use')].map((use) => (use.getAttribute('href') ?? '').split('#')[1] ?? '')"
+
+
 # The screens that the running test has looked at so far.
 looked_at: set[str] = set()
 
@@ -67,7 +72,7 @@ def findings(
     sizes: Iterable[ViewportSize] = WIDTHS,
     minor: bool = False,
 ) -> list[str]:
-    """What is wrong with a screen in each size and theme: what axe-core finds serious, and what is too wide.
+    """What is wrong with a screen in each size and theme: what axe-core finds serious, what is too wide, missing icons.
 
     screen: one of `SCREENS`, which the test is marked with: `@pytest.mark.shows("login")`. shown: must be visible in
     each size of the window. minor: report also what axe-core finds neither serious nor critical.
@@ -81,6 +86,7 @@ def findings(
         found += problems(page, picture_of=screen, minor=minor)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{screen} is wider than the window")
+    found += [f"{screen}: there is no icon {name!r}" for name in sorted(set(page.evaluate(DRAWN)) - ICONS)]
     return found
 
 

@@ -17,7 +17,7 @@ const sources = ['static/page', 'templates'].flatMap((folder) =>
 const all = (pattern) => sources.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name));
 
 test('every icon that is drawn by name is in the sprite', () => {
-  const drawn = [...all(/\bicon\('([a-z0-9-]+)'\)/g), ...all(/'fa-[a-z-]+': '([a-z0-9-]+)'/g)];
+  const drawn = [...all(/\bicon\('([a-z0-9-]+)'\)/g), ...all(/\bicon: '([a-z0-9-]+)'/g), ...all(/'fa-[a-z-]+': '([a-z0-9-]+)'/g)];
   assert.ok(drawn.length > 10);
   assert.deepEqual(drawn.filter((name) => !sprite.includes(name)), []);
 });

@@ -93,7 +93,7 @@ test('old drafts of conversations that are in no list go, and others stay', asyn
   await drafts.setFiles('gone', [{ name: 'a', text: 'one' }]);
   assert.deepEqual(drafts.untouchedSince(Date.now() - 1000), []);
   const ids = drafts.untouchedSince(Date.now() + 1000);
-  const api = { listConversations: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };
+  const api = { listBriefly: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };
   await dropForgottenDrafts({ api, kept, domain: 'assistant', ids });
   assert.deepEqual(['listed', 'binned', 'gone', null].map(drafts.isEmpty), [false, false, true, false]);
 });

@@ -54,8 +54,8 @@ test('what is used again moves to the front, and only so much is kept', () => {
 });
 
 test('conversations come newest first', () => {
-  const times = ['2026-01-02', '2026-03-01', '2026-02-01'].map((at) => ({ last_updated: at }));
-  assert.deepEqual(newestFirst(times).map(({ last_updated: at }) => at), ['2026-03-01', '2026-02-01', '2026-01-02']);
+  const times = ['2026-01-02', '2026-03-01', '2026-02-01'].map((at) => ({ updated_at: at }));
+  assert.deepEqual(newestFirst(times).map(({ updated_at: at }) => at), ['2026-03-01', '2026-02-01', '2026-01-02']);
 });
 
 test('what the palette leaves out of the commands is a command', () => {

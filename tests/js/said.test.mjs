@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { errorText } from '../../interface/static/page/core/api.js';
-import { saidText } from '../../interface/static/page/core/said.js';
+import { saidText, warningsIn } from '../../interface/static/page/core/said.js';
 import { AnswerState } from '../../interface/static/page/conversation/turns/answer_model.js';
 import { notesOf } from '../../interface/static/page/references/report_model.js';
 import { saidWords } from '../../interface/static/page/strings/en/said.js';
@@ -29,6 +29,17 @@ test('a sentence of the server is said in the language of the page, and without 
     for (const none of [undefined, null, []]) assert.equal(saidText('Stored long ago.', none), 'Stored long ago.');
     assert.equal(saidText('From a newer server.', [{ code: 'unheard_of' }]), 'From a newer server.');
     assert.equal(saidText('From a newer server.', [{ code: 'constructor' }]), 'From a newer server.');
+  });
+});
+
+test('warnings and refusals are said in the language of the page', () => {
+  const answer = { warnings: ['Not all.', 'New.'], warnings_said: [[{ code: 'not_all_messages', values: {} }], []] };
+  assert.deepEqual(warningsIn(answer), answer.warnings);
+  assert.deepEqual(warningsIn({}), []);
+  inGerman(() => {
+    assert.deepEqual(warningsIn(answer), ['Von sehr vielen Nachrichten sind nicht alle aufgeführt.', 'New.']);
+    const refusal = { code: 'conflict', message: 'Taken.', said: [{ code: 'tool_server_name_taken', values: {} }] };
+    assert.equal(errorText(refusal), 'Ein anderer deiner Server heißt schon so.');
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { wholeOf } from '../../interface/static/page/core/brief.js';
 import { Store } from '../../interface/static/page/core/store.js';
 
 const AT = '2026-03-01T10:00:00.123456Z';
@@ -16,6 +17,14 @@ async function filled({ conversations = [talk('a'), talk('b')], workspaces = [{ 
   store.subscribe((batch) => batches.push(batch));
   return { store, batches };
 }
+
+test('a conversation of a brief list gets the values that such a list leaves out', () => {
+  const brief = { conversation_id: 'a', title: 'A', updated_at: AT, conversation_friendly_id: 'a_1', workspace_id: 'w', message_count: 2 };
+  const usual = { flag: 'none', archived: false, stateless: false, pinned: false, temporary: false, tags: [] };
+  assert.deepEqual(wholeOf(brief, 'assistant'), { ...brief, ...usual, domain: 'assistant' });
+  const marks = { flag: 'red', archived: true, stateless: true, pinned: true, tags: ['t'] };
+  assert.deepEqual(wholeOf({ ...brief, ...marks }, 'assistant'), { ...brief, ...usual, ...marks, domain: 'assistant' });
+});
 
 test('what changed together is told once, with what was there before', async () => {
   const { store, batches } = await filled();

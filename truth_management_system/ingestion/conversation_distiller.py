@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sentences import because, say
+
 from ..asking import Patience, UnansweredError
 from ..errors import InvalidKnowledgeError
 from .comparing import is_first_person
@@ -101,16 +103,16 @@ class ConversationDistiller(Distiller):
         model = self.llm.models.chat
         try:
             if model is None:
-                raise UnansweredError("There is no language model.", is_silent=True)
+                raise UnansweredError(say("no_language_model"), is_silent=True)
             if patience.is_over():
-                raise UnansweredError("The model does not answer.", is_silent=True)
+                raise UnansweredError(say("does_not_answer"), is_silent=True)
             share = Share.of(model)
             material = _material(summary=summary, told=told, answer=answer, longest=share.longest)
             return reader.read("conversation", material, share=share), []
         except UnansweredError as error:
             if error.is_silent:
                 patience.lose()
-            warning = f"Your own sentences were taken as they are, not read by a model: {error.reason}"
+            warning = because("sentences_as_they_are", error.reason)
             return _by_rules(reader, told), [warning]
 
 

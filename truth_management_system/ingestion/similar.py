@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
+from sentences import because, say
 
 from ..errors import KnowledgeError
 from ..models import Claim
@@ -90,10 +91,10 @@ class _Cosines:
             longest = llm.config.embedding_timeout
             vectors = [vector for part in parts for vector in _in_time(model, part, longest)]
         except ModelError as error:
-            llm.warn(f"Statements were compared by their words alone: {error.message}")
+            llm.warn(because("compared_by_words", error.message))
             return
         except TimeoutError:
-            llm.warn("Statements were compared by their words alone: the embedding model did not answer in time.")
+            llm.warn(because("compared_by_words", say("model_late")))
             return
         self._vectors = dict(zip(distinct, vectors, strict=True))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sentences import because, say
+
 from ..asking import Patience, UnansweredError
 from ..crud.claim_fields import category_name
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
@@ -66,7 +68,7 @@ class _Reading:
     def by_model(self, text: str) -> list[IngestCandidate]:
         model = self._reader.llm.models.chat
         if model is None:
-            self._reasons["There is no language model."] = None
+            self._reasons[say("no_language_model")] = None
             self._unread = self._parts = 1
             return self.by_rules(text)
         share = Share.of(model)
@@ -82,12 +84,13 @@ class _Reading:
     def warnings(self) -> list[str]:
         if not self._unread:
             return []
-        parts = "The text was" if self._unread == self._parts else f"{self._unread} of {self._parts} parts were"
-        return [f"{parts} cut into sentences, not read by a model: {' '.join(self._reasons)}"]
+        if self._unread == self._parts:
+            return [because("text_cut", *self._reasons)]
+        return [because("parts_cut", *self._reasons, count=self._unread, of=self._parts)]
 
     def _part(self, part: str, share: Share) -> list[IngestCandidate]:
         if self._patience.is_over():
-            self._reasons.setdefault(f"It would have taken more than {self._patience.seconds:g} seconds.")
+            self._reasons.setdefault(say("would_take_longer", seconds=round(self._patience.seconds)))
             return self._cut(part)
         try:
             found = self._reader.read("facts", f"Text:\n{part.strip()}", share=share, source=part)
@@ -98,7 +101,7 @@ class _Reading:
             return self._cut(part)
         if not found and (sentences := self._by_rules(part)):
             self._unread += 1
-            self._reasons.setdefault("The model found nothing there.")
+            self._reasons.setdefault(say("found_nothing"))
             return sentences
         return found
 

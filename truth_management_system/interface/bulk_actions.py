@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sentences import say
+
 from ..asking import Patience
 from ..audit_log import is_recorded
 from ..crud.base import listed, listed_ids
@@ -160,5 +162,5 @@ class BulkActions(ClaimActions):
                 found = {"tags": tags, "entities": entities}
             extracted.append({**given, **found} if found else given)
         if patience.is_over():
-            warnings.append(f"The model was asked no more after {patience.seconds:g} seconds.")
+            warnings.append(say("asked_no_more", seconds=round(patience.seconds)))
         return extracted

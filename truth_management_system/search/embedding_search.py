@@ -14,6 +14,7 @@ from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
 from search.embedding import query_vector
 from search.relevance import unrelated_for
+from sentences import because, say
 
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
-
-_NO_MODEL = "Search by meaning took no part: no embedding model is configured."
-_NO_VECTORS = "Search by meaning took no part: the memories are still being prepared for it."
 
 _LONGEST_QUERY = 2_000
 _FEWEST_TRIED = 100
@@ -66,17 +64,17 @@ class EmbeddingSearchStrategy(SearchStrategy):
         if not query.strip():
             return Found()
         if self.model is None:
-            return Found(warnings=[_NO_MODEL])
+            return Found(warnings=[say("meaning_without_model")])
         try:
             embedded = query_vector(self.model, query[:_LONGEST_QUERY])
             unrelated = unrelated_for(self.model)
         except ModelError as error:
             log.info("search by meaning was left out: %s", error)
-            return Found(warnings=[f"Search by meaning took no part: {error.message}"])
+            return Found(warnings=[because("meaning_left_out", error.message)])
         vectors = VectorSet(db=self.db, user_email=self.user_email, model=self.model.name, dimensions=len(embedded))
         seqs, similarities = self._cache.similarities(vectors, embedded)
         if not len(seqs):
-            return Found(warnings=[_NO_VECTORS] if self._has_claims() else [])
+            return Found(warnings=[say("meaning_not_prepared")] if self._has_claims() else [])
         best = _best_of(seqs, similarities, _Allowed(vectors, filters or SearchFilters()), self._considered(k))
         claims = _claims(vectors, [seq for seq, _ in best])
         found = [(claims[seq], similarity) for seq, similarity in best if seq in claims]

@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, select
 
+from sentences import say
+
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.fulltext import CLAIM_SEARCH_COLUMNS, Search, any_of, beginning, said_in
@@ -102,7 +104,7 @@ def claims_by_rowid(db: PKBDatabase, user_email: str, rowids: list[int]) -> dict
 
 def found_claim(claim: Claim, *, score: float, source: str, **metadata: Any) -> SearchResult:
     """A result that says so where its claim is contested."""
-    warnings = ["This is contested: another memory contradicts it."] if claim.is_contested else []
+    warnings: list[str] = [say("is_contested")] if claim.is_contested else []
     return SearchResult(
         claim=claim,
         score=score,

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 
 from language_models.circuit_breaker import begin, finish
 from language_models.ports import EmbeddingModel
+from sentences import say
 
 from ..config import PKBConfig
 from ..database import PKBDatabase
@@ -24,8 +25,6 @@ from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 
 log = logging.getLogger(__name__)
-_FAILED = "Search by meaning took no part: it failed. The log says why."
-_TOO_SLOW = "Search by meaning took no part: the embedding model did not answer in time."
 _FEWEST_MERGED = 50
 # What lies farther away has little to do with the query; all that full text finds shall have its place.
 _MOST_BY_MEANING = 200
@@ -88,10 +87,10 @@ class HybridSearchStrategy(SearchStrategy):
         try:
             return finish(model, by_meaning, within=self.config.embedding_timeout)
         except TimeoutError:
-            return Found(warnings=[_TOO_SLOW])
+            return Found(warnings=[say("meaning_late")])
         except Exception:
             log.exception("search by meaning failed")
-            return Found(warnings=[_FAILED])
+            return Found(warnings=[say("meaning_failed")])
 
 
 class MeaningElseWords(SearchStrategy):

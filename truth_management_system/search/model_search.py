@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from language_models.ports import ChatModel
+from sentences import because, say
 
 from ..asking import Question, UnansweredError, ask, items_in, list_of, object_of
 from .base import Found, SearchFilters, SearchResult, SearchStrategy, merge_results_rrf
@@ -46,7 +47,7 @@ class RewriteSearchStrategy(SearchStrategy):
         try:
             queries = _asked(self._model, self._timeout, _REWRITE, query[:_LONGEST_QUERY], _queries)
         except UnansweredError as error:
-            return _without_model(found, k, f"The question was not widened: {error.reason}")
+            return _without_model(found, k, because("not_widened", error.reason))
         others = [self.base.find(text, max(k, _CANDIDATES), filters).results for text in queries]
         weights = [1.0, *(_REWRITTEN_WEIGHT for _ in others)]
         merged = merge_results_rrf([found.results, *others], k, weights)
@@ -74,9 +75,9 @@ class MapReduceSearchStrategy(SearchStrategy):
             for start in range(0, min(len(found.results), _CANDIDATES), _JUDGED_AT_ONCE):
                 judged += self._helpful(query, found.results[start : start + _JUDGED_AT_ONCE])
         except UnansweredError as error:
-            return _without_model(found, k, f"The findings were not judged: {error.reason}")
+            return _without_model(found, k, because("findings_not_judged", error.reason))
         if not judged:
-            return _without_model(found, k, "The model called none of the findings helpful.")
+            return _without_model(found, k, say("none_helpful"))
         return Found(results=[_said(result, self.name, judged=True) for result in judged[:k]], warnings=found.warnings)
 
     def _helpful(self, query: str, results: Sequence[SearchResult]) -> list[SearchResult]:
@@ -101,7 +102,7 @@ def _asked(
 ) -> list[Any]:
     """The list that the model answers. Raises UnansweredError."""
     if model is None:
-        raise UnansweredError("No language model is configured.", is_silent=True)
+        raise UnansweredError(say("no_language_model"), is_silent=True)
     name, schema = job
     question = Question(job=name, schema=schema, material=material, max_tokens=_MOST_TOKENS)
     return ask(model, question, read=read, timeout=timeout)

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from chat.tools.registry import ToolError
 from database.engine.text import storable
+from sentences import say
 
 from . import limited
 from .addresses import Reach
@@ -33,7 +34,6 @@ Reason = Literal["address_refused", "unreachable", "unauthorized", "timeout", "f
 _MOST_TOOLS = 50
 _LONGEST_DESCRIPTION = 1_000
 _LONGEST_SCHEMA = 20_000
-_REFUSED_ADDRESS = "The address of the server {name} is not allowed here."
 
 
 class ForeignServerError(ToolError):
@@ -94,7 +94,7 @@ def call_tool(
         text = "\n".join(part.text for part in result.content if part.type == "text")
         told = server.without_secrets({"content": text})
         if result.is_error:
-            raise ForeignToolError(told["content"][:_LONGEST_DESCRIPTION] or "The tool has failed.")
+            raise ForeignToolError(told["content"][:_LONGEST_DESCRIPTION] or say("tool_failed"))
         if isinstance(result.structured_content, dict):
             told["structured"] = server.without_secrets(result.structured_content)
         return dict(told)
@@ -122,14 +122,14 @@ def _asked(
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
             return asyncio.run(_by_process(server, folder, ask, errors or nowhere))
     except TimeoutError:
-        message = f"The server {server.name} did not answer within {server.seconds:g} s."
+        message = say("tool_server_late", server=server.name, seconds=f"{server.seconds:g}")
         raise ForeignServerError(message, reason="timeout") from None
     except Exception as error:  # noqa: BLE001 - whatever a foreign program does is its failure
         known = _tool_error_in(error)
         if known is not None:
             raise known from None
         # The error may quote the server's configuration.
-        raise ForeignServerError(f"The server {server.name} has failed.") from None
+        raise ForeignServerError(say("tool_server_failed", server=server.name)) from None
 
 
 async def _by_http(server: ForeignServer, ask: Callable[[Client], Awaitable[T]], reach: Reach | None) -> T:
@@ -154,8 +154,8 @@ async def _by_http(server: ForeignServer, ask: Callable[[Client], Awaitable[T]],
         # The library tells only that a request has failed.
         if transport.trouble is None or _tool_error_in(error) is not None:
             raise
-        told = _REFUSED_ADDRESS if transport.trouble == "address_refused" else "The server {name} has failed."
-        raise ForeignServerError(told.format(name=server.name), reason=transport.trouble) from None
+        code = "tool_server_refused" if transport.trouble == "address_refused" else "tool_server_failed"
+        raise ForeignServerError(say(code, server=server.name), reason=transport.trouble) from None
 
 
 async def _by_process(server: ForeignServer, folder: Path, ask: Callable[[Client], Awaitable[T]], errors: TextIO) -> T:

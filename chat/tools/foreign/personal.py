@@ -23,6 +23,7 @@ from database.conversations.consent import withdraw_tools
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import InvalidChangeError, NameTakenError, NotFoundError, StorageFailedError
+from sentences import say
 
 from .addresses import Reach, refuse_at_once
 from .calls import ForeignServerError, ForeignToolError, Reason, call_tool, tools_of
@@ -118,13 +119,13 @@ class PersonalServers:
         """
         new = PersonalServer(server=self._checked(name, url, headers))
         if any(each.name == name for each in servers_in(self._data_dir)):
-            raise NameTakenError("A server of everybody has this name already.")
+            raise NameTakenError(say("tool_server_of_everybody"))
         with self._lock:
             others = self.servers_of(user_email)
             if any(each.name == name for each in others):
-                raise NameTakenError("Another server of yours has this name already.")
+                raise NameTakenError(say("tool_server_name_taken"))
             if len(others) >= MOST_SERVERS:
-                raise InvalidChangeError(f"A person has at most {MOST_SERVERS} tool servers.")
+                raise InvalidChangeError(say("most_tool_servers", most=MOST_SERVERS))
             self._keep(user_email, (*others, new))
         return new
 
@@ -263,9 +264,7 @@ class PersonalServers:
             server = ForeignServer(name=name, url=url, headers=dict(headers), seconds=_SECONDS)
         except ValidationError:
             # The error quotes the address, which may hold a key.
-            raise InvalidChangeError(
-                "A name has lowercase letters, digits and hyphens, 31 at most; an address is https://host/path."
-            ) from None
+            raise InvalidChangeError(say("tool_server_malformed")) from None
         refuse_at_once(url, self._reach or "public")
         return server
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from endpoints.conversations import models as conversation_models
 from tests.database.conftest import statements
 from tests.endpoints.conftest import Person
 
@@ -25,6 +26,29 @@ def test_a_new_conversation_is_listed_and_has_a_friendly_id_after_its_first_turn
     assert details == listed | {"agent_id": None}
     assert (listed["title"], listed["message_count"]) == ("Deep Thought Answers", 2)
     assert listed["conversation_friendly_id"].startswith("deep_thought_")
+
+
+def test_a_brief_list_says_the_same_of_what_a_tree_shows_and_leaves_out_usual_values(ada: Person) -> None:
+    plain, marked = ada.new_conversation(), ada.new_conversation()
+    ada.say(marked, "What is the answer?")
+    for method, path, body in (
+        ("POST", f"/set_flag/{marked}/red", None),
+        ("POST", f"/archive_conversation/{marked}", None),
+        ("PUT", f"/conversations/{marked}/pin", None),
+        ("PUT", f"/conversations/{marked}/tags", {"tags": ["towels"]}),
+        ("PUT", f"/make_conversation_stateless/{marked}", None),
+    ):
+        assert ada.request(method, path, json=body).status_code == 200
+    whole, brief = (
+        {item["conversation_id"]: item for item in ada.get(f"/list_conversation_by_user/assistant?{query}").json}
+        for query in ("include_archived=true", "include_archived=true&brief=true")
+    )
+    usual = {"flag", "archived", "stateless", "pinned", "tags"}
+    always = set(conversation_models.BriefItem.model_fields) - usual
+    assert (set(brief[plain]), set(brief[marked])) == (always, always | usual)
+    for conversation_id in (plain, marked):
+        described = conversation_models.BriefItem.model_validate(brief[conversation_id], strict=True).model_dump()
+        assert described == {name: whole[conversation_id][name] for name in described}
 
 
 def test_the_list_comes_in_pages_that_a_link_leads_through(ada: Person) -> None:

@@ -114,6 +114,8 @@ def test_a_filter_that_can_not_be_read_is_looked_for_and_said(ada: Person, talk:
     answer = found(ada, "sender:bob")
     assert answer.results == []
     assert "sender:bob" in answer.warnings[0]
+    ((said,),) = answer.warnings_said
+    assert (said.code, said.values) == ("no_such_filter", {"filter": "sender:bob"})
 
 
 def test_without_the_knowledge_base_the_rest_is_found(

@@ -8,7 +8,7 @@ import { createDrafts } from '../core/drafts.js';
  * @param {{api: object, kept: object, domain: string, ids: string[]}} page `ids`: of conversations with drafts
  */
 export async function dropForgottenDrafts({ api, kept, domain, ids }) {
-  const lists = await Promise.all([api.listConversations(domain, { include_archived: true }), api.listBin(domain)]);
+  const lists = await Promise.all([api.listBriefly(domain, { include_archived: true }), api.listBin(domain)]);
   const there = new Set(lists.flat().map(({ conversation_id: id }) => id));
   await kept.change(ids.filter((id) => !there.has(id)).flatMap(createDrafts(kept).removal));
 }

@@ -160,7 +160,7 @@ function forgetDrafts({ api, kept, store, bootstrap }) {
 /** Asks for what the page shows first, while it opens what the browser keeps and makes its parts. */
 function askAhead(api, { domain }) {
   api.ahead.listWorkspaces(domain);
-  api.ahead.listConversations(domain);
+  api.ahead.listBriefly(domain);
   askForAddressed(api);
 }
 

@@ -242,6 +242,8 @@ export function createApi({
 function conversationCalls({ open, get, patch, post, put, remove }) {
   return {
     listConversations: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, query),
+    /** The same with only what a tree shows, for all of them: see `wholeOf`. */
+    listBriefly: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, { ...query, brief: true }),
     /** One page of the list: `{conversations, cursor}`, `cursor` null at the end. */
     async listConversationsPage(domain, query = {}) {
       const response = await open('GET', `/list_conversation_by_user/${part(domain)}`, { query });

@@ -15,6 +15,14 @@ function sentenceOf({ code, values, text }) {
 }
 
 /**
+ * What could not be done, as an answer of the server tells it.
+ *
+ * @param {{warnings?: string[], warnings_said?: Saying[][]}} answer
+ * @returns {string[]} in the page's language
+ */
+export const warningsIn = ({ warnings = [], warnings_said: said = [] }) => warnings.map((text, place) => saidText(text, said[place]));
+
+/**
  * @param {string} text as the server says it, in English
  * @param {Saying[]|null} [said] the sentences of it; what was stored by an earlier version has none
  * @returns {string} in the page's language; the server's own text where that has no words for one of the sentences

@@ -165,11 +165,11 @@ export class Store {
   #takeLists({ conversations, workspaces }, isUnlisted) {
     const known = this.#conversations;
     const unlisted = [...known.values()].filter(isUnlisted).map((each) => [each.conversation_id, each]);
-    const marked = (each) => {
+    this.#conversations = new Map(unlisted);
+    for (const each of conversations) {
       const { unread, answering } = known.get(each.conversation_id) ?? {};
-      return [each.conversation_id, unread || answering ? { ...each, unread, answering } : each];
-    };
-    this.#conversations = new Map([...unlisted, ...conversations.map(marked)]);
+      this.#conversations.set(each.conversation_id, unread || answering ? { ...each, unread, answering } : each);
+    }
     this.#workspaces = new Map(workspaces.map((each) => [each.workspace_id, each]));
     this.#batch.lists = true;
   }

@@ -3,6 +3,7 @@
 import { icon } from '../ui/icons.js';
 import { leavePanel, writePanel } from '../core/address.js';
 import { createLatest } from '../core/latest.js';
+import { warningsIn } from '../core/said.js';
 import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
@@ -156,13 +157,14 @@ class SearchPanel {
     this.#more.disabled = false;
   }
 
-  #tell({ results, next, warnings }, { q, kind }) {
+  #tell(answer, { q, kind }) {
+    const { results, next } = answer;
     this.#end();
     this.#next = next;
     this.#results.show(results, kind);
     setHidden(this.#more, !next);
     const found = results.length ? words.found(results.length, next !== null) : words.none(q);
-    this.#status.textContent = [found, ...warnings].join(' · ');
+    this.#status.textContent = [found, ...warningsIn(answer)].join(' · ');
   }
 
   #fail(text, onAgain) {
@@ -179,13 +181,13 @@ class SearchPanel {
     this.#more.disabled = true;
     this.#begin();
     try {
-      const { results, next, warnings } = await this.#api.search(q, { kind, cursor: this.#next });
+      const answer = await this.#api.search(q, { kind, cursor: this.#next });
       if (this.#asked !== asked) return;
       this.#end();
-      this.#next = next;
-      this.#results.add(results);
-      setHidden(this.#more, !next);
-      this.#status.textContent = [words.found(this.#results.links().length, next !== null), ...warnings].join(' · ');
+      this.#next = answer.next;
+      this.#results.add(answer.results);
+      setHidden(this.#more, !answer.next);
+      this.#status.textContent = [words.found(this.#results.links().length, answer.next !== null), ...warningsIn(answer)].join(' · ');
     } catch (error) {
       if (this.#asked === asked) this.#fail(words.moreFailed(error.message), () => this.#continue());
     }

@@ -1,5 +1,6 @@
 /** The sidebar: shows the workspaces and conversations of the store as a tree, and follows what changes in it. */
 
+import { wholeOf } from '../core/brief.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { TreeModel } from './tree_model.js';
 import { ROOT, workspaceNodeId } from './tree_nodes_model.js';
@@ -11,6 +12,10 @@ import { SidebarTree } from './tree.js';
 
 /** How many workspaces the server closes in one go. */
 const CLOSED_AT_ONCE = 1000;
+
+/** What the archive shows of a conversation, and where. */
+const SHOWN_ON_SHELF = ['archived', 'title', 'flag', 'stateless', 'tags', 'updated_at', 'answering', 'unread'];
+const looksOther = (before, now) => SHOWN_ON_SHELF.some((name) => (before[name] || false) !== (now?.[name] || false));
 
 /** Archived and temporary conversations are known when somebody opened them; no list of the tree has them. */
 const isUnlisted = ({ archived, temporary }) => Boolean(archived || temporary);
@@ -68,10 +73,10 @@ class Sidebar {
       await this.#store.loadLists(async () => {
         const [workspaces, conversations] = await Promise.all([
           this.#api.listWorkspaces(domain),
-          this.#api.listConversations(domain),
+          this.#api.listBriefly(domain),
         ]);
         this.#isLoaded = true;
-        return { workspaces, conversations };
+        return { workspaces, conversations: conversations.map((each) => wholeOf(each, domain)) };
       }, isUnlisted);
       await this.#drawn;
     } catch (error) {
@@ -114,8 +119,8 @@ class Sidebar {
   #showShelves({ conversations }) {
     const changes = [...conversations].map(([id, before]) => [before, this.#store.conversation(id)]);
     const isArchived = (conversation) => Boolean(conversation?.archived);
-    // One that was not known before was brought by the archive's own list.
-    if (changes.some(([before, now]) => before && (isArchived(before) || isArchived(now)))) this.#controls.shelvesChanged('archived');
+    // One that was not known before was brought by the archive's own list, and so may be more of one that was.
+    if (changes.some(([before, now]) => before && looksOther(before, now) && (isArchived(before) || isArchived(now)))) this.#controls.shelvesChanged('archived');
     if (changes.some(([before, now]) => !now || (!before && !isUnlisted(now)))) this.#controls.shelvesChanged('bin');
   }
 

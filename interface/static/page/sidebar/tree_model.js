@@ -269,7 +269,9 @@ export class TreeModel {
 
   /** The pinned conversations, newest first. */
   pinned() {
-    return [...this.#conversations.values()].filter((each) => each.pinned).sort(byTime);
+    const pinned = [];
+    for (const each of this.#conversations.values()) if (each.pinned) pinned.push(each);
+    return pinned.sort(byTime);
   }
 
   /** The newest conversations of all workspaces, at most `limit`; the pinned ones, shown above them, are left out. */

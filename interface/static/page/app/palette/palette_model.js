@@ -98,4 +98,4 @@ export function paletteGroups(entries, { query, recent }) {
 export const withRecent = (recent, key) => [key, ...recent.filter((each) => each !== key)].slice(0, KEPT_RECENT);
 
 /** @param {object[]} conversations @returns {object[]} the newest first */
-export const newestFirst = (conversations) => conversations.toSorted((a, b) => (a.last_updated < b.last_updated ? 1 : -1));
+export const newestFirst = (conversations) => conversations.toSorted((a, b) => (a.updated_at < b.updated_at ? 1 : -1));

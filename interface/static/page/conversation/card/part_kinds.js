@@ -1,3 +1,4 @@
+import { errorText } from '../../core/api.js';
 import { createProposal } from './proposal.js';
 import { saidText } from '../../core/said.js';
 import { strings } from '../../strings/en/conversation.js';
@@ -123,14 +124,18 @@ function createToolCall(_part, { api }) {
   const summary = element('summary');
   const data = element('pre', { class: 'message-tool-data', dir: 'auto', tabindex: '0' });
   const folded = element('details', { class: 'message-tool' }, summary, data);
+  const failure = element('p', { class: 'message-tool-failure', dir: 'auto', hidden: true });
   const proposal = createProposal(api);
-  const node = element('div', { class: 'message-tool-call' }, folded, proposal.node);
+  const node = element('div', { class: 'message-tool-call' }, folded, failure, proposal.node);
   let call = {};
 
   function draw() {
     const { name, status, seconds, arguments: given, result } = call;
     folded.dataset.status = status;
     summary.textContent = strings.parts.tool(name, strings.parts.toolStates[status] ?? status, seconds?.toFixed(1));
+    const error = status === 'failed' ? call.result?.error : null;
+    failure.textContent = error ? errorText({ ...error, said: call.said }) : '';
+    failure.hidden = !failure.textContent;
     // A long result is laid out only for those who look at it.
     data.textContent = folded.open ? strings.parts.toolData(JSON.stringify(given ?? {}, null, 2), JSON.stringify(result ?? null, null, 2)) : '';
   }

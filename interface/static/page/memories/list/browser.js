@@ -2,6 +2,7 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { touchedClaims, withChanges } from '../changes_model.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { ClaimSelection, MOST_SELECTED } from './selection_model.js';
+import { warningsIn } from '../../core/said.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryActions } from './actions.js';
 import { createBulkBar } from './bulk.js';
@@ -80,13 +81,15 @@ export function createMemoryBrowser(page, {
     showSelection();
   }
 
-  function show({ claims, total_count: counts, warnings: said = [] }) {
+  function show(answer) {
+    const { claims, total_count: counts } = answer;
+    const told = warningsIn(answer);
     if (claims.length === 0 && counts > 0 && pageNumber() > 1) {
       onPage(Math.max(1, Math.ceil(counts / PAGE_SIZE)), { replace: true });
       return;
     }
-    warnings.replaceChildren(...said.map((text) => element('li', { text })));
-    setHidden(warnings, said.length === 0);
+    warnings.replaceChildren(...told.map((text) => element('li', { text })));
+    setHidden(warnings, told.length === 0);
     showPage(claims, counts);
   }
 

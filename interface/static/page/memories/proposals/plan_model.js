@@ -1,5 +1,8 @@
 /** A plan for new memories, made from a text, and what the person decides about each line of it. */
 
+import { warningsIn } from '../../core/said.js';
+
+const ACTIONS = ['add', 'update', 'conflict', 'skip'];
 const CHANGEABLE = ['action', 'statement', 'claim_type', 'context_domain', 'tags'];
 
 /** What is worth doing is approved from the start; what would change or contradict something is asked about. */
@@ -10,7 +13,7 @@ export class IngestionPlan {
   #decisions;
 
   /**
-   * @param {object} plan `{plan_id, proposals, summary, expires_at, warnings}` of the server
+   * @param {object} plan `{plan_id, proposals, expires_at, warnings, warnings_said}` of the server
    * @param {Array<{index: number, approved: boolean, changes: object}>} [decisions] made earlier
    */
   constructor(plan, decisions = []) {
@@ -29,12 +32,14 @@ export class IngestionPlan {
     return this.#plan.proposals;
   }
 
-  get summary() {
-    return this.#plan.summary;
+  /** How many proposals there are of each action: `[action, count]`, without those of which there is none. */
+  get counts() {
+    const count = (action) => this.#plan.proposals.filter((each) => each.action === action).length;
+    return ACTIONS.map((action) => [action, count(action)]).filter(([, n]) => n > 0);
   }
 
   get warnings() {
-    return this.#plan.warnings ?? [];
+    return warningsIn(this.#plan);
   }
 
   get approvedCount() {

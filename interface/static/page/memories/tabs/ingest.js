@@ -11,6 +11,7 @@ import { button, emptyBlock } from '../controls.js';
 import { showToast } from '../../ui/toast.js';
 
 const words = memoriesTabStrings.ingest;
+const planWords = memoriesTabStrings.plan;
 const TEXT = 'ingest_text';
 const PLAN = 'ingest_plan';
 const RUNNING = 'ingest_running';
@@ -112,7 +113,7 @@ class IngestTab {
         this.#page.store.set(PLAN, plan.toJSON());
       },
     });
-    const summary = typeof plan.summary === 'string' && plan.summary ? element('p', { text: plan.summary }) : null;
+    const summary = element('p', { text: plan.counts.map(([action, n]) => `${planWords.actions[action]}: ${n}`).join(' · ') });
     this.#place.replaceChildren(...[summary, warningList(plan.warnings), table, element('div', { class: 'memories-buttons memories-sticky' }, execute, back)].filter(Boolean));
   }
 
