@@ -29,7 +29,9 @@ from truth_management_system import PKBConfig, PKBDatabase, get_database
 from truth_management_system.interface.structured_api import (
     KnowledgeError,
     copy_memories,
+    import_data,
     people_with_memories,
+    read_first_knowledge_base,
     reindex_knowledge,
     repair_knowledge,
     verify_knowledge,
@@ -193,6 +195,28 @@ def copy_memories_to_postgresql(email: str | None, source: Path | None) -> None:
         left_out = [person for person in sorted(known) if not _was_copied(stored, target, person)]
     if left_out:
         raise click.ClickException(f"Left out: {', '.join(left_out)}.")
+
+
+@group.command("import-memories", epilog=examples("data import-memories old/pkb.sqlite --email ada@example.org"))
+@click.option("--email", required=True, help="Into whose account.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def import_memories(email: str, file: Path) -> None:
+    """Import the memories in a pkb.sqlite of the first implementation, with their ids, numbers and readable ids.
+
+    The file is opened for reading alone. Of a file of several people, only the memories of this address come along.
+    What is here already stays as it is. A server may keep running.
+    """
+    with _one_line_errors(), _knowledge() as knowledge:
+        user = get_user(database=open_store(current_settings().users_dir), user_email=email)
+        payload, left_out = read_first_knowledge_base(file, user.user_email)
+        told = import_data(knowledge, user.user_email, payload)
+    if left_out:
+        click.echo(f"{left_out:,} rows made no sense and were left out.")
+    found = len(payload["data"]["claims"])
+    if not found:
+        raise click.ClickException(f"{file} holds no memories of {user.user_email}.")
+    added = told["counts"]["claims"]
+    click.echo(f"{added:,} memories were imported, {found - added:,} were there already.")
 
 
 def _was_copied(source: PKBDatabase, target: PKBDatabase, email: str) -> bool:

@@ -28,7 +28,14 @@ from ..errors import (
     ReferenceNotFoundError,
 )
 from ..model_questions import KnowledgeModels
-from ..portability import copy_memories, export_data, export_markdown, import_data, people_with_memories
+from ..portability import (
+    copy_memories,
+    export_data,
+    export_markdown,
+    import_data,
+    people_with_memories,
+    read_first_knowledge_base,
+)
 from ..results import ActionResult
 from ..search.autocomplete import autocomplete
 from ..search.base import SearchFilters, search_filters
@@ -60,12 +67,14 @@ __all__ = [
     "erase_claims",
     "erase_user",
     "forget_former_texts",
+    "import_data",
     "is_near",
     "is_relevant",
     "last_change",
     "mark_delivered",
     "merge_search_indexes",
     "people_with_memories",
+    "read_first_knowledge_base",
     "reindex_knowledge",
     "repair_knowledge",
     "retracted_before",

@@ -2,6 +2,7 @@
 
 from .copying import CopiedMemories, copy_memories, people_with_memories
 from .exporting import export_data
+from .first_implementation import read_first_knowledge_base
 from .importing import import_data
 from .markdown import export_markdown
 
@@ -12,4 +13,5 @@ __all__ = [
     "export_markdown",
     "import_data",
     "people_with_memories",
+    "read_first_knowledge_base",
 ]
