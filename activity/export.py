@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
 
 from database.activities.exporting import (
@@ -19,9 +17,9 @@ from database.activities.exporting import (
     find_anchors,
     read_chosen,
     read_threads,
-    thread_totals,
 )
 from database.activities.reading import MESSAGE, Activity
+from database.activities.threads import thread_totals
 from database.conversations.conversation import ConversationRow
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
@@ -36,8 +34,8 @@ from database.errors import (
 from . import export_html, export_json, export_markdown
 from .builtin import EXPORT_KINDS
 from .errors import RecipeNotFoundError
-from .export_document import Entry, ExportedMessage, Heading
-from .nesting import nested
+from .export_document import Entry, ExportedMessage, Heading, file_name
+from .outline import OutlinePlace, in_sections, in_tree
 from .recipes import RecipeRegistry
 from .rooms import find_room
 from .threads import thread_titles
@@ -131,24 +129,37 @@ def export(
     if include is None and thread is None and recipe is None:
         include = ("chat",)
     selection = Selection(
-        user_email=user_email,
-        conversation_id=conversation_id,
-        thread_id=thread,
-        recipe=recipe,
-        only=None if include is None else [kind for name in include if name != OTHER for kind in _KINDS[name]],
-        other_than=[kind for kinds in _KINDS.values() for kind in kinds] if include and OTHER in include else None,
+        user_email=user_email, conversation_id=conversation_id, thread_id=thread, recipe=recipe, **_kinds(include)
     )
     is_whole = thread is None and recipe is None and after is None and limit is None
     chosen = _chosen(selection, database=database, after=after, limit=limit)
     title = None if recipe is None else _recipe_title(recipe, recipes, is_used=bool(chosen))
     heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=title, is_whole=is_whole)
-    is_json = fmt == "json"
     source = _Source(
-        database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=is_json
+        database=database,
+        recipes=recipes,
+        selection=selection,
+        chosen=chosen,
+        heading=heading,
+        has_totals=fmt == "json",
     )
-    by_section = recipe is not None and not is_json
-    texts = render(heading, _entries(source, _in_sections(source) if by_section else _in_tree(source)))
+    texts = render(heading, _entries(source, _outline(source, by_section=recipe is not None and fmt != "json")))
     return Export(name=file_name(heading.title, extension), media=media, chunks=(text.encode() for text in texts))
+
+
+def _kinds(include: Collection[str] | None) -> dict[str, Any]:
+    """Which recipes and types of activities are meant, as `Selection` takes them."""
+    if include is None:
+        return {}
+    others = [kind for kinds in _KINDS.values() for kind in kinds] if OTHER in include else None
+    return {"only": [kind for name in include if name != OTHER for kind in _KINDS[name]], "other_than": others}
+
+
+def _outline(source: _Source, *, by_section: bool) -> Iterator[OutlinePlace]:
+    if by_section:
+        return in_sections(source.chosen, recipes=source.recipes)
+    has_headings = source.selection.thread_id is None
+    return in_tree(source.chosen, thread_titles=source.heading.thread_titles, has_headings=has_headings)
 
 
 def _chosen(
@@ -236,58 +247,7 @@ def _summarised(conversation: ConversationRow | None, chosen: Sequence[ChosenAct
     return sum(each.ordinal is not None and each.ordinal <= last for each in chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an activity stands in the file: its place in time, how deep it is nested, and the heading above it."""
-
-    place: int
-    depth: int
-    section: str | None = None
-
-
-def _in_tree(source: _Source) -> Iterator[_Place]:
-    """Replies below what they reply to. In a conversation each thread has a heading."""
-    chosen, headed = source.chosen, set[str]()
-    current: str | None = None
-    for place, depth in nested(chosen):
-        thread_id = chosen[place].thread_id
-        section = None
-        if depth == 0 and source.selection.thread_id is None and thread_id != current:
-            title = source.heading.thread_titles.get(thread_id or "")
-            section = _once("Conversation" if title is None else f"Thread: {title}", headed, key=thread_id or "")
-            current = thread_id
-        yield _Place(place, depth, section)
-
-
-def _in_sections(source: _Source) -> Iterator[_Place]:
-    """In order of time, with a heading for each run of activities of one kind; replies are nested within a run."""
-    headed: set[str] = set()
-    places = range(len(source.chosen))
-    for title, run in groupby(places, key=lambda place: _section_title(source.chosen[place].kind, source.recipes)):
-        members = list(run)
-        section: str | None = _once(title, headed, key=title)
-        for place, depth in nested(source.chosen[members[0] : members[-1] + 1]):
-            yield _Place(members[0] + place, depth, section)
-            section = None
-
-
-def _once(title: str, headed: set[str], *, key: str) -> str:
-    """The heading of a section, which says whether there was one of this key before."""
-    is_known = key in headed or not key
-    headed.add(key)
-    return f"{title} (continued)" if is_known else title
-
-
-def _section_title(kind: tuple[str, str], recipes: RecipeRegistry) -> str:
-    recipe, type_name = kind
-    try:
-        known = recipes.get(recipe).activity_types.get(type_name)
-    except RecipeNotFoundError:
-        known = None
-    return known.section if known else type_name
-
-
-def _entries(source: _Source, places: Iterator[_Place]) -> Iterator[Entry]:
+def _entries(source: _Source, places: Iterator[OutlinePlace]) -> Iterator[Entry]:
     """The entries of the file, read in pages.
 
     Raises ConversationNotFoundError where the conversation is deleted meanwhile: half a file is worse than none.
@@ -296,21 +256,27 @@ def _entries(source: _Source, places: Iterator[_Place]) -> Iterator[Entry]:
     for chosen in source.chosen:
         if chosen.thread_id is not None:
             members[chosen.thread_id].append(chosen.seq)
+    parents = {chosen.parent for chosen in source.chosen if chosen.parent}
+    parents &= {chosen.seq for chosen in source.chosen} if parents else set()
     roots = {thread.root_activity_id for thread in source.heading.threads.values()} if source.has_totals else set()
     while some := list(islice(places, _ACTIVITIES_AT_ONCE)):
         seqs = [source.chosen[each.place].seq for each in some]
         page = read_chosen(source.selection, seqs, database=source.database)
         begun = {each.thread_id or "" for each in page.activities if each.activity_id in roots}
-        totals = thread_totals([seq for thread_id in begun for seq in members[thread_id]], database=source.database)
+        counted = [seq for thread_id in begun for seq in members[thread_id]]
+        totals = thread_totals(database=source.database, user_email=source.selection.user_email, seqs=counted)
         found = {activity.seq: activity for activity in page.activities}
         for each, seq in zip(some, seqs, strict=True):
             if activity := found.get(seq):
-                entry = _entry(activity, each, page, source.recipes)
+                has_parent = source.chosen[each.place].parent in parents
+                entry = _entry(activity, each, page, source.recipes, has_parent=has_parent)
                 is_root = activity.activity_id in roots
                 yield replace(entry, totals=totals.get(activity.thread_id or "")) if is_root else entry
 
 
-def _entry(activity: Activity, place: _Place, page: ActivityPage, recipes: RecipeRegistry) -> Entry:
+def _entry(
+    activity: Activity, place: OutlinePlace, page: ActivityPage, recipes: RecipeRegistry, *, has_parent: bool
+) -> Entry:
     row = page.messages.get(activity.activity_id)
     message = None
     if row is not None:
@@ -322,27 +288,7 @@ def _entry(activity: Activity, place: _Place, page: ActivityPage, recipes: Recip
         position=place.place + 1,
         depth=place.depth,
         section=place.section,
+        has_parent=has_parent,
         message=message,
         block=None if message else recipes.format_export(activity),
     )
-
-
-_LONGEST = 80
-_UNSAFE = re.compile(r'[/\\:*?"<>|]+')
-_SPACE = re.compile(r"[\s_]+")
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
-_OTHERWISE = "conversation"
-
-
-def file_name(title: str, extension: str) -> str:
-    """A file name that is valid on every system, without invisible characters or folders."""
-    visible = "".join(" " if _is_invisible(character) else character for character in title)
-    stem = _SPACE.sub(" ", _UNSAFE.sub(" ", visible)).strip(" .")[:_LONGEST].strip(" .")
-    if _RESERVED.match(stem):
-        stem = f"{_OTHERWISE} {stem}"
-    return f"{stem or _OTHERWISE}.{extension}"
-
-
-def _is_invisible(character: str) -> bool:
-    # Control, format (text direction among them), surrogate, private-use and unassigned characters.
-    return unicodedata.category(character).startswith("C")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from database.activities.exporting import ExportedThread, ThreadTotals
+from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity
+from database.activities.threads import ThreadTotals
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 
@@ -79,13 +81,15 @@ class Entry:
     """One activity of a document.
 
     position: counted from 1, in order of time. depth: how many activities it is nested in. section: the heading that
-    begins with it. block: of an activity that is no message. totals: of the thread whose root it is.
+    begins with it. has_parent: the document has what it replies to. block: of an activity that is no message. totals:
+    of the thread whose root it is.
     """
 
     activity: Activity
     position: int
     depth: int
     section: str | None = None
+    has_parent: bool = False
     message: ExportedMessage | None = None
     block: ExportBlock | None = None
     totals: ThreadTotals | None = None
@@ -193,3 +197,24 @@ def _notes_of(message: MessageRow) -> list[str]:
     if message.status not in {"complete", "streaming"}:
         notes.append(message.status)
     return notes + (["still being written"] if message.status == "streaming" else [])
+
+
+_LONGEST = 80
+_UNSAFE = re.compile(r'[/\\:*?"<>|]+')
+_SPACE = re.compile(r"[\s_]+")
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+_OTHERWISE = "conversation"
+
+
+def file_name(title: str, extension: str) -> str:
+    """A file name that is valid on every system, without invisible characters or folders."""
+    visible = "".join(" " if _is_invisible(character) else character for character in title)
+    stem = _SPACE.sub(" ", _UNSAFE.sub(" ", visible)).strip(" .")[:_LONGEST].strip(" .")
+    if _RESERVED.match(stem):
+        stem = f"{_OTHERWISE} {stem}"
+    return f"{stem or _OTHERWISE}.{extension}"
+
+
+def _is_invisible(character: str) -> bool:
+    # Control, format (text direction among them), surrogate, private-use and unassigned characters.
+    return unicodedata.category(character).startswith("C")

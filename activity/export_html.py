@@ -140,10 +140,10 @@ def _article(entry: Entry, heading: Heading) -> str:
     told = "".join(f" <i>{escape(note)}</i>" for note in notes)
     body = "".join(_piece(piece, typed=typed) for piece in text.pieces) + _data(text.data)
     return (
-        f'<article class="{kinds}" id="m-{escape(activity.short_id)}">\n'
+        f'<article class="{kinds}" id="{_anchor(activity.activity_id)}">\n'
         f"<header>#{escape(activity.short_id)} <b>{escape(text.label)}</b> "
         f'<time datetime="{escape(activity.created_at)}">{moment(activity.created_at)}</time>'
-        f"{_reply(reply_of(activity))}{told}</header>\n{body}</article>\n"
+        f"{_reply(entry)}{told}</header>\n{body}</article>\n"
     )
 
 
@@ -163,8 +163,15 @@ def _data(data: Mapping[str, Any] | None) -> str:
     return f"<pre>{escape(shown)}</pre>\n"
 
 
-def _reply(reply: str | None) -> str:
+def _reply(entry: Entry) -> str:
+    reply, parent = reply_of(entry.activity), entry.activity.reply_to_id
     if reply is None:
         return ""
-    target = f'<a href="#m-{escape(reply[1:])}">{escape(reply)}</a>' if reply.startswith("#") else escape(reply)
+    is_here = entry.has_parent and parent is not None
+    target = f'<a href="#{_anchor(parent or "")}">{escape(reply)}</a>' if is_here else escape(reply)
     return f" <i>reply to {target}</i>"
+
+
+def _anchor(activity_id: str) -> str:
+    # Short ids are unique in one conversation only, and a thread may span several.
+    return f"a-{escape(activity_id)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from database.activities import threads as store
@@ -59,13 +59,18 @@ def thread_shape(thread: Thread, *, title: str) -> dict[str, Any]:
 
 
 def activity_shapes(
-    user_email: str, activities: Sequence[Activity], *, recipes: RecipeRegistry, database: Database
+    user_email: str,
+    activities: Sequence[Activity],
+    *,
+    recipes: RecipeRegistry,
+    database: Database,
+    known: Sequence[Thread] = (),
 ) -> list[dict[str, Any]]:
-    """Activities as JSON; the roots of threads with their `thread_metadata`."""
-    threaded = [each.activity_id for each in activities if each.thread_id is not None]
-    roots: Mapping[str, Thread] = {}
-    if threaded:
-        roots = store.threads_with_roots(database=database, user_email=user_email, activity_ids=threaded)
+    """Activities as JSON; the roots of threads with their `thread_metadata`. known: threads that were read already."""
+    roots = {thread.root_activity_id: thread for thread in known}
+    read = {None, *(thread.thread_id for thread in known)}
+    if threaded := [each.activity_id for each in activities if each.thread_id not in read]:
+        roots |= store.threads_with_roots(database=database, user_email=user_email, activity_ids=threaded)
     return [_shape(each, roots.get(each.activity_id), recipes=recipes) for each in activities]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -160,38 +159,6 @@ def read_threads(thread_ids: Sequence[str], *, database: Database, user_email: s
             rows = connection.execute(query.where(chosen, threads.c.user_email == user_email)).all()
         found |= {row.thread_id: ExportedThread(**row._mapping) for row in rows}
     return {thread_id: found[thread_id] for thread_id in thread_ids if thread_id in found}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadTotals:
-    """What happened in a thread. participant_ids: in the order in which they came."""
-
-    reply_count: int
-    last_reply_at: str | None
-    participant_ids: Sequence[str]
-
-
-def thread_totals(seqs: Sequence[int], *, database: Database) -> dict[str, ThreadTotals]:
-    """The totals of the threads that these activities are in, counting them alone, by thread id."""
-    members: defaultdict[str, list[Any]] = defaultdict(list)
-    for start in range(0, len(seqs), _AT_ONCE):
-        query = select(_a.thread_id, _a.created_at, _a.actor_id, _a.activity_id, threads.c.root_activity_id).join(
-            threads, threads.c.thread_id == _a.thread_id
-        )
-        some = query.where(_a.seq.in_(seqs[start : start + _AT_ONCE])).order_by(_a.seq)
-        with database.reading() as connection:
-            for row in connection.execute(some):
-                members[row.thread_id].append(row)
-    return {thread_id: _totals(rows) for thread_id, rows in members.items()}
-
-
-def _totals(rows: Sequence[Any]) -> ThreadTotals:
-    replies = [row for row in rows if row.activity_id != row.root_activity_id]
-    return ThreadTotals(
-        reply_count=len(replies),
-        last_reply_at=max((row.created_at for row in replies), default=None),
-        participant_ids=list(dict.fromkeys(row.actor_id for row in rows)),
-    )
 
 
 def _within(selection: Selection) -> Iterator[ColumnElement[bool]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, insert, select, update
@@ -21,6 +21,8 @@ from .storing import Place
 
 _a, _t = activities.c, threads.c
 MOST_THREADS = 200
+# A statement holds at most 32,766 parameters.
+_AT_ONCE = 10_000
 
 
 def find_place(
@@ -95,12 +97,24 @@ def open_thread(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thread:
-    """A thread, with what is counted of its live activities.
+class ThreadTotals:
+    """What is counted of a thread's activities.
+
+    reply_count: of those beside the root. last_reply_at: None without any. participant_ids: who did something in it, in
+    order of their first activity.
+    """
+
+    reply_count: int = 0
+    last_reply_at: str | None = None
+    participant_ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread(ThreadTotals):
+    """A thread, with the totals of its live activities.
 
     title: what the person named it; "" where they did not. made_title: by the cheap model; None until it was asked, ""
-    where it made none. reply_count: of the activities beside the root. last_reply_at: None without any.
-    participant_ids: who did something in it, in order of their first activity.
+    where it made none.
     """
 
     thread_id: str
@@ -108,9 +122,6 @@ class Thread:
     title: str
     made_title: str | None
     created_at: str
-    reply_count: int
-    last_reply_at: str | None
-    participant_ids: Sequence[str]
 
 
 def get_thread(*, database: Database, user_email: str, thread_id: str) -> Thread:
@@ -204,26 +215,39 @@ def access_thread(connection: Connection, *, user_email: str, thread_id: str) ->
         raise ThreadNotFoundError
 
 
-def _read(connection: Connection, user_email: str, which: ColumnElement[bool]) -> list[Thread]:
-    query = select(_t.thread_id, _t.root_activity_id, _t.title, _t.made_title, _t.created_at)
-    rows = connection.execute(query.where(_t.user_email == user_email, which)).all()
-    counted = _counted(connection, user_email, [row.thread_id for row in rows])
-    nothing: Mapping[str, Any] = {"reply_count": 0, "last_reply_at": None, "participant_ids": ()}
-    return [Thread(**row._mapping, **counted.get(row.thread_id, nothing)) for row in rows]
-
-
-def _counted(connection: Connection, user_email: str, thread_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Counts of each thread that has live activities, all read in one pass."""
-    found: dict[str, dict[str, Any]] = {}
-    for thread_id, actor_id, replies, last_reply_at in connection.execute(_participants(user_email, thread_ids)):
-        counts = found.setdefault(thread_id, {"reply_count": 0, "last_reply_at": None, "participant_ids": []})
-        counts["reply_count"] += replies
-        counts["last_reply_at"] = max(filter(None, (counts["last_reply_at"], last_reply_at)), default=None)
-        counts["participant_ids"].append(actor_id)
+def thread_totals(*, database: Database, user_email: str, seqs: Sequence[int]) -> dict[str, ThreadTotals]:
+    """The totals of the threads that these activities are in, by thread id; no others are counted."""
+    found: dict[str, ThreadTotals] = {}
+    ordered = sorted(seqs)
+    for start in range(0, len(ordered), _AT_ONCE):
+        with database.reading() as connection:
+            _count(connection, _a.seq.in_(ordered[start : start + _AT_ONCE]), user_email=user_email, found=found)
     return found
 
 
-def _participants(user_email: str, thread_ids: Sequence[str]) -> Select[Any]:
+def _read(connection: Connection, user_email: str, which: ColumnElement[bool]) -> list[Thread]:
+    query = select(_t.thread_id, _t.root_activity_id, _t.title, _t.made_title, _t.created_at)
+    rows = connection.execute(query.where(_t.user_email == user_email, which)).all()
+    found: dict[str, ThreadTotals] = {}
+    theirs = and_(_a.thread_id.in_([row.thread_id for row in rows]), seen())
+    _count(connection, theirs, user_email=user_email, found=found)
+    return [Thread(**row._mapping, **asdict(found.get(row.thread_id, ThreadTotals()))) for row in rows]
+
+
+def _count(
+    connection: Connection, which: ColumnElement[bool], *, user_email: str, found: dict[str, ThreadTotals]
+) -> None:
+    """Add the totals of these activities, all read in one pass, to those that were `found` of earlier ones."""
+    for thread_id, actor_id, replies, last_reply_at in connection.execute(_participants(user_email, which)):
+        totals = found.get(thread_id, ThreadTotals())
+        found[thread_id] = ThreadTotals(
+            reply_count=totals.reply_count + replies,
+            last_reply_at=max(filter(None, (totals.last_reply_at, last_reply_at)), default=None),
+            participant_ids=list(dict.fromkeys([*totals.participant_ids, actor_id])),
+        )
+
+
+def _participants(user_email: str, which: ColumnElement[bool]) -> Select[Any]:
     is_root = _a.activity_id == _t.root_activity_id
     counts = (
         _a.thread_id,
@@ -234,7 +258,7 @@ def _participants(user_email: str, thread_ids: Sequence[str]) -> Select[Any]:
     return (
         with_conversation(select(*counts))
         .join(threads, _t.thread_id == _a.thread_id)
-        .where(_a.user_email == user_email, _a.thread_id.in_(thread_ids), seen())
+        .where(_a.user_email == user_email, which)
         .group_by(_a.thread_id, _a.actor_id)
         .order_by(func.min(_a.seq))
     )

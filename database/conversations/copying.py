@@ -317,6 +317,7 @@ def _threads(connection: Connection, copy: _Copy) -> list[dict[str, Any]]:
             "user_email": copy.source.user_email,
             "root_activity_id": copy.message_ids.get(row.root_activity_id) or copy.message_ids[first[row.thread_id]],
             "title": row.title,
+            "made_title": row.made_title or "",
             "created_at": copy.created_at,
         }
         for row in found

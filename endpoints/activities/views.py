@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -120,12 +121,12 @@ def list_threads(conversation_id: str) -> object:
 def get_thread(thread_id: str, query: activity_models.ThreadWindow) -> object:
     """One thread, with a window of its activities."""
     who = current_user_scope()
-    thread = _threads([store.get_thread(**who, thread_id=thread_id)])[0]
+    thread = store.get_thread(**who, thread_id=thread_id)
     activities = activities_of_thread(**who, thread_id=thread_id, **query.model_dump())
     recipes = current_state().recipes
     domains = store.recipes_of_thread(**who, thread_id=thread_id)
     titles = [{"domain": domain, "title": recipes.title_of(domain)} for domain in domains]
-    return {**thread, "recipes": titles, "activities": _items(activities)}
+    return {**_threads([thread])[0], "recipes": titles, "activities": _items(activities, known=[thread])}
 
 
 @blueprint.patch("/api/threads/<thread_id>")
@@ -136,9 +137,11 @@ def rename_thread(thread_id: str, body: activity_models.ThreadRename) -> None:
     store.rename_thread(**current_user_scope(), thread_id=thread_id, title=body.title)
 
 
-def _items(activities: list[Activity]) -> list[dict[str, Any]]:
+def _items(activities: list[Activity], *, known: Sequence[Thread] = ()) -> list[dict[str, Any]]:
     state = current_state()
-    return activity_shapes(current_user_email(), activities, recipes=state.recipes, database=state.database)
+    return activity_shapes(
+        current_user_email(), activities, recipes=state.recipes, database=state.database, known=known
+    )
 
 
 def _threads(threads: list[Thread]) -> list[dict[str, Any]]:

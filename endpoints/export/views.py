@@ -9,7 +9,8 @@ from anyascii import anyascii
 from flask import Blueprint
 from pydantic import BeforeValidator, Field
 
-from activity.export import INCLUDED, MEDIA_TYPES, Export, export, file_name
+from activity.export import INCLUDED, MEDIA_TYPES, Export, export
+from activity.export_document import file_name
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse

@@ -16,6 +16,7 @@ from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
 from database.engine.database import Database
 from database.errors import ActivityNotFoundError
+from database.maintenance.verification import verify_store
 from database.schema import activities, threads
 
 from .conftest import ADA
@@ -62,6 +63,8 @@ def test_a_thread_goes_on_without_its_root(
     assert get_thread(database=database, user_email=ADA, thread_id=reply.thread_id).reply_count == 1
     with pytest.raises(ActivityNotFoundError):
         post(there, "No", reply_to=root.activity_id)
+    if database.backend.file is not None:
+        assert [each.what for each in verify_store(database=database) if not each.fine] == []
 
     again = post(there, "Again", reply_to=reply.activity_id)
     assert again.thread_id == reply.thread_id

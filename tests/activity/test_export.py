@@ -17,7 +17,8 @@ from sqlalchemy import Engine, event
 
 from activity.builtin import BUILT_IN
 from activity.errors import RecipeNotFoundError
-from activity.export import INCLUDED, Export, export, file_name
+from activity.export import INCLUDED, Export, export
+from activity.export_document import file_name
 from activity.recipes import RecipeRegistry
 from Conversation import Conversation
 from database.connection import close_store, open_store
@@ -329,6 +330,24 @@ def test_a_thread_nests_replies_of_all_domains_two_spaces_once_and_then_by_arrow
     page = exporting(database, thread=game.thread_id, fmt="html")
     assert page.count('<div class="replies">') == page.count("</div>") == 4
     assert "🎮 spawn_ui" in page
+    assert len(links_within(page)) == 4
+
+
+def links_within(page: str) -> list[str]:
+    """The places that a page links to within itself; each is there once."""
+    places = re.findall(r' href="#([^"]+)"', page)
+    assert all(page.count(f' id="{place}"') == 1 for place in places)
+    return places
+
+
+@pytest.mark.contract
+def test_a_page_links_only_to_replies_that_it_holds(database: Database, game: Game) -> None:
+    page = exporting(database, thread=game.thread_id, fmt="html", after=f"#{game.event}")
+    assert f"<i>reply to #{game.action}</i>" in page
+    assert len(links_within(page)) == 2
+    alone = exporting(database, room=game.conversation.conversation_id, fmt="html", include=("events",))
+    assert f"<i>reply to #{game.action}</i>" in alone or "Menu created" not in alone
+    assert links_within(alone) == []
 
 
 @pytest.mark.contract

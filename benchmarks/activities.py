@@ -1,0 +1,205 @@
+"""What activities cost where there are a million, with short ids that collide: posting, finding, lists, threads.
+
+Exports of 100,000 messages are measured by `exports` (`benchmarks.history`).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from activity.builtin import BUILT_IN
+from activity.posting import post_activity
+from activity.recipes import RecipeRegistry
+from activity.resolving import resolve_activity
+from database.accounts.users import create_user
+from database.activities.storing import NewActivity, Place, insert_activities
+from database.connection import close_store, open_store
+from database.conversations.repository import create_conversation
+from database.engine.clock import now_iso
+from database.engine.database import Database
+from database.errors import ActivityNotFoundError, AmbiguousReferenceError
+from tests.live_server import PASSWORD, LiveServer
+
+from .figures import Figure, of_samples, timed
+from .seeded import DOMAIN, EMAIL, Bench
+
+STRANGER = "stranger@example.org"
+_SEED = 20260308
+_ROOMS = 20
+_IN_THREAD = 10_000
+_AT_ONCE = 5_000
+_CHECKED = 2_000
+_LENGTHS = (6, 8, 12, 32)
+# Of these there are few, so that most activities find their last 6 digits taken, many the last 8, and some the last 12.
+_LAST_SIX, _TWO_BEFORE, _FOUR_BEFORE = 1 << 14, 1 << 3, 1 << 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Data:
+    """What is measured on.
+
+    rooms: the conversations, the first with half of everything. stored: (room, uuid, short id) of each activity, in
+    order. thread_id: of the thread of 10,000, in the first conversation.
+    """
+
+    database: Database
+    rooms: Sequence[str]
+    stored: Sequence[tuple[str, str, str]]
+    thread_id: str
+
+
+def activities(bench: Bench) -> Iterator[Figure]:
+    """As many activities as the size has messages, in 20 conversations; most short ids of 6 digits are taken."""
+    folder = bench.scratch("activities")
+    users_dir = str(folder / "data" / "users")
+    (folder / "data").mkdir()
+    data, figures = _filled(open_store(users_dir), bench.size.messages)
+    yield from figures
+    _check_short_ids(data)
+    yield from _finding(data, bench.times)
+    yield from _posting(data, bench.times)
+    close_store(users_dir)
+    room, _, short_id = data.stored[-1]
+    server = LiveServer(folder).start()
+    try:
+        get = server.sign_in(EMAIL).get
+        for name, path, budget in (
+            (f"first window of a thread of {_IN_THREAD:,}", f"/api/threads/{data.thread_id}", 50.0),
+            ("its newest window", f"/api/threads/{data.thread_id}?before={2**62}", 50.0),
+            ("threads of the longest conversation", f"/api/conversations/{data.rooms[0]}/threads", None),
+            ("activities between its messages", f"/api/conversations/{data.rooms[0]}/activities", None),
+            ("one activity by its short id", f"/api/activities/{short_id}?conversation_id={room}", None),
+        ):
+            yield of_samples(name, timed(partial(get, path), times=bench.times), budget=budget)
+    finally:
+        server.stop()
+
+
+def _filled(database: Database, count: int) -> tuple[_Data, list[Figure]]:
+    for email in (EMAIL, STRANGER):
+        create_user(database=database, user_email=email, password=PASSWORD)
+    own: dict[str, Any] = {"database": database, "user_email": EMAIL}
+    rooms = [create_conversation(**own, domain=DOMAIN).conversation_id for _ in range(_ROOMS)]
+    chance = random.Random(_SEED)
+    stored, thread_id = _thread(database, rooms[0])
+    begun = time.process_time()
+    uuids = _uuids(chance, count)
+    for number in range(count // _AT_ONCE):
+        # Half of everything is in the first conversation; of that, the first 10,000 are in the thread.
+        room = rooms[0] if number % 2 == 0 else rooms[1 + (number // 2) % (_ROOMS - 1)]
+        place = Place(thread_id=thread_id) if number % 2 == 0 and number * _AT_ONCE < 2 * _IN_THREAD else Place()
+        born = [_event(activity_id, place) for activity_id in islice(uuids, _AT_ONCE)]
+        job = partial(insert_activities, born=born, user_email=EMAIL, conversation_id=room)
+        stored += [(room, each.activity_id, each.short_id) for each in database.write(job)]
+    took = (time.process_time() - begun) * 1_000
+    told = [Figure(name=f"short ids and rows for 1,000 of {count:,} activities, CPU", value=took * 1_000 / count)]
+    return _Data(database=database, rooms=rooms, stored=stored, thread_id=thread_id), told
+
+
+def _thread(database: Database, room: str) -> tuple[list[tuple[str, str, str]], str]:
+    """The two activities of a new thread in this conversation, and its id."""
+    post = _poster(database, room)
+    root = post(type="system_event", payload={"description": "It begins."})
+    reply = post(type="system_event", payload={"description": "It goes on."}, reply_to=root.activity_id)
+    return [(room, each.activity_id, each.short_id) for each in (root, reply)], str(reply.thread_id)
+
+
+def _uuids(chance: random.Random, count: int) -> Iterator[str]:
+    """Distinct uuids, many of which end alike."""
+    for number in range(count):
+        tail = (
+            f"{chance.randrange(_FOUR_BEFORE):04x}{chance.randrange(_TWO_BEFORE):02x}{chance.randrange(_LAST_SIX):06x}"
+        )
+        yield f"{number:08x}-0000-4000-8000-{tail}"
+
+
+def _event(activity_id: str, place: Place) -> NewActivity:
+    return NewActivity(
+        recipe="system-monitoring",
+        type="system_event",
+        actor_type="system",
+        actor_id="monitor",
+        actor_name="Monitor",
+        created_at=now_iso(),
+        place=place,
+        payload={"type": "deployed", "description": f"Version {activity_id[:8]} is deployed."},
+        activity_id=activity_id,
+    )
+
+
+def _check_short_ids(data: _Data) -> None:
+    """Each activity has the shortest ending of its uuid that was free in its conversation when it was born."""
+    taken: dict[str, set[str]] = {room: set() for room in data.rooms}
+    lengths = dict.fromkeys(_LENGTHS, 0)
+    for room, activity_id, short_id in data.stored:
+        digits = activity_id.replace("-", "")
+        expected = next(digits[-length:] for length in _LENGTHS if digits[-length:] not in taken[room])
+        assert short_id == expected, (room, activity_id, short_id, expected)
+        taken[room].add(short_id)
+        lengths[len(short_id)] += 1
+    assert all(lengths.values()), lengths
+
+
+def _finding(data: _Data, times: int) -> Iterator[Figure]:
+    """A short id means the activity of this conversation; without one, it is ambiguous where several have it."""
+    resolve = partial(resolve_activity, database=data.database)
+    holders: dict[str, list[str]] = {}
+    for _, activity_id, short_id in data.stored:
+        holders.setdefault(short_id, []).append(activity_id)
+    chosen = random.Random(_SEED).sample(data.stored, _CHECKED)
+    for room, activity_id, short_id in chosen:
+        assert resolve(EMAIL, f"#{short_id.upper()}", conversation_id=room).activity_id == activity_id
+        assert resolve(EMAIL, activity_id).activity_id == activity_id
+        assert _candidates(partial(resolve, EMAIL, short_id)) == holders[short_id]
+        assert _candidates(partial(resolve, STRANGER, short_id)) == []
+        assert _candidates(partial(resolve, STRANGER, activity_id)) == []
+    several = next(short_id for _, _, short_id in chosen if len(holders[short_id]) > 1)
+    each = iter(chosen * times)
+    for name, work in (
+        ("find #id in its conversation", lambda: _resolved(resolve, next(each))),
+        ("find a uuid", lambda: resolve(EMAIL, next(each)[1])),
+        ("find an #id that several conversations have", lambda: _candidates(partial(resolve, EMAIL, several))),
+        ("find an #id that is nobody's", lambda: _candidates(partial(resolve, EMAIL, "#fffffe"))),
+    ):
+        yield of_samples(f"{name}, of {len(data.stored):,}", timed(work, times=times))
+
+
+def _resolved(resolve: Callable[..., object], stored: tuple[str, str, str]) -> object:
+    return resolve(EMAIL, f"#{stored[2]}", conversation_id=stored[0])
+
+
+def _candidates(find: Callable[[], Any]) -> list[str]:
+    """The ids that a reference may mean, in order; none where there is no such activity."""
+    try:
+        return [find().activity_id]
+    except AmbiguousReferenceError as error:
+        return list(error.details["candidates"])
+    except ActivityNotFoundError:
+        return []
+
+
+def _posting(data: _Data, times: int) -> Iterator[Figure]:
+    """Posting to the conversation with half of everything, also to its thread of 10,000."""
+    room, _, parent = data.stored[0]
+    post = _poster(data.database, room)
+    event: dict[str, Any] = {"type": "system_event", "payload": {"description": "Deployed."}}
+    said: dict[str, Any] = {"type": "chat_message", "payload": {"text": "Is it deployed? " * 35}}
+    for name, more in (
+        ("post an event", event),
+        ("post a reply to a thread of 10,000", event | {"reply_to": f"#{parent}"}),
+        ("post a message", said),
+        ("post a message as a reply to an event", said | {"reply_to": f"#{parent}"}),
+    ):
+        samples = timed(partial(post, **more), times=times)
+        yield of_samples(f"{name}, among {len(data.stored):,}", samples, budget=3.0)
+
+
+def _poster(database: Database, room: str) -> Callable[..., Any]:
+    recipes = RecipeRegistry(BUILT_IN)
+    return partial(post_activity, EMAIL, conversation_id=room, recipes=recipes, database=database)

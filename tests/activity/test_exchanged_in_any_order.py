@@ -1,0 +1,289 @@
+"""Several people post, reply, move, delete, export and import in any order, at once: everything stays what it says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from activity.builtin import BUILT_IN
+from activity.export import INCLUDED, export
+from activity.posting import post_activity
+from activity.recipes import RecipeRegistry
+from activity.resolving import resolve_activity
+from database.activities.threads import get_thread
+from database.connection import close_store, open_store
+from database.conversations.deletion import erase_binned
+from database.conversations.listing import list_conversations
+from database.conversations.repository import create_conversation, delete_conversation
+from database.engine.database import Database
+from database.errors import ActivityNotFoundError, ConflictError
+from database.maintenance.verification import verify_store
+from database.messages.editing import delete_message, move_messages
+from portability.importers.anaphora import import_export
+from tests.stores import put_empty_store
+from tests.tiers import examples
+
+from .conftest import database, users_dir
+from .made import Game
+
+__all__ = ["database", "users_dir"]
+PEOPLE = (0, 1, 2)
+ROOMS = (0, 1)
+KINDS = ("message", "event", "move")
+people, rooms, kinds = st.sampled_from(PEOPLE), st.sampled_from(ROOMS), st.sampled_from(KINDS)
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Known:
+    """What the model knows of an activity. parent: also of one that is deleted."""
+
+    activity_id: str
+    owner: str
+    room: str
+    is_message: bool
+    parent: str | None
+    thread: str | None
+    live: bool = True
+
+
+class Exchanges(RuleBasedStateMachine):
+    """A model of what three people post, and send each other as files, in one store."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__()
+        self.database = database
+        self.recipes = RecipeRegistry(BUILT_IN)
+        self.recipes.register(Game(), source="a-game")
+        number = next(_numbers)
+        self.people = [f"{name}{number}@example.org" for name in ("ann", "bob", "cleo")]
+        self.rooms = [[self.new_room(email) for _ in ROOMS] for email in self.people]
+        self.known: dict[str, Known] = {}
+
+    # ------------------------------------------------------------------ what people do
+
+    @rule(person=people, room=rooms, kind=kinds)
+    def begin(self, person: int, room: int, kind: str) -> None:
+        made = self.post(person, room, kind)
+        assert (made.parent, made.thread) == (None, None)
+
+    @precondition(lambda self: self.live())
+    @rule(data=st.data(), room=rooms, kind=kinds)
+    def reply(self, data: st.DataObject, room: int, kind: str) -> None:
+        parent = data.draw(st.sampled_from(self.live()))
+        made = self.post(self.people.index(parent.owner), room, kind, reply_to=parent.activity_id)
+        self.replied(parent, made)
+
+    @precondition(lambda self: self.live())
+    @rule(data=st.data(), room=rooms)
+    def reply_at_once(self, data: st.DataObject, room: int) -> None:
+        """Two replies to one activity, while the others post too."""
+        parent = data.draw(st.sampled_from(self.live()))
+        owner = self.people.index(parent.owner)
+        jobs: list[Callable[[], Known]] = [
+            lambda: self.post(owner, room, "message", reply_to=parent.activity_id),
+            lambda: self.post(owner, 1 - room, "event", reply_to=parent.activity_id),
+            *(lambda other=other: self.post(other, room, "message") for other in PEOPLE if other != owner),
+        ]
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            made = [each.result() for each in [pool.submit(job) for job in jobs]]
+        assert made[0].thread == made[1].thread
+        for each in made[:2]:
+            self.replied(parent, each)
+
+    @precondition(lambda self: self.live_messages())
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        gone = data.draw(st.sampled_from(self.live_messages()))
+        own: dict[str, Any] = {"user_email": gone.owner, "conversation_id": gone.room, "message_id": gone.activity_id}
+        delete_message(database=self.database, **own, index=None)
+        gone.live = False
+
+    @precondition(lambda self: self.live_messages())
+    @rule(data=st.data(), direction=st.sampled_from(("up", "down")))
+    def move(self, data: st.DataObject, direction: Any) -> None:
+        moved = data.draw(st.sampled_from(self.live_messages()))
+        own: dict[str, Any] = {"user_email": moved.owner, "conversation_id": moved.room}
+        move_messages(database=self.database, **own, message_ids=[moved.activity_id], direction=direction)
+
+    @rule(person=people, room=rooms)
+    def erase(self, person: int, room: int) -> None:
+        own: dict[str, Any] = {"database": self.database, "user_email": self.people[person]}
+        gone = self.rooms[person][room]
+        delete_conversation(**own, conversation_id=gone)
+        erase_binned(**own, conversation_id=gone)
+        for each in self.known.values():
+            each.live = each.live and each.room != gone
+        self.rooms[person][room] = self.new_room(self.people[person])
+
+    @rule(person=people, room=rooms, to=people, into=rooms)
+    def give(self, person: int, room: int, to: int, into: int) -> None:
+        """A file of one conversation is imported by another person; nobody may import what is there already."""
+        whole = self.exported(self.people[person], room=self.rooms[person][room])
+        if to == person:
+            if whole["count"]:
+                with pytest.raises(ConflictError):
+                    self.put_in(self.database, whole, self.people[to])
+            return
+        self.put_in(self.database, whole, self.people[to])
+        rows, _ = list_conversations(database=self.database, user_email=self.people[to], domain="assistant")
+        (new_room,) = {row.conversation_id for row in rows} - set(itertools.chain(*self.rooms))
+        received = self.exported(self.people[to], room=new_room)
+        assert shape_of(received) == shape_of(whole)
+        self.erase(to, into)
+        own: dict[str, Any] = {"database": self.database, "user_email": self.people[to]}
+        delete_conversation(**own, conversation_id=self.rooms[to][into])
+        self.rooms[to][into] = new_room
+        for each in flat(received):
+            known = Known(
+                activity_id=each["id"],
+                owner=self.people[to],
+                room=new_room,
+                is_message="message" in each,
+                parent=each["reply_to_id"],
+                thread=each["thread_id"],
+            )
+            assert known.activity_id not in self.known
+            self.known[known.activity_id] = known
+
+    @rule(person=people, room=rooms)
+    def take_to_an_empty_server(self, person: int, room: int) -> None:
+        email, here = self.people[person], self.rooms[person][room]
+        whole = self.exported(email, room=here)
+        with TemporaryDirectory() as folder:
+            empty = open_store(put_empty_store(folder))
+            self.put_in(empty, whole, email)
+            again = self.exported(email, room=here, database=empty)
+            close_store(folder)
+        assert shape_of(again) == shape_of(whole)
+        assert [each["id"] for each in flat(again)] == [each["id"] for each in flat(whole)]
+
+    @rule()
+    def look(self) -> None:
+        """Everything is as the model says."""
+        for person, email in enumerate(self.people):
+            live = [each for each in self.live() if each.owner == email]
+            for room in self.rooms[person]:
+                whole = self.exported(email, room=room)
+                here = {each.activity_id: each for each in live if each.room == room}
+                told = flat(whole)
+                assert {each["id"] for each in told} == set(here)
+                assert len({each["short_id"] for each in told}) == len(told)
+                for each in told:
+                    assert (each["reply_to_id"], each["thread_id"]) == (
+                        here[each["id"]].parent,
+                        here[each["id"]].thread,
+                    )
+                    assert (
+                        resolve_activity(
+                            email, f"#{each['short_id']}", conversation_id=room, database=self.database
+                        ).activity_id
+                        == each["id"]
+                    )
+            for thread in {each.thread for each in live if each.thread}:
+                found = get_thread(database=self.database, user_email=email, thread_id=thread)
+                members = [each.activity_id for each in live if each.thread == thread]
+                assert found.reply_count == len([each for each in members if each != found.root_activity_id])
+            for stranger in [each for each in self.live() if each.owner != email][-2:]:
+                with pytest.raises(ActivityNotFoundError):
+                    resolve_activity(email, stranger.activity_id, database=self.database)
+
+    def teardown(self) -> None:
+        self.look()
+        if self.database.backend.file is not None:
+            assert [each for each in verify_store(database=self.database) if not each.fine] == []
+
+    # ------------------------------------------------------------------ how it is done
+
+    def new_room(self, email: str) -> str:
+        return create_conversation(database=self.database, user_email=email, domain="assistant").conversation_id
+
+    def live(self) -> list[Known]:
+        return [each for each in self.known.values() if each.live]
+
+    def live_messages(self) -> list[Known]:
+        return [each for each in self.live() if each.is_message]
+
+    def post(self, person: int, room: int, kind: str, **more: Any) -> Known:
+        said: dict[str, dict[str, Any]] = {
+            "message": {"type": "chat_message", "payload": {"text": f"Message {len(self.known)}"}},
+            "event": {"type": "system_event", "payload": {"description": f"Event {len(self.known)}"}},
+            "move": {"type": "game_action", "payload": {"type": "jump"}},
+        }
+        stored = post_activity(
+            self.people[person],
+            conversation_id=self.rooms[person][room],
+            recipes=self.recipes,
+            database=self.database,
+            **said[kind],
+            **more,
+        )
+        self.known[stored.activity_id] = known = Known(
+            activity_id=stored.activity_id,
+            owner=self.people[person],
+            room=stored.conversation_id,
+            is_message=kind == "message",
+            parent=stored.reply_to_id,
+            thread=stored.thread_id,
+        )
+        return known
+
+    def replied(self, parent: Known, made: Known) -> None:
+        assert made.parent == parent.activity_id
+        assert made.thread is not None
+        assert parent.thread in (None, made.thread)
+        parent.thread = made.thread
+
+    def exported(self, email: str, *, room: str, database: Database | None = None) -> dict[str, Any]:
+        made = export(
+            email, database=database or self.database, recipes=self.recipes, room=room, include=INCLUDED, fmt="json"
+        )
+        whole: dict[str, Any] = json.loads(b"".join(made.chunks))
+        return whole
+
+    def put_in(self, database: Database, whole: dict[str, Any], email: str) -> None:
+        import_export(json.dumps(whole).encode(), database=database, user_email=email)
+
+
+def flat(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """The activities of a file, in order of their positions."""
+
+    def below(items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for each in items:
+            yield each
+            yield from below(each["replies"])
+
+    return sorted(below(whole["activities"]), key=lambda each: each["position"])
+
+
+def shape_of(whole: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What a file says, without ids: a parent by its place in the file, a thread by that of its first activity."""
+    told = flat(whole)
+    places = {each["id"]: place for place, each in enumerate(told)}
+    first: dict[str, int] = {}
+    for place, each in enumerate(told):
+        first.setdefault(each["thread_id"], place)
+    return [
+        (
+            *(each[name] for name in ("short_id", "type", "recipe", "content", "payload", "created_at", "session_id")),
+            each["actor"]["type"],
+            places.get(each["reply_to_id"]),
+            each["thread_id"] and first[each["thread_id"]],
+        )
+        for each in told
+    ]
+
+
+@pytest.mark.contract
+@pytest.mark.hypothesis
+def test_whatever_people_do_and_give_each_other_stays_whole(database: Database) -> None:
+    run_state_machine_as_test(lambda: Exchanges(database), settings=examples(5, steps=16))
