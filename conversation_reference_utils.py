@@ -47,6 +47,8 @@ CONV_REF_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:message|msg)_([a-
 CONV_RANGE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:messages|msgs)_([0-9]+)-([0-9]+)$")
 CONV_WHOLE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)$")
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_LONGEST_FRIENDLY_ID = 100
+_SHORT_HASH = re.compile(rf"[a-z0-9]{{{MESSAGE_HASH_LENGTH}}}")
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _LEADING_ZERO = say("malformed_number")
 _MESSAGE_MARKER = re.compile(r"_(?:messages?|msgs?)_")
@@ -129,6 +131,16 @@ def unique_message_short_hash(conversation_friendly_id: str, message_text: str, 
         else:
             last_taken = middle
     return found
+
+
+def is_friendly_id(name: str) -> bool:
+    """Whether `name` can be the friendly id of a conversation."""
+    return len(name) <= _LONGEST_FRIENDLY_ID and _FRIENDLY_ID.fullmatch(name) is not None
+
+
+def is_short_hash(name: str) -> bool:
+    """Whether `name` can be the short hash of a message: digits alone would be an index."""
+    return _SHORT_HASH.fullmatch(name) is not None and not name.isdigit()
 
 
 def canonical_reference(conversation_friendly_id: str, identifier: str | int) -> str:

@@ -112,6 +112,11 @@ MEMORY = change_kind(
     "empty where there are more than 20",
 )
 JOB = change_kind("job", fields="`kind`, `status` (`waiting`, `done`, `failed`), `done`, `total`")
+IMPORT = change_kind(
+    "import",
+    fields="`state`, `done`, `total` (messages; null while the file is not counted), `imported`, `updated`, `skipped`, "
+    "`failed`",
+)
 PRESET = change_kind("preset", fields="`name`")
 PROMPT = change_kind("prompt", fields="`name`")
 AGENT = change_kind("agent", fields="`title`, `slug`")

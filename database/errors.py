@@ -90,6 +90,12 @@ class ActivityNotFoundError(NotFoundError):
     noun = "activity"
 
 
+class ImportNotFoundError(NotFoundError):
+    """No such import of this user."""
+
+    noun = "import"
+
+
 class MessageNotFoundError(NotFoundError):
     """No such message in this conversation of this user."""
 

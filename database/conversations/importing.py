@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -60,23 +60,27 @@ def import_conversation(
     conversation_id: str,
     friendly_id: str | None,
     tags: Sequence[str] = (),
+    workspace_id: str | None = None,
+    recorded: bool = True,
     **columns: Any,
 ) -> list[dict[str, Any]]:
     """Store a conversation with these messages; the rows of its messages, in order.
 
-    columns: of the conversation, domain and title among them. Without a friendly id, messages that bring no short hash
+    columns: of the conversation, domain and title among them. workspace_id: None for the default one. recorded: False
+    tells open pages nothing of it. Without a friendly id, messages that bring no short hash
     get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice, ConflictError where
     the branches of the messages make no sense.
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
     values = {**own, "conversation_friendly_id": friendly_id, **columns}
-    insert_conversation(connection, values, workspace_id=None)
+    insert_conversation(connection, values, workspace_id=workspace_id)
     insert_tags(connection, tags, **own)
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
     rows = _store_messages(connection, imported, stored, friendly_id=friendly_id, **own)
     if new := _threads(imported, rows, user_email=user_email):
         connection.execute(insert(threads), new)
-    record_listed(connection, [read_live(connection, **own)])
+    if recorded:
+        record_listed(connection, [read_live(connection, **own)])
     return rows
 
 
@@ -91,9 +95,37 @@ def _store_messages(
 ) -> list[dict[str, Any]]:
     """Store messages whose activities are stored, with all that belongs to them; their rows."""
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    rows = _message_rows(imported, stored, friendly_id=friendly_id, **own)
+    rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=(), last_ordinal=0, **own)
     _count_messages(connection, rows, conversation_id=conversation_id)
     _delete_activities(connection, rows)
+    _insert_messages(connection, imported, rows, user_email=user_email)
+    return rows
+
+
+def add_messages(
+    connection: Connection,
+    imported: Sequence[Message],
+    *,
+    user_email: str,
+    conversation_id: str,
+    friendly_id: str | None,
+    last_ordinal: int,
+) -> list[dict[str, Any]]:
+    """Store further messages behind all that a conversation has; their rows. The caller chooses the path and counts."""
+    own = {"user_email": user_email, "conversation_id": conversation_id}
+    short_hash = messages.c.message_short_hash
+    bearing = select(short_hash).where(messages.c.conversation_id == conversation_id, short_hash.is_not(None))
+    taken = connection.execute(bearing).scalars().all()
+    stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
+    rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=taken, last_ordinal=last_ordinal, **own)
+    _insert_messages(connection, imported, rows, user_email=user_email)
+    return rows
+
+
+def _insert_messages(
+    connection: Connection, imported: Sequence[Message], rows: Sequence[dict[str, Any]], *, user_email: str
+) -> None:
+    """Store the rows of messages, with all that belongs to them."""
     everything = {
         messages: rows,
         message_references: _references(rows, user_email=user_email),
@@ -105,7 +137,6 @@ def _store_messages(
     for table, new in everything.items():
         if new:
             connection.execute(insert(table), new)
-    return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,8 +456,10 @@ def _message_rows(
     user_email: str,
     conversation_id: str,
     friendly_id: str | None,
+    taken: Iterable[str],
+    last_ordinal: int,
 ) -> list[dict[str, Any]]:
-    hashes = {message["message_short_hash"] for message in imported if message.get("message_short_hash")}
+    hashes = {message["message_short_hash"] for message in imported if message.get("message_short_hash")}.union(taken)
     own = {"user_email": user_email, "conversation_id": conversation_id}
     questions: dict[str | None, str] = {}
     rows: list[dict[str, Any]] = []
@@ -441,7 +474,7 @@ def _message_rows(
             "text": text,
             "message_short_hash": short_hash,
         }
-        row = {**own, **given, "ordinal": len(rows) + 1, **_said(message)}
+        row = {**own, **given, "ordinal": last_ordinal + len(rows) + 1, **_said(message)}
         # Several answers in a row are answers to the same question.
         answered = None if row["sender"] == "user" else questions.get(row["branch_id"])
         row["in_answer_to"] = message.get("in_answer_to", answered)

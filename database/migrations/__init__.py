@@ -51,6 +51,7 @@ from . import (
     m0028_words,
     m0029_thread_titles,
     m0030_inbox,
+    m0031_imports,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0028_words.upgrade,
     m0029_thread_titles.upgrade,
     m0030_inbox.upgrade,
+    m0031_imports.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -17,6 +17,7 @@ from .conversations import (
     shares,
     workspaces,
 )
+from .imports import conversation_aliases, imported_conversations, imported_messages, imports
 from .messages import (
     IS_NO_MESSAGE,
     activities,
@@ -42,6 +43,7 @@ __all__ = [
     "api_tokens",
     "change_epoch",
     "changes",
+    "conversation_aliases",
     "conversation_tags",
     "conversation_workspaces",
     "conversations",
@@ -51,6 +53,9 @@ __all__ = [
     "document_references",
     "document_summaries",
     "documents",
+    "imported_conversations",
+    "imported_messages",
+    "imports",
     "inbox_items",
     "jobs",
     "library",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,8 +20,14 @@ from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON
 from portability.errors import BrokenImportError
 
+from .import_file import ImportFile
+from .imported import FailedItem, ImportedExport, ImportedItem
+
 SCHEMA = 1
 EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
+_LARGEST = 256 * 2**20
+"""In bytes, of one file: it is read whole."""
+_MOST_LOOKED_AT = 20
 _BESIDE = ("knowledge", "documents")
 """What the ids of the rooms beside the conversations end in."""
 
@@ -380,3 +387,33 @@ def _earlier_message(message: Mapping[str, Any], head: Mapping[str, Any], *, pos
         "document_references": message.get("document_references") or [],
         "message": dict(message),
     }
+
+
+class AnaphoraImporter:
+    """Reads the JSON that `activity.export` wrote; each file is stored whole or not at all."""
+
+    source = "anaphora"
+    title = "Anaphora"
+    expects = "JSON files that this program exported, or a ZIP of them."
+
+    def recognises(self, file: ImportFile) -> bool:
+        """See `Importer`."""
+        names = [None] if file.is_single else [name for name in file.members if name.endswith(".json")]
+        return bool(names) and all(_is_ours(file.beginning(name)) for name in names[:_MOST_LOOKED_AT])
+
+    def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
+        """See `Importer`."""
+        for name in [None] if file.is_single else [name for name in file.members if name.endswith(".json")]:
+            try:
+                content = file.read(name, most=_LARGEST)
+            except BrokenImportError as error:
+                yield FailedItem(name or file.name, error.message)
+            else:
+                yield ImportedExport(name or file.name, content, messages=content.count(b'"message_short_hash"'))
+
+
+def _is_ours(beginning: bytes) -> bool:
+    head = beginning.lstrip()[:1_000]
+    return head.startswith(b"{") and (
+        re.search(rb'"schema"\s*:\s*1\b', head) is not None or EARLIER_FORMAT.encode() in head
+    )

@@ -93,6 +93,18 @@ class ImportedDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedExport:
+    """A file that this program exported, which is stored whole or not at all: ids, threads and activities stay.
+
+    item: its name for the report. content: JSON. messages: how many it holds.
+    """
+
+    item: str
+    content: bytes
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
 class FailedItem:
     """A part of the file that could not be read. item: its title, id or place in the file. reason: one sentence."""
 
@@ -100,7 +112,7 @@ class FailedItem:
     reason: str
 
 
-ImportedItem = ImportedConversation | ImportedDocument | FailedItem
+ImportedItem = ImportedConversation | ImportedDocument | ImportedExport | FailedItem
 
 
 class Importer(Protocol):

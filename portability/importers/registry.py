@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from portability.errors import BrokenImportError
 
+from .anaphora import AnaphoraImporter
 from .chatgpt import ChatGPTImporter
 from .claude import ClaudeImporter
 from .first_implementation import FirstImplementationImporter
@@ -17,6 +18,7 @@ from .open_webui import OpenWebUIImporter
 from .zk_chat import ZkChatImporter
 
 _IMPORTERS: tuple[Importer, ...] = (
+    AnaphoraImporter(),
     ChatGPTImporter(),
     ClaudeImporter(),
     OpenWebUIImporter(),

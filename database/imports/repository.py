@@ -1,0 +1,217 @@
+"""Imports: each is a row that says which file is imported, how far it came, and what became of it.
+
+A process leases an import, works on it for a while and stores how far it came in the transaction that stores what it
+read, so that nothing is stored twice, wherever the process dies.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from sqlalchemy import Connection, and_, insert, or_, select, update
+
+from database.changes import IMPORT, ChangeType, record
+from database.engine.clock import iso_in, now_iso
+from database.engine.database import Database, Urgency
+from database.errors import ConflictError, ImportNotFoundError
+from database.schema import imports
+
+LEASE_SECONDS = 20.0
+"""Renewed with each batch, so after a crash others wait this long."""
+MOST_FAILURES = 1_000
+"""So many are kept of each import; all are counted."""
+
+State = Literal["counting", "ready", "running", "paused", "done", "failed", "cancelled", "undoing", "undone"]
+WORKING: frozenset[State] = frozenset({"counting", "running", "undoing"})
+"""The states in which a process works on an import."""
+ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled", "undone"})
+
+_c = imports.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One import. The columns of `database.schema.imports` say what the fields are; times are ISO 8601 in UTC."""
+
+    import_id: str
+    user_email: str
+    source: str
+    file_name: str
+    file_size: int
+    path: str
+    state: State
+    counted: bool
+    conversations: int
+    messages: int
+    titles: list[dict[str, Any]]
+    choice: dict[str, Any]
+    position: int
+    done: int
+    imported: int
+    updated: int
+    skipped: int
+    failed: int
+    failures: list[dict[str, str]]
+    kept: list[dict[str, str]]
+    error: str
+    worked_ms: int
+    created_at: str
+    updated_at: str
+
+
+_FIELDS = tuple(_c[name] for name in Import.__dataclass_fields__)
+
+
+class StoppedError(Exception):
+    """The import was paused, cancelled or taken over meanwhile: nothing was stored."""
+
+
+def add_import(
+    *,
+    database: Database,
+    user_email: str,
+    source: str,
+    file_name: str,
+    file_size: int,
+    path: str,
+    state: State = "counting",
+    choice: Mapping[str, Any],
+    import_id: str | None = None,
+) -> Import:
+    """Add an import of a file."""
+    moment = now_iso()
+    values: dict[str, Any] = {
+        "import_id": import_id or str(uuid.uuid4()),
+        "user_email": user_email,
+        "source": source,
+        "file_name": file_name,
+        "file_size": file_size,
+        "path": path,
+        "state": state,
+        "titles": [],
+        "choice": dict(choice),
+        "failures": [],
+        "kept": [],
+        "created_at": moment,
+        "updated_at": moment,
+    }
+
+    def add(connection: Connection) -> Import:
+        connection.execute(insert(imports).values(values))
+        added = _one(connection, user_email, values["import_id"])
+        _tell(connection, added, "created")
+        return added
+
+    return database.write(add)
+
+
+def get_import(*, database: Database, user_email: str, import_id: str) -> Import:
+    """An import of this person. Raises ImportNotFoundError."""
+    with database.reading() as connection:
+        return _one(connection, user_email, import_id)
+
+
+def list_imports(*, database: Database, user_email: str, limit: int = 100) -> list[Import]:
+    """The person's imports, the newest first."""
+    query = select(*_FIELDS).where(_c.user_email == user_email).order_by(_c.created_at.desc(), _c.import_id)
+    with database.reading() as connection:
+        return [_import(row) for row in connection.execute(query.limit(limit))]
+
+
+def claim_import(*, database: Database, owner: str, import_id: str | None = None) -> Import | None:
+    """The import that waits for longest to be worked on, leased to `owner`; import_id: this one alone."""
+    free = or_(_c.lease_until.is_(None), _c.lease_until < now_iso(), _c.owner == owner)
+    waiting = select(*_FIELDS).where(_c.state.in_(WORKING), free).order_by(_c.updated_at).limit(1)
+    if import_id is not None:
+        waiting = waiting.where(_c.import_id == import_id)
+    with database.reading() as connection:
+        if connection.execute(waiting).first() is None:
+            return None
+
+    def claim(connection: Connection) -> Import | None:
+        row = connection.execute(waiting).first()
+        if row is None:
+            return None
+        leased = {"owner": owner, "lease_until": iso_in(seconds=LEASE_SECONDS)}
+        connection.execute(update(imports).where(_c.import_id == row.import_id).values(leased))
+        return _import(row)
+
+    return database.write(claim, urgency=Urgency.INDEX)
+
+
+def advance(connection: Connection, which: Import, *, owner: str, told: bool = False, **values: Any) -> Import:
+    """Store how far an import came, within the transaction that stores what was read; the import as it is then.
+
+    values: columns. told: tell open pages. Raises StoppedError where `owner` may not go on.
+    """
+    ends = values.get("state", which.state) not in WORKING
+    leased = {"owner": None, "lease_until": None} if ends else {"lease_until": iso_in(seconds=LEASE_SECONDS)}
+    mine = and_(_c.import_id == which.import_id, _c.owner == owner, _c.state == which.state)
+    changed = update(imports).where(mine, _c.position == which.position)
+    if connection.execute(changed.values(**values, **leased, updated_at=now_iso())).rowcount == 0:
+        raise StoppedError
+    reached = _one(connection, which.user_email, which.import_id)
+    if told or ends:
+        _tell(connection, reached)
+    return reached
+
+
+def change_state(
+    *,
+    database: Database,
+    user_email: str,
+    import_id: str,
+    state: State,
+    among: Collection[State],
+    **values: Any,
+) -> Import:
+    """Put an import into another state. Raises ImportNotFoundError; ConflictError unless it is in one of `among`."""
+
+    def change(connection: Connection) -> Import:
+        before = _one(connection, user_email, import_id)
+        if before.state not in among:
+            raise ConflictError(f"The import is {before.state}.")
+        changed = update(imports).where(_c.import_id == import_id)
+        released = {"owner": None, "lease_until": None}
+        connection.execute(changed.values(**values, **released, state=state, updated_at=now_iso()))
+        after = _one(connection, user_email, import_id)
+        _tell(connection, after)
+        return after
+
+    return database.write(change)
+
+
+def unfinished_paths(*, database: Database) -> set[str]:
+    """The files of all imports that have not ended."""
+    with database.reading() as connection:
+        return set(connection.execute(select(_c.path).where(_c.state.not_in(ENDED))).scalars())
+
+
+def release_imports(*, database: Database, owner: str) -> None:
+    """End the leases of those whose names begin with `owner`."""
+    held = update(imports).where(_c.owner.startswith(owner, autoescape=True))
+    database.write(lambda connection: connection.execute(held.values(owner=None, lease_until=None)).rowcount)
+
+
+def _one(connection: Connection, user_email: str, import_id: str) -> Import:
+    query = select(*_FIELDS).where(_c.user_email == user_email, _c.import_id == import_id)
+    row = connection.execute(query).first()
+    if row is None:
+        raise ImportNotFoundError
+    return _import(row)
+
+
+def _import(row: Any) -> Import:
+    fields = {**row._mapping, "counted": bool(row.counted)}
+    return Import(**cast("dict[str, Any]", fields))
+
+
+def _tell(connection: Connection, which: Import, change: ChangeType = "changed") -> None:
+    fields: dict[str, Any] = {}
+    if change != "gone":
+        fields = {name: getattr(which, name) for name in ("state", "done", "imported", "updated", "skipped", "failed")}
+        fields["total"] = which.messages if which.counted else None
+    record(connection, IMPORT, change, user_email=which.user_email, ids=[which.import_id], fields=fields)

@@ -1,0 +1,182 @@
+"""Storing conversations of another source, each with what identifies it and its messages there."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from database.conversations.friendly_ids import friendly_id_candidates
+from database.conversations.importing import import_conversation
+from database.conversations.repository import new_conversation_id
+from database.engine.clock import now_iso
+from database.schema import (
+    conversation_aliases,
+    conversations,
+    imported_conversations,
+    imported_messages,
+)
+from database.search import index as fulltext_index
+
+from .arriving import ArrivingConversation, message_to_store
+from .updating import update_conversation
+
+_ic = imported_conversations.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where an import stores: in whose account, and in which of its workspaces. workspace_id: None for the default one.
+
+    workspaces: by the names that the source has for them.
+    """
+
+    import_id: str
+    source: str
+    user_email: str
+    domain: str
+    workspace_id: str | None = None
+    workspaces: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Stored:
+    """What was done with some conversations."""
+
+    imported: int = 0
+    updated: int = 0
+    skipped: int = 0
+
+
+def store_conversations(
+    connection: Connection, arriving: Sequence[ArrivingConversation], *, target: Target, told: int = 0
+) -> Stored:
+    """Store conversations of one source: new ones, and what is new in those that are here. Their ids differ.
+
+    told: so many of the new ones are told to open pages, one by one. What is in the bin stays there as it is. Raises
+    ConflictError where a conversation makes no sense.
+    """
+    done = Stored()
+    is_indexed = fulltext_index.waiting_behind(connection) is None
+    known = _known(connection, [each.source_id for each in arriving], target)
+    new = [each for each in arriving if each.source_id not in known]
+    names = _friendly_ids(connection, new, target)
+    texts: list[fulltext_index.IndexedText] = []
+    for each in new:
+        friendly_id = names[each.source_id]
+        rows = _store_new(connection, each, friendly_id, target, recorded=done.imported < told)
+        texts += [_indexed(row) for row in rows]
+        done.imported += 1
+    if texts and is_indexed:
+        fulltext_index.advance(connection, texts, up_to=texts[-1].seq)
+    for each in arriving:
+        identity = known.get(each.source_id)
+        if identity is not None and identity.digest != each.digest and _is_live(connection, identity.conversation_id):
+            update_conversation(connection, each, identity, user_email=target.user_email, import_id=target.import_id)
+            done.updated += 1
+        elif identity is not None:
+            done.skipped += 1
+    return done
+
+
+def _known(connection: Connection, source_ids: Collection[str], target: Target) -> dict[str, Any]:
+    """What is known of these conversations of the source, by their ids there."""
+    query = select(_ic.source_id, _ic.conversation_id, _ic.title, _ic.digest).where(
+        _ic.user_email == target.user_email, _ic.source == target.source, _ic.source_id.in_(source_ids)
+    )
+    return {row.source_id: row for row in connection.execute(query)}
+
+
+def _is_live(connection: Connection, conversation_id: str) -> bool:
+    query = select(conversations.c.conversation_id).where(
+        conversations.c.conversation_id == conversation_id, conversations.c.deleted_at.is_(None)
+    )
+    return connection.execute(query).first() is not None
+
+
+def _friendly_ids(connection: Connection, new: Sequence[ArrivingConversation], target: Target) -> dict[str, str]:
+    """A free friendly id for each: that of the source, else one made of its title. Usually one query for all."""
+    own = conversations.c.user_email == target.user_email
+    first = [each.friendly_id or next(_candidates(each)) for each in new]
+    column = conversations.c.conversation_friendly_id
+    taken = set(connection.execute(select(column).where(own, column.in_(first))).scalars())
+    names: dict[str, str] = {}
+    for each, preferred in zip(new, first, strict=True):
+        name = preferred
+        if name in taken:
+            name = next(
+                candidate
+                for candidate in _candidates(each)
+                if candidate not in taken
+                and connection.execute(select(column).where(own, column == candidate)).first() is None
+            )
+        names[each.source_id] = name
+        taken.add(name)
+    return names
+
+
+def _candidates(each: ArrivingConversation) -> Any:
+    return friendly_id_candidates(each.title, each.created_at, each.source_id)
+
+
+def _store_new(
+    connection: Connection, each: ArrivingConversation, friendly_id: str, target: Target, *, recorded: bool
+) -> list[dict[str, Any]]:
+    """Store a conversation that is not here yet; the rows of its messages."""
+    conversation_id = new_conversation_id(target.user_email)
+    ids = {message.key: str(uuid.uuid4()) for message in each.messages}
+    rows = import_conversation(
+        connection,
+        [message_to_store(message, ids) for message in each.messages],
+        user_email=target.user_email,
+        conversation_id=conversation_id,
+        friendly_id=friendly_id,
+        workspace_id=target.workspaces.get(each.workspace or "", target.workspace_id),
+        recorded=recorded,
+        domain=target.domain,
+        title=each.title,
+        title_force_set=1,
+        created_at=each.created_at,
+        updated_at=each.updated_at,
+        archived=int(each.archived),
+        pinned_at=now_iso() if each.pinned else None,
+    )
+    identity = {"user_email": target.user_email, "source": target.source, "source_id": each.source_id}
+    told = {"conversation_id": conversation_id, "import_id": target.import_id, "title": each.title}
+    connection.execute(insert(imported_conversations).values({**identity, **told, "digest": each.digest}))
+    connection.execute(
+        insert(imported_messages),
+        [
+            {
+                "conversation_id": conversation_id,
+                "source_id": version.source_id,
+                "message_id": ids[message.key],
+                "number": number,
+                "digest": version.digest,
+                "import_id": target.import_id,
+            }
+            for message in each.messages
+            for number, version in enumerate(message.versions, 1)
+        ],
+    )
+    if each.friendly_id is not None and each.friendly_id != friendly_id:
+        _add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
+    return rows
+
+
+def _indexed(row: Mapping[str, Any]) -> fulltext_index.IndexedText:
+    return fulltext_index.indexed_text(
+        seq=row["seq"], user_email=row["user_email"], conversation_id=row["conversation_id"], text=row["text"]
+    )
+
+
+def _add_alias(connection: Connection, alias: str, conversation_id: str, *, user_email: str) -> None:
+    """Let an old name lead to a conversation, unless it leads to another one already."""
+    c = conversation_aliases.c
+    taken = select(c.alias).where(c.user_email == user_email, c.alias == alias)
+    if connection.execute(taken).first() is None:
+        row = {"user_email": user_email, "alias": alias, "conversation_id": conversation_id}
+        connection.execute(insert(conversation_aliases).values(row))

@@ -1,0 +1,288 @@
+"""Bringing a conversation up to date with its source, beside what the person has changed here.
+
+New messages are added, answers made again become variants, and texts that the source changed are changed here, unless
+the person has edited them. Where the person went on here, what the source has new begins a branch, and the active path
+stays. Nothing that is not in the source any more is deleted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from database.changes import MESSAGE, record
+from database.conversations.conversation import record_listed, touch_quietly
+from database.conversations.importing import add_messages
+from database.conversations.repository import read_live
+from database.conversations.summary import forget_summary
+from database.engine.clock import now_iso
+from database.messages.branches import branches_of, on_path
+from database.messages.editing import keep_text
+from database.messages.message import live_in, rows_where
+from database.messages.parts import part_rows
+from database.schema import (
+    conversations,
+    imported_conversations,
+    imported_messages,
+    message_parts,
+    message_variants,
+    messages,
+)
+from database.search import index as fulltext_index
+
+from .arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion, message_to_store
+
+_m, _v, _im = messages.c, message_variants.c, imported_messages.c
+_TOLD_MESSAGES = 50
+
+
+class Identity(Protocol):
+    """What is known of a conversation of a source: which it is here, and its title and digest there."""
+
+    @property
+    def conversation_id(self) -> str: ...  # noqa: D102
+
+    @property
+    def title(self) -> str: ...  # noqa: D102
+
+
+def update_conversation(
+    connection: Connection, arriving: ArrivingConversation, identity: Identity, *, user_email: str, import_id: str
+) -> None:
+    """Bring the live conversation that `identity` names up to date."""
+    update_ = _Update(connection, user_email, identity.conversation_id, import_id)
+    update_.merge(arriving.messages)
+    update_.choose_path(arriving.messages)
+    changes: dict[str, Any] = {}
+    if update_.title == identity.title != arriving.title:
+        changes["title"] = arriving.title
+    touch_quietly(connection, identity.conversation_id, **changes, **update_.counts(arriving.updated_at))
+    known = imported_conversations.c.conversation_id == identity.conversation_id
+    values = {"title": arriving.title, "digest": arriving.digest}
+    connection.execute(update(imported_conversations).where(known).values(values))
+    update_.tell()
+
+
+@dataclass(slots=True)
+class _Update:
+    """The update of one conversation within a transaction."""
+
+    connection: Connection
+    user_email: str
+    conversation_id: str
+    import_id: str
+    title: str = field(init=False)
+    friendly_id: str | None = field(init=False)
+    last_ordinal: int = field(init=False)
+    branch_id: str | None = field(init=False)
+    updated_at: str = field(init=False)
+    rows: dict[str, Any] = field(init=False)
+    """The messages by id, in order, deleted ones too."""
+    known: dict[str, Any] = field(init=False)
+    """Messages of the source by their ids there."""
+    ids: dict[str, str] = field(default_factory=dict)
+    """The ids of messages here by their keys."""
+    added: list[str] = field(default_factory=list)
+    forked: set[str] = field(default_factory=set)
+    """Questions that others are asked in the place of now."""
+
+    def __post_init__(self) -> None:
+        c = conversations.c
+        columns = (c.title, c.conversation_friendly_id, c.last_ordinal, c.branch_id, c.updated_at)
+        head = self.connection.execute(select(*columns).where(c.conversation_id == self.conversation_id)).one()
+        self.title, self.friendly_id, self.last_ordinal, self.branch_id, self.updated_at = head
+        said = (_m.message_id, _m.ordinal, _m.sender, _m.branch_id, _m.branch_of, _m.edited_at, _m.chosen_variant)
+        here = select(*said).where(_m.conversation_id == self.conversation_id).order_by(_m.ordinal)
+        self.rows = {row.message_id: row for row in self.connection.execute(here)}
+        identified = select(_im.source_id, _im.message_id, _im.number, _im.digest)
+        found = self.connection.execute(identified.where(_im.conversation_id == self.conversation_id))
+        self.known = {row.source_id: row for row in found}
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether the person went on here."""
+        return len(self.rows) > len({row.message_id for row in self.known.values()})
+
+    def merge(self, arriving: Sequence[ArrivingMessage]) -> None:
+        """Add what is new and change what has changed."""
+        new: list[ArrivingMessage] = []
+        for message in arriving:
+            here = next((self.known[v.source_id] for v in message.versions if v.source_id in self.known), None)
+            if here is None:
+                self.ids[message.key] = str(uuid.uuid4())
+                new.append(message)
+            else:
+                self.ids[message.key] = here.message_id
+                self._merge_versions(message, self.rows[here.message_id])
+        if new:
+            self._add(new)
+
+    def _add(self, new: Sequence[ArrivingMessage]) -> None:
+        """Store new messages, each in the branch of what it follows."""
+        branches: dict[str, str | None] = {row.message_id: row.branch_id for row in self.rows.values()}
+        made = []
+        for message in new:
+            stored = {**message_to_store(message, self.ids), "branch_of": None, "chosen_branch": None}
+            message_id, parent = stored["message_id"], message.parent and self.ids[message.parent]
+            branch = branches[parent] if parent else None
+            instead_of = self._instead_of(message, parent, branch)
+            if instead_of is not None:
+                stored["branch_of"], branch = instead_of, message_id
+                self.forked.add(instead_of)
+            branches[message_id] = stored["branch_id"] = branch
+            made.append(stored)
+        rows = add_messages(
+            self.connection,
+            made,
+            user_email=self.user_email,
+            conversation_id=self.conversation_id,
+            friendly_id=self.friendly_id,
+            last_ordinal=self.last_ordinal,
+        )
+        self.last_ordinal += len(rows)
+        unchosen = _m.message_id.in_(self.forked) & _m.chosen_branch.is_(None)
+        self.connection.execute(update(messages).where(unchosen).values(chosen_branch=1))
+        self.added = [row["message_id"] for row in rows]
+        versions = [(message, number, each) for message in new for number, each in enumerate(message.versions, 1)]
+        self._identify([(self.ids[message.key], number, each) for message, number, each in versions])
+
+    def _instead_of(self, message: ArrivingMessage, parent: str | None, branch: str | None) -> str | None:
+        """The first question in whose place a new one is asked, if there is one already."""
+        if message.sender != "user":
+            return None
+        if message.branch_of is not None:
+            first = self.ids[message.branch_of]
+            row = self.rows.get(first)
+            return first if row is None or row.branch_of is None else str(row.branch_of)
+        after = self.rows[parent].ordinal if parent in self.rows else 0
+        if parent is not None and parent not in self.rows:
+            return None  # it follows what is as new as itself
+        behind = (row for row in self.rows.values() if row.branch_id == branch and row.ordinal > after)
+        there = next((row for row in behind if row.sender == "user" and row.message_id != branch), None)
+        return None if there is None else there.message_id
+
+    def _merge_versions(self, message: ArrivingMessage, row: Any) -> None:
+        new = [version for version in message.versions if version.source_id not in self.known]
+        for version in message.versions:
+            known = self.known.get(version.source_id)
+            if known is not None and known.digest != version.digest:
+                self._change_text(row, known.number, version)
+        if not new:
+            return
+        numbers = self._numbers_of_variants(row)
+        for number, version in enumerate(new, max(numbers) + 1):
+            self._add_variant(row, number, version)
+            is_shown = version is message.shown and row.edited_at is None and not self.is_continued
+            if is_shown:
+                self._show(row, number, version)
+
+    def _numbers_of_variants(self, row: Any) -> Sequence[int]:
+        """The numbers of a message's variants; a message that was never made again becomes the first one."""
+        own = _v.message_id == row.message_id
+        numbers = self.connection.execute(select(_v.number).where(own)).scalars().all()
+        if numbers:
+            return numbers
+        message = rows_where(self.connection, _m.message_id == row.message_id)[0]
+        first = {name: getattr(message, name) for name in ("message_id", "text", "status", "config", "created_at")}
+        self.connection.execute(insert(message_variants).values({**first, "number": 1}))
+        self._set(row.message_id, chosen_variant=1)
+        return [1]
+
+    def _add_variant(self, row: Any, number: int, version: ArrivingVersion) -> None:
+        said = {"text": version.text, "status": "complete", "config": dict(version.config)}
+        common = {"message_id": row.message_id, "number": number, "created_at": version.created_at}
+        self.connection.execute(insert(message_variants).values({**common, **said}))
+        if parts := part_rows(row.message_id, version.parts, version=number):
+            self.connection.execute(insert(message_parts), parts)
+            self._set(row.message_id, has_parts=1)
+        self._identify([(row.message_id, number, version)])
+
+    def _show(self, row: Any, number: int, version: ArrivingVersion) -> None:
+        """Let a message be this variant."""
+        self._change_shown_text(row, version.text)
+        self._set(row.message_id, config=dict(version.config), chosen_variant=number)
+
+    def _change_text(self, row: Any, number: int, version: ArrivingVersion) -> None:
+        """Take over a text that the source has changed, unless the person has edited the message."""
+        if row.edited_at is None:
+            variant = (_v.message_id == row.message_id) & (_v.number == number)
+            self.connection.execute(update(message_variants).where(variant).values(text=version.text))
+            if (row.chosen_variant or 1) == number:
+                self._change_shown_text(row, version.text)
+        known = (_im.conversation_id == self.conversation_id) & (_im.source_id == version.source_id)
+        self.connection.execute(update(imported_messages).where(known).values(digest=version.digest))
+
+    def _change_shown_text(self, row: Any, text: str) -> None:
+        message = rows_where(self.connection, _m.message_id == row.message_id)[0]
+        if message.text == text:
+            return
+        if message.deleted_at is None:
+            fulltext_index.reindex(self.connection, message, text=text)
+        keep_text(self.connection, message_id=row.message_id, text=message.text, replaced_at=now_iso())
+        forget_summary(self.connection, self.conversation_id, ordinal=message.ordinal)
+        self._set(row.message_id, text=text)
+
+    def _set(self, message_id: str, **values: Any) -> None:
+        self.connection.execute(update(messages).where(_m.message_id == message_id).values(**values))
+
+    def _identify(self, versions: Sequence[tuple[str, int, ArrivingVersion]]) -> None:
+        rows = [
+            {
+                "conversation_id": self.conversation_id,
+                "source_id": version.source_id,
+                "message_id": message_id,
+                "number": number,
+                "digest": version.digest,
+                "import_id": self.import_id,
+            }
+            for message_id, number, version in versions
+        ]
+        self.connection.execute(insert(imported_messages), rows)
+
+    def choose_path(self, arriving: Sequence[ArrivingMessage]) -> None:
+        """Follow the path of the source, unless the person went on here; mark the messages that are beside the path."""
+        tree = branches_of(self.connection, self.conversation_id)
+        choices = {} if self.is_continued else self._choices(arriving, tree)
+        for message_id, number in choices.items():
+            self._set(message_id, chosen_branch=number)
+        path = tree.choosing(choices).path()
+        here, off = _m.conversation_id == self.conversation_id, _m.other_branch.is_not(None)
+        self.connection.execute(update(messages).where(here, ~off, ~on_path(path)).values(other_branch=1))
+        self.connection.execute(update(messages).where(here, off, on_path(path)).values(other_branch=None))
+        self.branch_id = path[-1].branch_id
+
+    def _choices(self, arriving: Sequence[ArrivingMessage], tree: Any) -> dict[str, int]:
+        """Which of the alternatives the source shows, by the first one of each group."""
+        first_ones = {message.key: message.chosen_branch for message in arriving if message.chosen_branch is not None}
+        groups: dict[str, list[str]] = {key: [key] for key in first_ones}
+        for message in arriving:
+            if message.branch_of is not None:
+                groups[message.branch_of].append(message.key)
+        choices: dict[str, int] = {}
+        for key, number in first_ones.items():
+            group = [fork.message_id for fork in tree.group(self.ids[key])]
+            chosen = self.ids[groups[key][number - 1]]
+            if chosen in group:
+                choices[group[0]] = group.index(chosen) + 1
+        return choices
+
+    def counts(self, updated_at: str) -> Mapping[str, Any]:
+        """The columns of the conversation that follow from its messages."""
+        shown = self.connection.execute(select(func.count()).where(live_in(self.conversation_id))).scalar_one()
+        return {
+            "message_count": shown,
+            "last_ordinal": self.last_ordinal,
+            "branch_id": self.branch_id,
+            "updated_at": max(self.updated_at, updated_at),
+        }
+
+    def tell(self) -> None:
+        """Tell open pages."""
+        who: dict[str, Any] = {"user_email": self.user_email, "conversation_id": self.conversation_id}
+        if len(self.added) <= _TOLD_MESSAGES:
+            record(self.connection, MESSAGE, "created", ids=self.added, **who)
+        record_listed(self.connection, [read_live(self.connection, **who)], "changed")

@@ -1,0 +1,49 @@
+"""Taking in a file that is to be imported: which source it is of, and a row for its import."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+from database.engine.database import Database
+from database.imports.repository import Import, State, add_import
+from portability.importers.import_file import ImportFile
+from portability.importers.registry import importer_for
+
+
+def accept_file(
+    path: Path,
+    *,
+    name: str,
+    database: Database,
+    user_email: str,
+    uploads: Path | None = None,
+    state: State = "counting",
+    **choice: Any,
+) -> Import:
+    """Add an import of the file at `path`; uploads: the folder into which it is moved, for a file that is ours.
+
+    choice: `domain`, `workspace_id`, `conversations`. Raises BrokenImportError, which says what was expected, where no
+    importer recognises the file; nothing is changed then.
+    """
+    with ImportFile(path, name=name) as file:
+        source, size = importer_for(file).source, file.size
+    import_id = str(uuid.uuid4())
+    place = path.resolve()
+    if uploads is not None:
+        uploads.mkdir(parents=True, exist_ok=True)
+        place = uploads / import_id
+        shutil.move(path, place)
+    return add_import(
+        database=database,
+        user_email=user_email,
+        source=source,
+        file_name=name,
+        file_size=size,
+        path=str(place),
+        state=state,
+        choice=choice,
+        import_id=import_id,
+    )

@@ -1,0 +1,442 @@
+"""Working on imports: counting what a file holds, storing it batch by batch, and taking an import back.
+
+Each batch is stored in one transaction together with how far the import came. While a process lives it keeps the file
+open between two turns of work; after a restart it reads the file again up to where the import was.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from database.engine.database import Database, Urgency
+from database.errors import ConflictError, InvalidChangeError, StoreError
+from database.imports.arriving import ArrivingConversation
+from database.imports.repository import (
+    ENDED,
+    MOST_FAILURES,
+    Import,
+    State,
+    StoppedError,
+    advance,
+    claim_import,
+    get_import,
+    release_imports,
+    unfinished_paths,
+)
+from database.imports.storing import Stored, Target, store_conversations
+from database.imports.undoing import undo_some
+from database.imports.workspaces import workspaces_named
+from portability.errors import BrokenImportError
+from portability.importers.anaphora import import_export
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import (
+    FailedItem,
+    ImportedConversation,
+    ImportedDocument,
+    ImportedExport,
+    ImportedItem,
+)
+from portability.importers.registry import importer_named
+
+from .placing import placed
+
+log = logging.getLogger(__name__)
+FOLDER = "imports"
+"""Below the data folder: the files of uploads, until their imports end."""
+MOST_TITLES = 1_000
+_BATCH_MESSAGES = 80
+_BATCH_ITEMS = 40
+_TELL_EVERY = 0.5
+_TOLD_CONVERSATIONS = 20
+"""So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
+_NO_MESSAGES = "It has no messages."
+_BROKEN = "It is not what it should be."
+_FAULT = "Something went wrong here. The server's log says what."
+
+StoreDocument = Callable[[str, ImportedDocument], str]
+"""Puts a document into a person's vault: "imported", or "skipped" where it is there already. Raises StoreError."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """An import's file that is open. state: what it is read for. position: how many items were read."""
+
+    items: Iterator[ImportedItem]
+    files: ExitStack
+    state: State
+    position: int = 0
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What was read and is to be stored together."""
+
+    conversations: list[ArrivingConversation] = field(default_factory=list)
+    others: list[ImportedDocument | ImportedExport] = field(default_factory=list)
+    failures: list[FailedItem] = field(default_factory=list)
+    items: int = 0
+    messages: int = 0
+    left_out: int = 0
+    is_last: bool = False
+    broken: str = ""
+    """Why the file can't be read any further."""
+
+    @property
+    def is_full(self) -> bool:
+        return self.messages >= _BATCH_MESSAGES or self.items >= _BATCH_ITEMS or bool(self.others)
+
+
+class ImportRunner:
+    """Works on the imports of one store, one after the other. Call it from one thread.
+
+    share: of its time that it works; the rest is left to whoever else needs the processor and the store. process: who
+    works, "server" or another name: a server that starts takes over what the one before worked on.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        uploads: Path,
+        store_document: StoreDocument | None = None,
+        share: float = 0.8,
+        process: str = "server",
+    ) -> None:
+        self.owner = f"{process}-{uuid.uuid4().hex}"
+        self._database = database
+        self._uploads = uploads
+        self._store_document = store_document
+        self._share = share
+        self._open: dict[str, _Reading] = {}
+        self._told_at = 0.0
+
+    def run_due(self, *, seconds: float = 1.0, import_id: str | None = None) -> Import | None:
+        """Work for about `seconds` on an import that waits for it; the import as it is then, None where none waits."""
+        which = claim_import(database=self._database, owner=self.owner, import_id=import_id)
+        if which is None:
+            self._close_all()
+            return None
+        for other in [each for each in self._open if each != which.import_id]:
+            self._close(other)
+        try:
+            which = self._work(which, until=time.monotonic() + seconds)
+        except StoppedError:
+            self._close(which.import_id)
+        except BrokenImportError as error:
+            which = self._failed(which, error.message)
+        except StoreError as error:
+            # The store is full, or busy: the import goes on when it can be written again.
+            log.warning("the import %s has to wait: %s", which.import_id, error.message)
+            self._close(which.import_id)
+            raise
+        except Exception:
+            log.exception("the import %s failed", which.import_id)
+            which = self._failed(which, _FAULT)
+        if which.state in ENDED:
+            self._close(which.import_id)
+            self._delete_upload(which)
+        return which
+
+    def run_until_idle(self) -> None:
+        """Work until nothing waits."""
+        while self.run_due() is not None:
+            pass
+
+    def delete_stray_uploads(self) -> int:
+        """Delete uploads that no import needs any more; how many. Uploads that are arriving have other names."""
+        needed, deleted = unfinished_paths(database=self._database), 0
+        for file in self._uploads.glob("*") if self._uploads.is_dir() else ():
+            if str(file) not in needed and file.suffix != ".part":
+                file.unlink(missing_ok=True)
+                deleted += 1
+        return deleted
+
+    def close(self) -> None:
+        """Let go of open files and of the imports that are worked on."""
+        self._close_all()
+        release_imports(database=self._database, owner=self.owner)
+
+    def _work(self, which: Import, *, until: float) -> Import:
+        steps = {"counting": self._count, "running": self._import_some, "undoing": self._undo_some}
+        step = steps[which.state]
+        state = which.state
+        while which.state == state:
+            begun = time.monotonic()
+            which = step(which)
+            worked = time.monotonic() - begun
+            if time.monotonic() > until:
+                break
+            time.sleep(worked * (1 / self._share - 1))
+        return which
+
+    def _failed(self, which: Import, reason: str) -> Import:
+        """End an import that can't go on; what it has stored stays, and can be taken back."""
+        self._close(which.import_id)
+        which = get_import(database=self._database, user_email=which.user_email, import_id=which.import_id)
+        with suppress(StoppedError):
+            return self._advance(which, state="failed", error=reason)
+        return which
+
+    # Counting
+
+    def _count(self, which: Import) -> Import:
+        """Count a part of the file; when its end is reached, the import is ready."""
+        reading = self._reading(which)
+        conversations, messages, titles = which.conversations, which.messages, list(which.titles)
+        until, ended = time.monotonic() + _TELL_EVERY, True
+        if reading.position == 0:
+            conversations, messages, titles = 0, 0, []
+        for item in reading.items:
+            reading.position += 1
+            if not isinstance(item, FailedItem):
+                conversations += 1
+                count = len(item.messages) if isinstance(item, ImportedConversation) else getattr(item, "messages", 1)
+                messages += count
+                if len(titles) < MOST_TITLES and isinstance(item, ImportedConversation):
+                    titles.append({"id": item.source_id, "title": item.title[:200], "messages": count})
+            if time.monotonic() > until:
+                ended = False
+                break
+        counted: dict[str, Any] = {"conversations": conversations, "messages": messages, "titles": titles}
+        if not ended:
+            return self._advance(which, told=True, **counted)
+        self._close(which.import_id)
+        if not conversations:
+            return self._advance(which, state="failed", error="The file holds no conversation.", **counted)
+        return self._advance(which, state="ready", counted=1, **counted)
+
+    # Storing
+
+    def _import_some(self, which: Import) -> Import:
+        begun = time.monotonic()
+        reading = self._reading(which)
+        batch = self._read_batch(reading, which)
+        stored, failures = self._others_stored(batch, which)
+        try:
+            return self._store(which, batch, stored, failures, begun=begun)
+        except (ConflictError, IntegrityError, InvalidChangeError):
+            # One of them is at fault: each is stored by itself, so that the others come in.
+            return self._store_singly(which, batch, stored, failures, begun=begun)
+
+    def _read_batch(self, reading: _Reading, which: Import) -> _Batch:
+        batch, chosen, seen = _Batch(), which.choice.get("conversations"), set[str]()
+        wanted = None if chosen is None else frozenset(chosen)
+        while not batch.is_full:
+            try:
+                item = next(reading.items, None)
+            except BrokenImportError as error:
+                item, batch.broken = None, error.message
+            if item is None:
+                batch.is_last = True
+                break
+            batch.items += 1
+            if isinstance(item, FailedItem):
+                batch.failures.append(item)
+            elif not isinstance(item, ImportedConversation):
+                batch.others.append(item)
+                batch.messages += getattr(item, "messages", 0)
+            elif wanted is not None and item.source_id not in wanted:
+                batch.left_out += 1
+            else:
+                self._place(item, batch, seen)
+        reading.position += batch.items
+        return batch
+
+    def _place(self, item: ImportedConversation, batch: _Batch, seen: set[str]) -> None:
+        batch.messages += len(item.messages)
+        try:
+            made = placed(item)
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            log.warning("a conversation can't be imported", exc_info=True)
+            batch.failures.append(FailedItem(str(item.title or item.source_id), _BROKEN))
+            return
+        arriving = made.conversation
+        batch.failures += [FailedItem(arriving.title, problem) for problem in made.problems]
+        if not arriving.messages:
+            batch.failures.append(FailedItem(item.title or item.source_id, _NO_MESSAGES))
+        elif arriving.source_id in seen:
+            batch.failures.append(FailedItem(arriving.title, "Another conversation of the file has the same id."))
+        else:
+            seen.add(arriving.source_id)
+            batch.conversations.append(arriving)
+
+    def _others_stored(self, batch: _Batch, which: Import) -> tuple[Stored, list[FailedItem]]:
+        """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
+        stored, failures = Stored(), list(batch.failures)
+        for each in batch.others:
+            try:
+                is_new = self._store_other(each, which)
+            except (BrokenImportError, StoreError) as error:
+                name = each.item if isinstance(each, ImportedExport) else each.name
+                failures.append(FailedItem(name, error.message))
+            else:
+                stored.imported += is_new
+                stored.skipped += not is_new
+        return stored, failures
+
+    def _store_other(self, each: ImportedDocument | ImportedExport, which: Import) -> bool:
+        """Whether it is new here."""
+        if isinstance(each, ImportedExport):
+            try:
+                import_export(each.content, database=self._database, user_email=which.user_email)
+            except ConflictError:
+                return False
+            return True
+        if self._store_document is None:
+            raise InvalidChangeError("Documents can't be stored here.")
+        return self._store_document(which.user_email, each) == "imported"
+
+    def _store(
+        self, which: Import, batch: _Batch, before: Stored, failures: list[FailedItem], *, begun: float
+    ) -> Import:
+        told = self._is_time_to_tell() or batch.is_last
+
+        def job(connection: Connection) -> Import:
+            target = self._target(connection, which, batch)
+            room = max(_TOLD_CONVERSATIONS - which.imported, 0)
+            done = store_conversations(connection, batch.conversations, target=target, told=room)
+            done.imported += before.imported
+            done.skipped += before.skipped + batch.left_out
+            return self._advanced(connection, which, batch, done, failures, begun=begun, told=told)
+
+        return self._database.write(job, urgency=Urgency.INDEX)
+
+    def _store_singly(
+        self, which: Import, batch: _Batch, before: Stored, failures: list[FailedItem], *, begun: float
+    ) -> Import:
+        done = Stored(imported=before.imported, skipped=before.skipped + batch.left_out)
+        for each in batch.conversations:
+            try:
+                stored = self._database.write(partial(self._store_one, which=which, batch=batch, each=each))
+            except (ConflictError, IntegrityError, InvalidChangeError) as error:
+                reason = getattr(error, "message", "Its identifiers contradict each other.")
+                failures.append(FailedItem(each.title, reason))
+            else:
+                done.imported += stored.imported
+                done.updated += stored.updated
+                done.skipped += stored.skipped
+
+        def job(connection: Connection) -> Import:
+            return self._advanced(connection, which, batch, done, failures, begun=begun, told=True)
+
+        return self._database.write(job)
+
+    def _store_one(self, connection: Connection, which: Import, batch: _Batch, each: ArrivingConversation) -> Stored:
+        return store_conversations(connection, [each], target=self._target(connection, which, batch))
+
+    def _target(self, connection: Connection, which: Import, batch: _Batch) -> Target:
+        domain, names = which.choice.get("domain") or "assistant", {each.workspace for each in batch.conversations}
+        return Target(
+            import_id=which.import_id,
+            source=which.source,
+            user_email=which.user_email,
+            domain=domain,
+            workspace_id=which.choice.get("workspace_id"),
+            workspaces=workspaces_named(
+                connection, {name for name in names if name}, user_email=which.user_email, domain=domain
+            ),
+        )
+
+    def _advanced(
+        self,
+        connection: Connection,
+        which: Import,
+        batch: _Batch,
+        done: Stored,
+        failures: list[FailedItem],
+        *,
+        begun: float,
+        told: bool,
+    ) -> Import:
+        kept = [{"item": each.item[:500], "reason": each.reason[:500]} for each in failures]
+        values: dict[str, Any] = {
+            "position": which.position + batch.items,
+            "done": which.done + batch.messages,
+            "imported": which.imported + done.imported,
+            "updated": which.updated + done.updated,
+            "skipped": which.skipped + done.skipped,
+            "failed": which.failed + len(failures),
+            "failures": [*which.failures, *kept][:MOST_FAILURES],
+            "worked_ms": which.worked_ms + round((time.monotonic() - begun) * 1_000),
+        }
+        if batch.is_last:
+            values |= _ending(values, batch.broken)
+        return advance(connection, which, owner=self.owner, told=told, **values)
+
+    # Taking back
+
+    def _undo_some(self, which: Import) -> Import:
+        undone = undo_some(database=self._database, which=which)
+        kept = [*which.kept, *undone.kept][:MOST_FAILURES]
+        if undone.is_over:
+            return self._advance(which, kept=kept, state="undone")
+        return self._advance(which, kept=kept, told=self._is_time_to_tell())
+
+    # Files
+
+    def _reading(self, which: Import) -> _Reading:
+        """The file of an import, read up to where it is stored, or as far as it was counted."""
+        reading, position = self._open.get(which.import_id), which.position
+        if reading is not None and reading.state == which.state and which.state == "counting":
+            return reading
+        if reading is not None and reading.state == which.state and reading.position == position:
+            return reading
+        self._close(which.import_id)
+        path, files = Path(which.path), ExitStack()
+        if not path.exists():
+            raise BrokenImportError("The file is not there any more.")
+        file = files.enter_context(ImportFile(path, name=which.file_name))
+        reading = _Reading(importer_named(which.source).conversations(file), files, which.state)
+        self._open[which.import_id] = reading
+        while reading.position < position and next(reading.items, None) is not None:
+            reading.position += 1
+        return reading
+
+    def _close(self, import_id: str) -> None:
+        reading = self._open.pop(import_id, None)
+        if reading is not None:
+            close = getattr(reading.items, "close", None)
+            if close is not None:
+                close()
+            reading.files.close()
+
+    def _close_all(self) -> None:
+        for import_id in list(self._open):
+            self._close(import_id)
+
+    def _delete_upload(self, which: Import) -> None:
+        path = Path(which.path)
+        if path.parent == self._uploads:
+            path.unlink(missing_ok=True)
+
+    def _advance(self, which: Import, *, told: bool = False, **values: Any) -> Import:
+        return self._database.write(
+            lambda connection: advance(connection, which, owner=self.owner, told=told, **values), urgency=Urgency.INDEX
+        )
+
+    def _is_time_to_tell(self) -> bool:
+        if time.monotonic() - self._told_at < _TELL_EVERY:
+            return False
+        self._told_at = time.monotonic()
+        return True
+
+
+def _ending(values: dict[str, Any], broken: str) -> dict[str, Any]:
+    """How an import ends: one that came to nothing is no success."""
+    if broken:
+        return {"state": "failed", "error": broken}
+    came = values["imported"] + values["updated"] + values["skipped"]
+    if came:
+        return {"state": "done"}
+    return {"state": "failed", "error": "Nothing of the file could be imported."}

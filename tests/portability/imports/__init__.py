@@ -1,0 +1,1 @@
+"""Tests of importing history from elsewhere."""

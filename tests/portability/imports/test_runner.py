@@ -1,0 +1,364 @@
+"""Imports as jobs: each item is stored once, whatever happens meanwhile; what a person changed here stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, event
+
+from Conversation import Conversation
+from database.conversations.repository import (
+    delete_conversation,
+    get_conversations_for_user,
+    move_conversation,
+    update_conversation,
+)
+from database.engine.database import Database
+from database.imports.repository import change_state, get_import, list_imports
+from database.maintenance.verification import verify_store
+from database.messages.branches import list_branches
+from database.messages.editing import delete_message, edit_message
+from database.messages.reading import list_messages
+from database.search.index import waiting_behind
+from database.workspaces.repository import create_workspace
+from portability.errors import BrokenImportError
+from portability.importers.imported import FailedItem, ImportedDocument
+from portability.imports.accepting import accept_file
+from portability.imports.runner import ImportRunner
+
+from .conftest import ADA, conversation, message
+
+FOUR = (
+    message("q1", None, "How much water?"),
+    message("a1", "q1", "Two litres.", at=1, model="gpt-4", thoughts="Hm."),
+    message("q2", "a1", "And in summer?", at=2),
+    message("a2", "q2", "Three.", at=3),
+)
+
+
+def only(database: Database):
+    (row,) = get_conversations_for_user(database=database, user_email=ADA)
+    return row
+
+
+def texts(database: Database, conversation_id: str) -> list[str]:
+    return [m.text for m in list_messages(database=database, user_email=ADA, conversation_id=conversation_id)]
+
+
+def counts(which):
+    return which.state, which.imported, which.updated, which.skipped, which.failed
+
+
+@pytest.mark.contract
+def test_a_conversation_comes_in_with_its_times_title_thoughts_and_references(database, imported):
+    one = conversation("c", *FOUR, archived=True, pinned=True, workspace="Health", friendly_id="much_water_b4f2")
+    which = imported(one)
+
+    row = only(database)
+    assert counts(which) == ("done", 1, 0, 0, 0)
+    assert (row.title, row.archived, row.pinned_at is not None) == ("About c", True, True)
+    assert (row.created_at, row.updated_at) == ("2025-03-01T12:00:00.000000Z", "2025-03-01T13:00:00.000000Z")
+    assert (row.workspace_name, row.conversation_friendly_id) == ("Health", "much_water_b4f2")
+    said = list_messages(database=database, user_email=ADA, conversation_id=row.conversation_id)
+    assert [(m.sender, m.text) for m in said] == [
+        ("user", "How much water?"),
+        ("model", "Two litres."),
+        ("user", "And in summer?"),
+        ("model", "Three."),
+    ]
+    assert [m.created_at[11:16] for m in said] == ["12:00", "12:01", "12:02", "12:03"]
+    assert (said[1].config["model"], said[1].parts[0]["text"]) == ("gpt-4", "Hm.")
+    assert said[1].in_answer_to == said[0].message_id
+    assert all(m.message_short_hash for m in said)
+    with database.reading() as connection:
+        assert waiting_behind(connection) is None  # found at once, without the tail
+
+
+@pytest.mark.contract
+def test_variants_and_branches_come_in_and_the_store_is_sound(database, imported):
+    more = (message("a1b", "q1", "Three litres.", at=4), message("q2b", "a1", "In winter?", at=5))
+    imported(conversation("c", *FOUR, *more, current_id="q2b"))
+
+    conversation_id = only(database).conversation_id
+    own = {"database": database, "user_email": ADA, "conversation_id": conversation_id}
+    assert texts(database, conversation_id) == ["How much water?", "Two litres.", "In winter?"]
+    assert [v["chosen"] for v in list_messages(**own)[1].variants] == [True, False]
+    (fork,) = list_branches(**own)
+    assert (fork["chosen"], len(fork["branches"])) == (2, 2)
+    if database.backend.name == "SQLite":
+        assert [found for found in verify_store(database) if not found.fine] == []
+
+
+@pytest.mark.contract
+def test_importing_again_adds_nothing(database, imported):
+    both = [conversation("c", *FOUR), conversation("d")]
+    imported(*both)
+    before = only_versions(database)
+    assert counts(imported(*both)) == ("done", 0, 0, 2, 0)
+    assert only_versions(database) == before
+
+
+def only_versions(database: Database):
+    return {row.conversation_id: row.version for row in get_conversations_for_user(database=database, user_email=ADA)}
+
+
+@pytest.mark.contract
+def test_a_longer_export_adds_what_is_new_and_takes_over_what_changed(database, imported):
+    imported(conversation("c", *FOUR[:2]))
+    changed = replace(FOUR[1], text="Two litres a day.")
+    again = message("a1b", "q1", "Some.", at=9)
+    which = imported(conversation("c", FOUR[0], changed, again, *FOUR[2:], title="Water", current_id="a2"))
+
+    row = only(database)
+    assert counts(which) == ("done", 0, 1, 0, 0)
+    assert (row.title, row.message_count) == ("Water", 4)
+    assert texts(database, row.conversation_id) == ["How much water?", "Two litres a day.", "And in summer?", "Three."]
+    said = list_messages(database=database, user_email=ADA, conversation_id=row.conversation_id)
+    assert [v["chosen"] for v in said[1].variants] == [True, False]
+    assert counts(imported(conversation("c", FOUR[0], changed, again, *FOUR[2:], title="Water", current_id="a2"))) == (
+        "done",
+        0,
+        0,
+        1,
+        0,
+    )
+
+
+@pytest.mark.contract
+def test_what_a_person_changed_here_stays(database, imported):
+    imported(conversation("c", *FOUR))
+    row = only(database)
+    own = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    place = create_workspace(database=database, user_email=ADA, domain="assistant", workspace_name="Mine")
+    update_conversation(**own, changes={"title": "My title", "title_force_set": True})
+    move_conversation(**own, workspace_id=place["workspace_id"])
+    said = list_messages(**own)
+    edit_message(**own, message_id=said[0].message_id, text="How much tea?", index=1)
+    delete_message(**own, message_id=said[3].message_id, index=4)
+    changed = [replace(each, text=each.text + "!") for each in FOUR]
+
+    which = imported(conversation("c", *changed, message("q3", "a2", "Sure?", at=5), title="Theirs", workspace="Other"))
+
+    row = only(database)
+    assert counts(which)[2] == 1
+    assert (row.title, row.workspace_name) == ("My title", "Mine")
+    assert texts(database, row.conversation_id) == ["How much tea?", "Two litres.!", "And in summer?!", "Sure?"]
+
+
+@pytest.mark.contract
+def test_where_the_person_went_on_here_the_source_goes_on_in_a_branch(database, imported):
+    imported(conversation("c", *FOUR[:2]))
+    row = only(database)
+    Conversation(ADA, database, row.conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+
+    imported(conversation("c", *FOUR))
+
+    assert texts(database, row.conversation_id) == ["How much water?", "Two litres.", "Mine?", "Yours."]
+    own = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    (fork,) = list_branches(**own)
+    assert [each["preview"] for each in fork["branches"]] == ["Mine?", "And in summer?"]
+    assert fork["chosen"] == 1
+
+
+@pytest.mark.contract
+def test_a_conversation_in_the_bin_stays_there(database, imported):
+    imported(conversation("c", *FOUR[:2]))
+    delete_conversation(database=database, user_email=ADA, conversation_id=only(database).conversation_id)
+    assert counts(imported(conversation("c", *FOUR))) == ("done", 0, 0, 1, 0)
+    assert get_conversations_for_user(database=database, user_email=ADA) == []
+
+
+def test_two_people_import_the_same_file_each_for_themselves(database, imported):
+    imported(conversation("c", *FOUR))
+    assert counts(imported(conversation("c", *FOUR), user_email="eve@example.org"))[:2] == ("done", 1)
+    assert len(get_conversations_for_user(database=database, user_email="eve@example.org")) == 1
+
+
+def test_only_the_chosen_conversations_come_in_and_where_the_person_wants_them(database, imported):
+    place = create_workspace(database=database, user_email=ADA, domain="assistant", workspace_name="Old")
+    which = imported(
+        conversation("c"),
+        conversation("d"),
+        conversations=["d"],
+        workspace_id=place["workspace_id"],
+        domain="assistant",
+    )
+    assert counts(which) == ("done", 1, 0, 1, 0)
+    assert (only(database).title, only(database).workspace_name) == ("About d", "Old")
+
+
+def test_one_bad_conversation_never_stops_the_rest(database, imported):
+    broken = replace(conversation("bad"), title=3)  # type: ignore[arg-type]
+    empty = replace(conversation("empty"), messages=())
+    twice = conversation("c", *FOUR)
+    which = imported(FailedItem("item 1", "It is cut off."), broken, empty, conversation("c"), twice, conversation("d"))
+
+    assert counts(which) == ("done", 2, 0, 0, 4)
+    assert [each["item"] for each in which.failures] == ["item 1", "3", "About empty", "About c"]
+    assert which.failures[0]["reason"] == "It is cut off."
+    assert len(get_conversations_for_user(database=database, user_email=ADA)) == 2
+
+
+def test_nothing_imported_is_no_success_and_what_came_before_a_break_stays(database, imported):
+    assert counts(imported(FailedItem("item 1", "It is cut off.")))[:2] == ("failed", 0)
+    which = imported(*map(conversation, map(str, range(100))), BrokenImportError("The JSON breaks off."))
+    assert (which.state, which.error) == ("failed", "The JSON breaks off.")
+    assert which.imported > 0
+    assert len(get_conversations_for_user(database=database, user_email=ADA)) == which.imported
+
+
+def test_documents_go_where_they_are_told_to_and_are_reported_elsewhere(database, imported):
+    which = imported(conversation("c"), ImportedDocument("d", "Project", "Notes.md", "text"))
+    assert counts(which) == ("done", 1, 0, 0, 1)
+    assert which.failures == [{"item": "Notes.md", "reason": "Documents can't be stored here."}]
+
+
+def test_a_file_is_counted_first_and_begins_when_it_is_started(database, runner, source, added):
+    source.items = [conversation("c", *FOUR), FailedItem("x", "y"), conversation("d")]
+    which = added(state="counting")
+    runner.run_until_idle()
+    which = get_import(database=database, user_email=ADA, import_id=which.import_id)
+    assert (which.state, which.counted, which.conversations, which.messages) == ("ready", True, 2, 6)
+    assert which.titles == [
+        {"id": "c", "title": "About c", "messages": 4},
+        {"id": "d", "title": "About d", "messages": 2},
+    ]
+    assert get_conversations_for_user(database=database, user_email=ADA) == []
+
+    change_state(database=database, user_email=ADA, import_id=which.import_id, state="running", among=["ready"])
+    runner.run_until_idle()
+    which = get_import(database=database, user_email=ADA, import_id=which.import_id)
+    assert (which.state, which.done, which.imported) == ("done", 6, 2)
+
+
+def test_an_import_that_is_paused_stops_between_two_batches_and_goes_on_where_it_was(database, runner, source, added):
+    source.items = [conversation(str(number)) for number in range(100)]
+    which = added()
+    runner.run_due(seconds=0)
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    paused = change_state(**own, state="paused", among=["running"])
+    runner.run_until_idle()
+    assert get_import(**own).position == paused.position
+    assert 0 < paused.position < 100
+
+    change_state(**own, state="running", among=["paused"])
+    runner.run_until_idle()
+    assert counts(get_import(**own)) == ("done", 100, 0, 0, 0)
+    assert len(get_conversations_for_user(database=database, user_email=ADA)) == 100
+
+
+def test_an_import_whose_process_died_goes_on_elsewhere_without_doubling(database, runner, source, added, tmp_path):
+    source.items = [conversation(str(number)) for number in range(100)]
+    which = added()
+    runner.run_due(seconds=0)
+    another = ImportRunner(database=database, uploads=tmp_path / "imports", share=1.0)
+    assert another.run_due() is None  # the first one has it
+    runner.close()  # as a server that starts does for the one before
+    another.run_until_idle()
+    another.close()
+    which = get_import(database=database, user_email=ADA, import_id=which.import_id)
+    assert counts(which) == ("done", 100, 0, 0, 0)
+    assert len(get_conversations_for_user(database=database, user_email=ADA)) == 100
+
+
+def test_a_process_that_lost_its_lease_stores_nothing(database, runner, source, added, monkeypatch):
+    source.items = [conversation("c")]
+    which = added()
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    begin = source.conversations
+
+    def cancelled_meanwhile(file):
+        change_state(**own, state="cancelled", among=["running"])
+        yield from begin(file)
+
+    monkeypatch.setattr(source, "conversations", cancelled_meanwhile)
+    runner.run_until_idle()
+    assert counts(get_import(**own)) == ("cancelled", 0, 0, 0, 0)
+    assert get_conversations_for_user(database=database, user_email=ADA) == []
+
+
+def test_the_upload_is_deleted_when_the_import_ends(imported, runner, tmp_path):
+    which = imported(conversation("c"))
+    assert which.path.startswith(str(tmp_path / "imports"))
+    assert list((tmp_path / "imports").iterdir()) == []
+    (tmp_path / "imports" / "stray").write_text("x")
+    assert runner.delete_stray_uploads() == 1
+
+
+@pytest.mark.contract
+def test_an_import_is_taken_back_but_for_what_the_person_went_on_with(database, imported, runner):
+    which = imported(conversation("c"), conversation("d"), conversation("e", *FOUR[:2]))
+    (kept,) = [row for row in get_conversations_for_user(database=database, user_email=ADA) if row.title == "About d"]
+    Conversation(ADA, database, kept.conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    change_state(**own, state="undoing", among=["done"])
+    runner.run_until_idle()
+
+    undone = get_import(**own)
+    assert (undone.state, [each["item"] for each in undone.kept]) == ("undone", ["About d"])
+    assert only(database).conversation_id == kept.conversation_id
+    if database.backend.name == "SQLite":
+        assert [found for found in verify_store(database) if not found.fine] == []
+    assert counts(imported(conversation("c"), conversation("d")))[1:4] == (1, 0, 1)
+
+
+@pytest.mark.contract
+def test_what_an_import_added_to_a_conversation_is_taken_back_and_the_rest_stays(database, imported, runner):
+    imported(conversation("c", *FOUR[:2]))
+    which = imported(conversation("c", *FOUR, message("a1b", "q1", "Some.", at=9), current_id="a2"))
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    change_state(**own, state="undoing", among=["done"])
+    runner.run_until_idle()
+
+    row = only(database)
+    assert (get_import(**own).state, get_import(**own).kept) == ("undone", [])
+    assert texts(database, row.conversation_id) == ["How much water?", "Two litres."]
+    assert row.message_count == 2
+    assert counts(imported(conversation("c", *FOUR)))[1:4] == (0, 1, 0)
+    assert texts(database, row.conversation_id) == ["How much water?", "Two litres.", "And in summer?", "Three."]
+
+
+def test_a_file_of_an_unknown_form_says_what_was_expected_and_changes_nothing(database, source, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("something else")
+    with pytest.raises(BrokenImportError, match="Scripted: a file that begins with SCRIPTED"):
+        accept_file(file, name="a.txt", database=database, user_email=ADA, uploads=tmp_path / "imports")
+    assert list_imports(database=database, user_email=ADA) == []
+    assert file.exists()
+
+
+def test_an_old_name_that_is_taken_here_leads_to_the_conversation_as_an_alias(database, imported):
+    imported(conversation("c", friendly_id="much_water_b4f2"))
+    imported(conversation("d", friendly_id="much_water_b4f2"))
+    names = {
+        row.title: row.conversation_friendly_id for row in get_conversations_for_user(database=database, user_email=ADA)
+    }
+    assert names["About c"] == "much_water_b4f2" != names["About d"]
+
+
+def test_the_queries_of_an_import_grow_with_its_batches_not_with_its_messages(imported):
+    seen: list[str] = []
+
+    def note(_connection, _cursor, statement, *_rest):
+        seen.append(statement)
+
+    def statements_for(*items):
+        seen.clear()
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            imported(*items)
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+        return len(seen)
+
+    def long(source_id, turns):
+        said = []
+        for number in range(turns):
+            said += [message(f"q{number}", f"a{number - 1}" if number else None, at=2 * number)]
+            said += [message(f"a{number}", f"q{number}", at=2 * number + 1)]
+        return conversation(source_id, *said)
+
+    statements_for(long("warm", 5))
+    few, many = statements_for(long("few", 10)), statements_for(long("many", 60))
+    assert many - few < 20  # 100 messages more
