@@ -44,10 +44,14 @@ class Identity(Protocol):
     """What is known of a conversation of a source: which it is here, and its title and digest there."""
 
     @property
-    def conversation_id(self) -> str: ...  # noqa: D102
+    def conversation_id(self) -> str:
+        """Which it is here."""
+        ...
 
     @property
-    def title(self) -> str: ...  # noqa: D102
+    def title(self) -> str:
+        """Its title at the source, when it was imported last."""
+        ...
 
 
 def update_conversation(

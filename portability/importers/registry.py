@@ -18,13 +18,13 @@ from .open_webui import OpenWebUIImporter
 from .zk_chat import ZkChatImporter
 
 _IMPORTERS: tuple[Importer, ...] = (
-    AnaphoraImporter(),
     ChatGPTImporter(),
     ClaudeImporter(),
     OpenWebUIImporter(),
     ZkChatImporter(),
     LibreChatImporter(),
     FirstImplementationImporter(),
+    AnaphoraImporter(),
     JsonLinesImporter(),
 )
 

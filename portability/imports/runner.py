@@ -12,31 +12,26 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
-
-from database.engine.database import Database, Urgency
+from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError, StoreError
 from database.imports.arriving import ArrivingConversation
+from database.imports.batches import Batch, store_alone, store_batch, store_progress
 from database.imports.repository import (
     ENDED,
     MOST_FAILURES,
     Import,
     State,
     StoppedError,
-    advance,
     claim_import,
     get_import,
     release_imports,
     unfinished_paths,
 )
-from database.imports.storing import Stored, Target, store_conversations
+from database.imports.storing import Stored
 from database.imports.undoing import undo_some
-from database.imports.workspaces import workspaces_named
 from portability.errors import BrokenImportError
 from portability.importers.anaphora import import_export
 from portability.importers.import_file import ImportFile
@@ -58,8 +53,6 @@ MOST_TITLES = 1_000
 _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
 _TELL_EVERY = 0.5
-_TOLD_CONVERSATIONS = 20
-"""So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
 _NO_MESSAGES = "It has no messages."
 _BROKEN = "It is not what it should be."
 _FAULT = "Something went wrong here. The server's log says what."
@@ -79,7 +72,7 @@ class _Reading:
 
 
 @dataclass(slots=True)
-class _Batch:
+class _Read:
     """What was read and is to be stored together."""
 
     conversations: list[ArrivingConversation] = field(default_factory=list)
@@ -220,17 +213,18 @@ class ImportRunner:
 
     def _import_some(self, which: Import) -> Import:
         begun = time.monotonic()
-        reading = self._reading(which)
-        batch = self._read_batch(reading, which)
-        stored, failures = self._others_stored(batch, which)
+        batch = self._read_batch(self._reading(which), which)
+        before, failures = self._others_stored(batch, which)
+        conversations: list[ArrivingConversation] = batch.conversations
         try:
-            return self._store(which, batch, stored, failures, begun=begun)
-        except (ConflictError, IntegrityError, InvalidChangeError):
+            return self._store(which, batch, conversations, before, failures, begun=begun)
+        except ConflictError:
             # One of them is at fault: each is stored by itself, so that the others come in.
-            return self._store_singly(which, batch, stored, failures, begun=begun)
+            self._store_each(which, batch, before, failures)
+            return self._store(which, batch, [], before, failures, begun=begun)
 
-    def _read_batch(self, reading: _Reading, which: Import) -> _Batch:
-        batch, chosen, seen = _Batch(), which.choice.get("conversations"), set[str]()
+    def _read_batch(self, reading: _Reading, which: Import) -> _Read:
+        batch, chosen, seen = _Read(), which.choice.get("conversations"), set[str]()
         wanted = None if chosen is None else frozenset(chosen)
         while not batch.is_full:
             try:
@@ -253,7 +247,7 @@ class ImportRunner:
         reading.position += batch.items
         return batch
 
-    def _place(self, item: ImportedConversation, batch: _Batch, seen: set[str]) -> None:
+    def _place(self, item: ImportedConversation, batch: _Read, seen: set[str]) -> None:
         batch.messages += len(item.messages)
         try:
             made = placed(item)
@@ -271,9 +265,9 @@ class ImportRunner:
             seen.add(arriving.source_id)
             batch.conversations.append(arriving)
 
-    def _others_stored(self, batch: _Batch, which: Import) -> tuple[Stored, list[FailedItem]]:
+    def _others_stored(self, batch: _Read, which: Import) -> tuple[Stored, list[FailedItem]]:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
-        stored, failures = Stored(), list(batch.failures)
+        stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
             try:
                 is_new = self._store_other(each, which)
@@ -298,81 +292,38 @@ class ImportRunner:
         return self._store_document(which.user_email, each) == "imported"
 
     def _store(
-        self, which: Import, batch: _Batch, before: Stored, failures: list[FailedItem], *, begun: float
-    ) -> Import:
-        told = self._is_time_to_tell() or batch.is_last
-
-        def job(connection: Connection) -> Import:
-            target = self._target(connection, which, batch)
-            room = max(_TOLD_CONVERSATIONS - which.imported, 0)
-            done = store_conversations(connection, batch.conversations, target=target, told=room)
-            done.imported += before.imported
-            done.skipped += before.skipped + batch.left_out
-            return self._advanced(connection, which, batch, done, failures, begun=begun, told=told)
-
-        return self._database.write(job, urgency=Urgency.INDEX)
-
-    def _store_singly(
-        self, which: Import, batch: _Batch, before: Stored, failures: list[FailedItem], *, begun: float
-    ) -> Import:
-        done = Stored(imported=before.imported, skipped=before.skipped + batch.left_out)
-        for each in batch.conversations:
-            try:
-                stored = self._database.write(partial(self._store_one, which=which, batch=batch, each=each))
-            except (ConflictError, IntegrityError, InvalidChangeError) as error:
-                reason = getattr(error, "message", "Its identifiers contradict each other.")
-                failures.append(FailedItem(each.title, reason))
-            else:
-                done.imported += stored.imported
-                done.updated += stored.updated
-                done.skipped += stored.skipped
-
-        def job(connection: Connection) -> Import:
-            return self._advanced(connection, which, batch, done, failures, begun=begun, told=True)
-
-        return self._database.write(job)
-
-    def _store_one(self, connection: Connection, which: Import, batch: _Batch, each: ArrivingConversation) -> Stored:
-        return store_conversations(connection, [each], target=self._target(connection, which, batch))
-
-    def _target(self, connection: Connection, which: Import, batch: _Batch) -> Target:
-        domain, names = which.choice.get("domain") or "assistant", {each.workspace for each in batch.conversations}
-        return Target(
-            import_id=which.import_id,
-            source=which.source,
-            user_email=which.user_email,
-            domain=domain,
-            workspace_id=which.choice.get("workspace_id"),
-            workspaces=workspaces_named(
-                connection, {name for name in names if name}, user_email=which.user_email, domain=domain
-            ),
-        )
-
-    def _advanced(
         self,
-        connection: Connection,
         which: Import,
-        batch: _Batch,
-        done: Stored,
+        batch: _Read,
+        conversations: list[ArrivingConversation],
+        before: Stored,
         failures: list[FailedItem],
         *,
         begun: float,
-        told: bool,
     ) -> Import:
-        kept = [{"item": each.item[:500], "reason": each.reason[:500]} for each in failures]
-        values: dict[str, Any] = {
-            "position": which.position + batch.items,
-            "done": which.done + batch.messages,
-            "imported": which.imported + done.imported,
-            "updated": which.updated + done.updated,
-            "skipped": which.skipped + done.skipped,
-            "failed": which.failed + len(failures),
-            "failures": [*which.failures, *kept][:MOST_FAILURES],
-            "worked_ms": which.worked_ms + round((time.monotonic() - begun) * 1_000),
-        }
-        if batch.is_last:
-            values |= _ending(values, batch.broken)
-        return advance(connection, which, owner=self.owner, told=told, **values)
+        told = self._is_time_to_tell() or batch.is_last
+        stored = Batch(
+            conversations=conversations,
+            items=batch.items,
+            messages=batch.messages,
+            before=before,
+            failures=[{"item": each.item[:500], "reason": each.reason[:500]} for each in failures],
+            is_last=batch.is_last,
+            broken=batch.broken,
+            worked_ms=round((time.monotonic() - begun) * 1_000),
+        )
+        return store_batch(database=self._database, which=which, owner=self.owner, batch=stored, told=told)
+
+    def _store_each(self, which: Import, batch: _Read, before: Stored, failures: list[FailedItem]) -> None:
+        for each in batch.conversations:
+            try:
+                stored = store_alone(database=self._database, which=which, conversation=each)
+            except ConflictError as error:
+                failures.append(FailedItem(each.title, error.message))
+            else:
+                before.imported += stored.imported
+                before.updated += stored.updated
+                before.skipped += stored.skipped
 
     # Taking back
 
@@ -421,22 +372,10 @@ class ImportRunner:
             path.unlink(missing_ok=True)
 
     def _advance(self, which: Import, *, told: bool = False, **values: Any) -> Import:
-        return self._database.write(
-            lambda connection: advance(connection, which, owner=self.owner, told=told, **values), urgency=Urgency.INDEX
-        )
+        return store_progress(database=self._database, which=which, owner=self.owner, told=told, **values)
 
     def _is_time_to_tell(self) -> bool:
         if time.monotonic() - self._told_at < _TELL_EVERY:
             return False
         self._told_at = time.monotonic()
         return True
-
-
-def _ending(values: dict[str, Any], broken: str) -> dict[str, Any]:
-    """How an import ends: one that came to nothing is no success."""
-    if broken:
-        return {"state": "failed", "error": broken}
-    came = values["imported"] + values["updated"] + values["skipped"]
-    if came:
-        return {"state": "done"}
-    return {"state": "failed", "error": "Nothing of the file could be imported."}

@@ -1,0 +1,111 @@
+"""A batch of an import: what was read is stored in one transaction together with how far the import came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from database.engine.database import Database, Urgency
+from database.errors import ConflictError
+
+from .arriving import ArrivingConversation
+from .repository import MOST_FAILURES, Import, advance
+from .storing import Stored, Target, store_conversations
+from .workspaces import workspaces_named
+
+_TOLD_CONVERSATIONS = 20
+"""So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
+_CONTRADICTION = "Its identifiers contradict each other."
+_NOTHING = "Nothing of the file could be imported."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What was read since the last batch.
+
+    items, messages: how many were read. before: what is stored of it already. failures: `{item, reason}` each.
+    is_last: the file ends with it. broken: why the file can't be read any further, "" where it can.
+    """
+
+    conversations: Sequence[ArrivingConversation]
+    items: int
+    messages: int
+    before: Stored
+    failures: Sequence[Mapping[str, str]]
+    is_last: bool
+    broken: str
+    worked_ms: int
+
+
+def store_batch(*, database: Database, which: Import, owner: str, batch: Batch, told: bool) -> Import:
+    """Store a batch and how far the import came; the import as it is then. told: tell open pages.
+
+    Raises StoppedError where `owner` may not go on, ConflictError where a conversation contradicts itself: nothing is
+    stored then, and `store_alone` tells which one it is.
+    """
+
+    def job(connection: Connection) -> Import:
+        target = _target(connection, which, batch.conversations)
+        room = max(_TOLD_CONVERSATIONS - which.imported, 0)
+        done = store_conversations(connection, batch.conversations, target=target, told=room)
+        return advance(connection, which, owner=owner, told=told, **_progress(which, batch, done))
+
+    try:
+        return database.write(job, urgency=Urgency.INDEX)
+    except IntegrityError as error:
+        raise ConflictError(_CONTRADICTION) from error
+
+
+def store_alone(*, database: Database, which: Import, conversation: ArrivingConversation) -> Stored:
+    """Store one conversation, and nothing of how far the import came. Raises ConflictError."""
+
+    def job(connection: Connection) -> Stored:
+        return store_conversations(connection, [conversation], target=_target(connection, which, [conversation]))
+
+    try:
+        return database.write(job, urgency=Urgency.INDEX)
+    except IntegrityError as error:
+        raise ConflictError(_CONTRADICTION) from error
+
+
+def store_progress(*, database: Database, which: Import, owner: str, told: bool = False, **values: Any) -> Import:
+    """Store how far an import came; values: columns. Raises StoppedError where `owner` may not go on."""
+    return database.write(
+        lambda connection: advance(connection, which, owner=owner, told=told, **values), urgency=Urgency.INDEX
+    )
+
+
+def _target(connection: Connection, which: Import, arriving: Sequence[ArrivingConversation]) -> Target:
+    domain, names = which.choice.get("domain") or "assistant", {each.workspace for each in arriving if each.workspace}
+    return Target(
+        import_id=which.import_id,
+        source=which.source,
+        user_email=which.user_email,
+        domain=domain,
+        workspace_id=which.choice.get("workspace_id"),
+        workspaces=workspaces_named(connection, names, user_email=which.user_email, domain=domain),
+    )
+
+
+def _progress(which: Import, batch: Batch, done: Stored) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "position": which.position + batch.items,
+        "done": which.done + batch.messages,
+        "imported": which.imported + batch.before.imported + done.imported,
+        "updated": which.updated + batch.before.updated + done.updated,
+        "skipped": which.skipped + batch.before.skipped + done.skipped,
+        "failed": which.failed + len(batch.failures),
+        "failures": [*which.failures, *map(dict, batch.failures)][:MOST_FAILURES],
+        "worked_ms": which.worked_ms + batch.worked_ms,
+    }
+    if batch.broken:
+        return {**values, "state": "failed", "error": batch.broken}
+    if not batch.is_last:
+        return values
+    # An import that came to nothing is no success.
+    came = values["imported"] + values["updated"] + values["skipped"]
+    return {**values, "state": "done"} if came else {**values, "state": "failed", "error": _NOTHING}
