@@ -13,9 +13,12 @@ from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
 from activity.builtin import BUILT_IN
+from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
 from chat.turns.turn import MOST_ANSWERERS
 from conversation_reference_utils import AGENT_PREFIX, classify_conversation_reference, is_activity_name
+from database.activities.reading import Activity
+from database.activities.suggesting import suggest_activities
 from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.conversations import autocomplete_conversations
@@ -33,6 +36,7 @@ _UNKNOWN = frozenset({"not_found", "unavailable"})
 _MOST_CORRECTED = 3
 _MOST_CANDIDATES = 3
 _COMPARED = 50
+_LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +149,23 @@ class _Activities:
         return activities.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`. Behind an "@" there are no activities."""
-        del typed, scope, limit
-        return []
+        """See `ReferenceKind`. Behind an "@" there are no activities: their names begin with a "#"."""
+        if not typed.startswith("#") or scope.database is None:
+            return []
+        found = suggest_activities(
+            database=scope.database,
+            user_email=scope.user_email,
+            typed=typed[1:],
+            conversation_id=scope.conversations.here,
+            limit=limit,
+        )
+        return [
+            Suggestion(kind="activity", reference=f"#{each.short_id}", title=self._title(each, scope)) for each in found
+        ]
+
+    def _title(self, activity: Activity, scope: ReferenceScope) -> str:
+        line = scope.recipes.format_line(activity).removeprefix(f"[#{activity.short_id}] ")
+        return one_line(line)[:_LONGEST_TITLE]
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
         """See `ReferenceKind`."""
@@ -362,8 +380,12 @@ def suggest(typed: str, scope: ReferenceScope, *, limit: int) -> list[dict[str, 
 
 
 def _offering(typed: str) -> list[ReferenceKind]:
-    """The kinds that complete `typed`: behind two brackets there are documents alone."""
-    return [kind for kind in KINDS if isinstance(kind, _Documents)] if typed.startswith("[[") else KINDS
+    """The kinds that complete `typed`: behind two brackets documents, behind a "#" what has a short id or a number."""
+    if typed.startswith("[["):
+        return [kind for kind in KINDS if isinstance(kind, _Documents)]
+    if typed.startswith("#"):
+        return [kind for kind in KINDS if isinstance(kind, _Activities | _Memories)]
+    return KINDS
 
 
 def shown(entry: Mapping[str, Any]) -> dict[str, Any]:

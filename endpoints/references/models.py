@@ -32,14 +32,18 @@ class ReferenceQuestion(Query):
 
 
 class SuggestionSearch(Query):
-    """What was typed behind an "@"."""
+    """What was typed behind an "@", or what begins with two brackets (documents) or a "#" (activities).
+
+    `conversation_id`: where it is typed; activities of this conversation and of its threads come first.
+    """
 
     q: Annotated[str, Field(max_length=500)] = ""
+    conversation_id: Annotated[str, Field(max_length=400)] | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 10
 
 
 class Suggestion(Shape):
-    """Something that was perhaps meant. `reference`: what to write behind the "@"."""
+    """Something that was perhaps meant. `reference`: what to write behind the "@"; of an activity with its "#"."""
 
     kind: str
     reference: str

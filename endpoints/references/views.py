@@ -92,12 +92,16 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
 @asks(reference_models.SuggestionSearch)
 @answers(list[reference_models.Suggestion])
 def suggest_references(query: reference_models.SuggestionSearch) -> Response:
-    """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind."""
+    """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind.
+
+    Documents are offered where `q` begins with two brackets, activities and numbers of memories where with a "#".
+    """
     scope = stored_scope(
         current_user_email(),
         database=current_state().database,
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
+        here=query.conversation_id,
     )
     return json_reply(kinds.suggest(query.q, scope, limit=query.limit))
 

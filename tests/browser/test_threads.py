@@ -136,3 +136,14 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
     expect(lines).to_have_count(0)
     switch.check()
     expect(lines).to_have_count(2)
+
+    # "#" and a word find it; what is written is a link to its line.
+    page.locator("#composer-input").fill("See #minigame")
+    page.get_by_role("option").filter(has_text="minigame_spawned").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-input")).to_have_value(f"See #{first['short_id']} ")
+    page.keyboard.press("Enter")
+    expect(card(page, 8)).to_have_attribute("data-status", "complete")
+    body(page, 7).locator(".reference-chip").click()
+    expect(lines.first.locator(".activity-summary")).to_be_focused()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { conversationChosen, isComplete, isOneWord, memoryChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { activityChosen, conversationChosen, isComplete, isOneWord, memoryChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
 
@@ -87,4 +87,20 @@ test('a whole reference lacks nothing', () => {
   for (const name of ['a3f2b1', '12']) assert.ok(isComplete(at(`@conversation_react_p44e_message_${name}`)), name);
   for (const name of ['', 'tom']) assert.ok(!isComplete(at(`@conversation_react_p44e_message_${name}`)), name);
   assert.ok(!isComplete(at('@tomato')));
+});
+
+test('a hash sign asks for activities by the beginning of their ids, or a word', () => {
+  assert.deepEqual(at('see #'), { kind: 'activity', start: 4, end: 5, query: '' });
+  assert.deepEqual(at('(#a1b'), { kind: 'activity', start: 1, end: 5, query: 'a1b' });
+  assert.deepEqual(at('@react and #castle'), { kind: 'activity', start: 11, end: 18, query: 'castle' });
+  assert.deepEqual(mentionAt('#a1 and more', 3), { kind: 'activity', start: 0, end: 3, query: 'a1' });
+  for (const text of ['# Heading', '## ', 'a#b', '`#a', 'x/#part', `#${'a'.repeat(33)}`]) assert.notEqual(at(text)?.kind, 'activity', text);
+  assert.equal(at('[[plan#head').kind, 'document');
+  assert.equal(at('@#42').kind, 'any');
+});
+
+test('Enter takes an activity for the beginning of a short id alone, not for numbers, words and colours', () => {
+  for (const text of ['#a', '#a1b2c', '#1f']) assert.ok(isOneWord(at(text)), text);
+  for (const text of ['#', '#42', '#todo', '#ff8801', '#add-on']) assert.ok(!isOneWord(at(text)), text);
+  assert.equal(activityChosen({ reference: '#a1b2c3' }), '#a1b2c3 ');
 });

@@ -152,6 +152,32 @@ def test_other_activities_have_their_places_between_messages(ada: Person) -> Non
     assert refused(ada.get(f"/api/conversations/{here}/activities?first_message_id=x")) == (404, "message_not_found")
 
 
+def test_activities_are_suggested_here_then_in_threads_then_anywhere(ada: Person, eve: Person) -> None:
+    here, there, far = (ada.new_conversation() for _ in range(3))
+    asked = say(ada, here, "Build a castle?")
+    event = post(ada, here, **EVENT)
+    reply = say(ada, there, "A castle of 100% sand", reply_to=asked.id)
+    other = say(ada, far, "No castle here")
+    post(eve, eve.new_conversation(), **EVENT)
+
+    def offered(typed: str, conversation_id: str | None = here) -> list[str]:
+        query = {"q": typed, "conversation_id": conversation_id} if conversation_id else {"q": typed}
+        answer = ada.get("/references/suggest", query_string=query)
+        return [each["reference"] for each in answer.json if each["kind"] == "activity"]
+
+    ids = [f"#{each.short_id}" for each in (event, asked, reply, other)]
+    assert offered("#") == ids[:3]
+    assert offered("#castle") == ids[1:3]
+    assert offered("#100%") == ids[2:3]
+    assert offered("#system_ev") == offered("#Spawned") == ids[:1]
+    assert offered(ids[3][:5].upper())[-1:] == ids[3:]
+    assert offered(ids[3], None) == ids[3:]
+    assert offered("#") == ids[:3]
+    assert offered("#", None) == offered("castle") == offered("#%") == []
+    (titled,) = ada.get("/references/suggest", query_string={"q": ids[0], "conversation_id": here}).json
+    assert titled["title"] == "🔔 minigame_spawned: It runs"
+
+
 def test_what_is_wrong_is_refused_by_its_code(ada: Person, state: AppState) -> None:
     class Closed(Game):
         domain, title, cross_domain_replies = "closed", "Closed", False

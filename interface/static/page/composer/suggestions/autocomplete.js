@@ -14,19 +14,19 @@ const LEADS_ON = new Set(['conversation', 'command']);
 const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, caret);
 
 /**
- * Completes references in a text field: `@` and words offer what has such a name, a chosen conversation its messages; `/`
+ * Completes references in a text field: `@` and words offer what has such a name, a chosen conversation its messages, `#` activities; `/`
  * offers commands, and what they take.
  *
  * @param {HTMLTextAreaElement} input
- * @param {{api: object, events: object}} page
+ * @param {{api: object, events: object, conversationId?: () => string|null}} page
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
-export function createAutocomplete(input, { api, events }, { onComplete }) {
+export function createAutocomplete(input, { api, events, conversationId = () => null }, { onComplete }) {
   const suggestions = createSuggestions(input, { label: words.suggestions, onChoose: choose, onAction: useNow });
   let mention = null;
   let dismissed = -1;
 
-  const latest = createLatest((asked, { signal }) => OFFERS[asked.kind].ask(asked, { api, signal }), {
+  const latest = createLatest((asked, { signal }) => OFFERS[asked.kind].ask(asked, { api, conversationId: conversationId(), signal }), {
     delay: 150,
     onAnswer: show,
     onError: (error, asked) => (error.status === 404 ? show([], asked) : suggestions.tell(words.searchFailed)),
@@ -67,7 +67,8 @@ export function createAutocomplete(input, { api, events }, { onComplete }) {
       showKnown(found);
       return;
     }
-    if (!suggestions.isOpen() && !isComplete(found)) suggestions.tell(words.searching);
+    // A hash sign is often no beginning of an id: of that, nothing is said.
+    if (!suggestions.isOpen() && !isComplete(found) && OFFERS[found.kind].none) suggestions.tell(words.searching);
     latest.request(found);
   }
 

@@ -7,6 +7,7 @@ const PREFIX = /^(?:conversation|conv)(?:_|$)/i;
 const COMPLETE = /^(?:#\d+|[a-z][a-z0-9-]*_[a-z0-9_-]+)\s/i;
 const COMMAND = /^\/((?:\p{L}[\p{L}\p{N}_-]*)?)$/u;
 const LONGEST_QUERY = 60;
+const LONGEST_ID = 32;
 const MOST_WORDS = 4;
 
 function insideCode(text) {
@@ -25,11 +26,11 @@ function signBefore(text) {
 
 /**
  * `any` is asked of everything that has a name, `conversation` and `message` of what their prefix says, `command` of the
- * commands that a message can begin with.
+ * commands that a message can begin with, `activity` of what has a short id.
  *
  * @param {string} text
  * @param {number} caret
- * @returns {null | {kind: 'any'|'conversation'|'command'|'document', start: number, end: number, query: string}
+ * @returns {null | {kind: 'any'|'conversation'|'command'|'document'|'activity', start: number, end: number, query: string}
  *   | {kind: 'message', start: number, end: number, friendlyId: string, query: string}}
  *   `start` is where the sign stands; `end` is the caret.
  */
@@ -39,6 +40,8 @@ export function mentionAt(text, caret) {
   if (command) return { kind: 'command', start: 0, end: caret, query: command[1].toLowerCase() };
   const link = linkAt(text, caret);
   if (link) return link;
+  const activity = activityAt(before);
+  if (activity) return activity;
   const start = signBefore(before);
   if (start < 0 || insideCode(before.slice(0, start))) return null;
   const typed = before.slice(start + 1);
@@ -60,6 +63,17 @@ function linkAt(text, caret) {
   return { kind: 'document', start: found.index, end, query: found[1].split(/[#|]/, 1)[0] };
 }
 
+/** The beginning of a short id, or a word of what is meant by it. */
+const ACTIVITY = /#([\p{L}\p{N}_-]*)$/u;
+
+function activityAt(before) {
+  const found = ACTIVITY.exec(before);
+  if (!found || found[1].length > LONGEST_ID) return null;
+  const { index: start } = found;
+  if ((start > 0 && !OPENING.test(before[start - 1])) || insideCode(before.slice(0, start))) return null;
+  return { kind: 'activity', start, end: before.length, query: found[1] };
+}
+
 function namedMention(typed, start, end) {
   const prefixed = PREFIX.test(typed);
   // After the prefix an id is being typed; without it, a few words of a name or title on one line.
@@ -71,8 +85,13 @@ function namedMention(typed, start, end) {
 
 export const isSameMention = (one, other) => one?.kind === other.kind && one.start === other.start && one.query === other.query;
 
-/** Whether Enter may take what is offered first: somebody who writes "@Anna" and a sentence after it means no row. */
-export const isOneWord = ({ kind, query }) => kind !== 'any' || !query.includes(' ');
+/** Behind a "#": the beginning of a short id, and neither the number of a memory nor a word. */
+const BEGINS_SHORT_ID = /^(?=.*[a-f])[0-9a-f]{1,5}$/i;
+
+/** Whether Enter may take what is offered first: somebody who writes "@Anna" and a sentence after it, or "#todo", means no row. */
+export function isOneWord({ kind, query }) {
+  return kind === 'activity' ? BEGINS_SHORT_ID.test(query) : kind !== 'any' || !query.includes(' ');
+}
 
 /** A message's hash or number: where it is no search for a message, it is a reference that lacks nothing. */
 const MESSAGE_NAME = /^(?:[a-z0-9]{6,}|\d+)$/i;
@@ -97,6 +116,11 @@ export function foundChosen({ reference }) {
 
 /** @param {{reference: string}} document @returns {string} what choosing it inserts */
 export function documentChosen({ reference }) {
+  return `${reference} `;
+}
+
+/** @param {{reference: string}} activity with its "#" @returns {string} what choosing it inserts */
+export function activityChosen({ reference }) {
   return `${reference} `;
 }
 

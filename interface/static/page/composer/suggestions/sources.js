@@ -9,7 +9,7 @@ import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
-import { conversationChosen, documentChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
+import { activityChosen, conversationChosen, documentChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { spokenText } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
@@ -20,6 +20,7 @@ import { element } from '../../ui/dom.js';
 const words = strings.composer;
 const commandWords = composerStrings.commands;
 const MOST_OF_A_KIND = 5;
+const MOST_ACTIVITIES = 8;
 const USE_NOW = { label: words.useNow, title: words.useNowTitle };
 
 /** The beginning of a message without the marks of Markdown; one that is nothing but code stays as it is. */
@@ -122,6 +123,19 @@ const documents = {
   keys: () => words.keysMessage,
 };
 
+/** Activities by their short ids: those of this conversation first. */
+const activities = {
+  async ask({ query }, { api, conversationId, signal }) {
+    const found = await api.suggestReferences(`#${query}`, { limit: MOST_ACTIVITIES, conversationId }, { signal });
+    return found.filter(({ kind }) => kind === 'activity');
+  },
+  groups: (hits) => [{ label: words.groups.activity, options: hits.map((hit) => ({
+    value: { kind: 'activity', hit }, content: row('circle', plainExcerpt(hit.title), hit.reference),
+  })) }],
+  none: '',
+  keys: () => words.keysMessage,
+};
+
 function promptOption(prompt) {
   return { value: { kind: 'prompt', hit: prompt }, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, 140)) };
 }
@@ -157,10 +171,10 @@ const models = {
 };
 
 /**
- * What there is to offer for each kind of mention: `ask(mention, {api, signal})` gives the answer that `groups`, `keys` and
+ * What there is to offer for each kind of mention: `ask(mention, {api, conversationId, signal})` gives the answer that `groups`, `keys` and
  * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
  */
-export const OFFERS = { any: anything, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };
+export const OFFERS = { any: anything, activity: activities, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };
 
 /**
  * @param {{kind: string, hit: object}} chosen
@@ -170,6 +184,7 @@ export const OFFERS = { any: anything, document: documents, conversation: conver
 export function replacementFor({ kind, hit }, mention) {
   if (kind === 'conversation') return conversationChosen(hit.friendly_id);
   if (kind === 'message') return messageChosen(mention.friendlyId, hit);
+  if (kind === 'activity') return activityChosen(hit);
   if (kind === 'document') return documentChosen(hit);
   if (kind === 'found') return foundChosen(hit);
   if (kind === 'command') return commandNamed(hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;

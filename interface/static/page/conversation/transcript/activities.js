@@ -56,10 +56,16 @@ function activityLine(activity, page) {
   const count = createThreadCount(() => activity.id, page);
   const node = element('div', { class: 'activity-line', 'data-short-id': activity.short_id }, summary, count.node, details);
   let flashing = 0;
+  /** An activity gets into a thread when somebody replies to it. */
+  let current = activity;
+
+  function update(renewed) {
+    current = renewed;
+  }
 
   function toggle() {
     const isOpen = details.hidden;
-    if (isOpen && !details.hasChildNodes()) details.replaceChildren(...detailsNodes(activity, page));
+    if (isOpen) details.replaceChildren(...detailsNodes(current, page));
     setHidden(details, !isOpen);
     summary.setAttribute('aria-expanded', String(isOpen));
   }
@@ -73,7 +79,7 @@ function activityLine(activity, page) {
   }
 
   count.update();
-  return { node, reveal, countReplies: count.update };
+  return { node, update, reveal, countReplies: count.update };
 }
 
 /**
@@ -162,7 +168,9 @@ export function createActivityLines(page, { shown, onChange }) {
 
   function lineOf(activity) {
     if (!lines.has(activity.id)) lines.set(activity.id, activityLine(activity, page));
-    return lines.get(activity.id).node;
+    const line = lines.get(activity.id);
+    line.update(activity);
+    return line.node;
   }
 
   /** @returns {Map<string|null, Node[]>} the lines behind each message that is shown, by its id; null: before all messages */

@@ -268,6 +268,7 @@ export const strings = fill(english, {
     keysMessage: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
     keysUseNow: '↑ ↓ zum Wählen, Enter fügt ein, Strg+Enter verwendet eine Erinnerung jetzt, Esc schließt',
     groups: {
+      activity: 'Aktivitäten',
       agent: 'Agenten',
       conversation: 'Unterhaltungen', claim: 'Erinnerungen', context: 'Kontexte', entity: 'Entitäten', tag: 'Schlagwörter', domain: 'Bereiche',
       found: 'Nachrichten',

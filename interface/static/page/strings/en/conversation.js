@@ -269,6 +269,7 @@ export const strings = {
     keysMessage: '↑ ↓ to choose, Enter to insert, Esc to close',
     keysUseNow: '↑ ↓ to choose, Enter to insert, Ctrl+Enter to use a memory now, Esc to close',
     groups: {
+      activity: 'Activities',
       agent: 'Agents',
       conversation: 'Conversations', claim: 'Memories', context: 'Contexts', entity: 'Entities', tag: 'Tags', domain: 'Domains',
       found: 'Messages',

@@ -269,6 +269,7 @@ export const strings = fill(english, {
     keysMessage: '↑ ↓ para elegir, Intro inserta, Esc cierra',
     keysUseNow: '↑ ↓ para elegir, Intro inserta, Ctrl+Intro usa un recuerdo ahora, Esc cierra',
     groups: {
+      activity: 'Actividades',
       agent: 'Agentes',
       conversation: 'Conversaciones', claim: 'Recuerdos', context: 'Contextos', entity: 'Entidades', tag: 'Etiquetas', domain: 'Ámbitos',
       found: 'Mensajes',

@@ -269,6 +269,7 @@ export const strings = fill(english, {
     keysMessage: '↑ ↓ 选择，Enter 插入，Esc 关闭',
     keysUseNow: '↑ ↓ 选择，Enter 插入，Ctrl+Enter 立即使用记忆，Esc 关闭',
     groups: {
+      activity: '活动',
       agent: '智能体',
       conversation: '对话', claim: '记忆', context: '情境', entity: '实体', tag: '标签', domain: '领域',
       found: '消息',
