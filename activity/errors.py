@@ -14,7 +14,23 @@ RecipePluginError             at start
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+
+_NOT_BLANK = r"\S"
+_LONGEST = 300
+_TYPES = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
 
 
 class ActivityError(Exception):
@@ -27,19 +43,29 @@ class ActivityError(Exception):
         self.message = message
 
 
+def _suggestion(nearest: Sequence[str]) -> str:
+    return f" Did you mean {' or '.join(f'“{name}”' for name in nearest)}?" if nearest else ""
+
+
 class RecipeNotFoundError(ActivityError):
-    """No such recipe is installed."""
+    """No such recipe is installed. `details`: the installed ones with similar domains."""
 
     code = "recipe_not_found"
 
-    def __init__(self, domain: str) -> None:
-        super().__init__(f"There is no recipe “{domain[:100]}”.")
+    def __init__(self, domain: str, *, nearest: Sequence[str] = ()) -> None:
+        super().__init__(f"There is no recipe “{domain[:100]}”.{_suggestion(nearest)}")
+        self.details = {"candidates": list(nearest)}
 
 
 class UnknownTypeError(ActivityError):
-    """No recipe, or not the one that was named, has activities of this type."""
+    """No recipe, or not the one that was named, has activities of this type. `details`: types with similar names."""
 
     code = "unknown_type"
+
+    def __init__(self, type_name: str, *, recipe: str | None = None, nearest: Sequence[str] = ()) -> None:
+        subject = "No recipe has a type" if recipe is None else f"The recipe “{recipe}” has no type"
+        super().__init__(f"{subject} “{type_name[:100]}”.{_suggestion(nearest)}")
+        self.details = {"candidates": list(nearest)}
 
 
 class AmbiguousTypeError(ActivityError):
@@ -53,7 +79,10 @@ class AmbiguousTypeError(ActivityError):
 
 
 class InvalidPayloadError(ActivityError):
-    """The payload does not fit the schema of its type. `details`: `{loc, msg}` for each thing that is wrong."""
+    """The payload does not fit the schema of its type.
+
+    `details`: `{loc, msg}` for each thing that is wrong; the message tells the first.
+    """
 
     code = "invalid_payload"
 
@@ -62,6 +91,24 @@ class InvalidPayloadError(ActivityError):
         where = ".".join(map(str, first["loc"]))
         super().__init__(f"The payload does not fit its type: {where}: {first['msg']}.")
         self.details = [dict(each) for each in details]
+
+
+def complaint_of(error: ValidationError) -> str:
+    """What is expected in the place of the error, one clause without a full stop."""
+    expected = error.validator_value
+    if error.validator == "type":
+        kinds = [expected] if isinstance(expected, str) else list(expected)
+        return f"expected {' or '.join(_TYPES.get(kind, kind) for kind in kinds)}"
+    if error.validator == "required":
+        missing = [str(name) for name in expected if name not in error.instance]
+        return f"“{missing[0]}” is missing" if missing else str(error.message)
+    if error.validator == "pattern" and expected == _NOT_BLANK:
+        return "expected a text that is not blank"
+    if error.validator == "enum":
+        return f"expected one of {', '.join(map(str, expected))}"[:_LONGEST]
+    if error.validator == "anyOf" and error.context:
+        return " or ".join(dict.fromkeys(complaint_of(each) for each in error.context))[:_LONGEST]
+    return str(error.message)[:_LONGEST]
 
 
 class CrossDomainReplyError(ActivityError):

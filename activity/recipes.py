@@ -10,6 +10,7 @@ import logging
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -24,6 +25,7 @@ from .errors import (
     RecipeClashError,
     RecipeNotFoundError,
     UnknownTypeError,
+    complaint_of,
 )
 from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, one_line, reply_mark, words_in
 
@@ -31,6 +33,7 @@ log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.recipes"
 _MOST_COMPLAINTS = 10
 _THREAD_LINES = 50
+_MOST_SUGGESTED, _SIMILAR, _LONGEST_NAME = 3, 0.5, 100
 
 ThreadRule = Literal["conversation", "session", "reply_to"]
 """The thread of an activity that names none: none, that of its session, or that of its parent."""
@@ -182,7 +185,7 @@ class RecipeRegistry:
         """The recipe of this domain. Raises RecipeNotFoundError."""
         found = self._recipes.get(domain)
         if found is None:
-            raise RecipeNotFoundError(domain)
+            raise RecipeNotFoundError(domain, nearest=_nearest(domain, self._recipes))
         return found
 
     def get_recipe_for_activity(self, activity: Activity) -> Recipe:
@@ -201,12 +204,13 @@ class RecipeRegistry:
         if recipe is not None:
             named = self.get(recipe)
             if type_name not in named.activity_types:
-                raise UnknownTypeError(f"The recipe “{recipe}” has no type “{type_name[:100]}”.")
+                raise UnknownTypeError(type_name, recipe=recipe, nearest=_nearest(type_name, named.activity_types))
             return named
         having = [each for each in self.recipes() if type_name in each.activity_types]
         candidates = [each for each in having if each.domain in self._built_in] or having
         if not candidates:
-            raise UnknownTypeError(f"No recipe has a type “{type_name[:100]}”.")
+            known = {name: None for each in self.recipes() for name in each.activity_types}
+            raise UnknownTypeError(type_name, nearest=_nearest(type_name, known))
         if len(candidates) > 1:
             raise AmbiguousTypeError(type_name, candidates=[each.domain for each in candidates])
         return candidates[0]
@@ -221,7 +225,10 @@ class RecipeRegistry:
         )
         if errors:
             raise InvalidPayloadError(
-                [{"loc": ["payload", *each.absolute_path], "msg": each.message} for each in errors[:_MOST_COMPLAINTS]]
+                [
+                    {"loc": ["payload", *each.absolute_path], "msg": complaint_of(each)}
+                    for each in errors[:_MOST_COMPLAINTS]
+                ]
             )
 
     def format_line(self, activity: Activity) -> str:
@@ -289,6 +296,10 @@ class RecipeRegistry:
         )
         build = kind.context_builder if kind and kind.context_builder else recipe.build_context
         return build(activity, context)
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    return get_close_matches(name[:_LONGEST_NAME], list(known), n=_MOST_SUGGESTED, cutoff=_SIMILAR)
 
 
 def _checked(block: object) -> ExportBlock:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from flask.cli import AppGroup
 
-from activity.errors import ActivityError
+from activity.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
 from chat.turns.errors import TurnError
 from database.accounts.api_tokens import find_token
 from database.accounts.users import UserRow, get_user, list_users
@@ -135,6 +135,9 @@ def errors_as_exit_codes() -> Iterator[None]:
     except RoomNotFoundError as error:
         advice = "" if error.has_others else " Begin one in the browser, or with `flask --app server chat`."
         fail(f"{error.message}{advice}", code=MISSING)
+    except (RecipeNotFoundError, UnknownTypeError) as error:
+        advice = "`flask --app server recipes list` lists all."
+        fail(f"{error.message} {advice}", code=_exit_code(row_of(error).status, error.code))
     except (StoreError, ActivityError, TurnError, ModelError) as error:
         code = code_of(error)
         fail(error.message, code=_exit_code(row_of(error).status if code else None, code))

@@ -46,6 +46,9 @@ StoreError
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
+
+_LONGEST_NAME = 100
 
 
 class StoreError(Exception):
@@ -88,6 +91,11 @@ class ActivityNotFoundError(NotFoundError):
     """No such activity of this user."""
 
     noun = "activity"
+
+    @classmethod
+    def named(cls, reference: str) -> Self:
+        """No activity has this id or short id."""
+        return cls(f"There is no activity “{reference[:_LONGEST_NAME]}”.")
 
 
 class ImportNotFoundError(NotFoundError):

@@ -192,7 +192,7 @@ def find_activity(
     if len(found) > 1:
         found = _nearest(connection, found, conversation_id=conversation_id)
     if not found:
-        raise ActivityNotFoundError
+        raise ActivityNotFoundError.named(reference)
     if len(found) > 1:
         raise AmbiguousReferenceError(
             "Several activities have this short id. Name the conversation, or the whole id.",

@@ -313,6 +313,7 @@ def test_what_belongs_to_somebody_else_is_missing(
         address = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: ids[match[1]], path)
         answer = eve.request(method, address, json=probe.body)
         body = re.sub(rb'"request_id":"[0-9a-f]+"', b"", answer.get_data())
+        body = body.replace(ids["activity_reference"].encode(), b"")  # an answer may name what was asked for
         return answer.status_code, re.sub(rb"Request <code>[0-9a-f]+", b"", body)
 
     before = everything_stored(open_store(settings.users_dir))
