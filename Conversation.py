@@ -361,7 +361,7 @@ class Conversation:
 
     def _read_history(self, turn: Turn) -> None:
         turn.summary = steps.summary_before(turn, self._history)
-        turn.history = self._recent_messages(turn)
+        turn.history = steps.with_files_read(turn, self._recent_messages(turn))
         turn.earlier_documents = self._history.latest_documents(before=turn.accepted.user_message_id)
 
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:

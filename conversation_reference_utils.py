@@ -46,6 +46,9 @@ _LONGEST_INDEX = 18
 CONV_REF_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:message|msg)_([a-z0-9]+)$")
 CONV_RANGE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:messages|msgs)_([0-9]+)-([0-9]+)$")
 CONV_WHOLE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)$")
+FILE_REF_PATTERN = re.compile(
+    r"^((?:conversation|conv)_.+_(?:message|msg)_[a-z0-9]+)_file_([0-9]{1,4})(?:_pages_([0-9]{1,9})-([0-9]{1,9}))?$"
+)
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _LONGEST_FRIENDLY_ID = 100
 _SHORT_HASH = re.compile(rf"[a-z0-9]{{{MESSAGE_HASH_LENGTH}}}")
@@ -146,6 +149,33 @@ def is_short_hash(name: str) -> bool:
 def canonical_reference(conversation_friendly_id: str, identifier: str | int) -> str:
     """The reference to copy for a message; `identifier` is its short hash or its 1-based index."""
     return f"@conversation_{conversation_friendly_id}_message_{identifier}"
+
+
+def file_reference(conversation_friendly_id: str, identifier: str | int, number: int) -> str:
+    """The reference to copy for the `number`-th file of a message."""
+    return f"{canonical_reference(conversation_friendly_id, identifier)}_file_{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReference:
+    """A file of a message, or some of its pages.
+
+    message: the reference to the message, without "@". number: of the file in it, from 1. pages: the first and the last
+    one, inclusive; None for all.
+    """
+
+    message: str
+    number: int
+    pages: tuple[int, int] | None = None
+
+
+def parse_file_reference(ref: str) -> FileReference | None:
+    """Take a reference to a file (with or without `@`, any case) apart; None for any other reference."""
+    match = FILE_REF_PATTERN.fullmatch(ref.removeprefix("@").lower())
+    if match is None:
+        return None
+    pages = (int(match[3]), int(match[4])) if match[3] else None
+    return FileReference(message=match[1], number=int(match[2]), pages=pages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -218,8 +218,23 @@ _TOOL_SERVERS = {
     "tool_server_malformed": "A name has lowercase letters, digits and hyphens, 31 at most; an address is "
     "https://host/path.",
 }
+_FILES = {
+    "file_no_text": "No text could be read in it: it may be a scan.",
+    "file_encrypted": "It is protected by a password, so its text could not be read.",
+    "file_damaged": "It is damaged, so its text could not be read.",
+    "file_too_costly": "Reading it would have taken too much memory or time, so its text is not given.",
+    "file_partly_read": "It is so long that only the beginning could be read.",
+    "file_gone": "The file is not here any more.",
+    "file_is_picture": "It is a picture, which has no text.",
+    "file_cut": "{shown:,} of {count:,} characters are given.",
+    "file_cut_pages": "Pages {first} to {last} of {count} are given, the last of them in part.",
+    "file_has_pages": "The file has {count} pages.",
+    "message_has_files": "The message has {count} files.",
+    "picture_not_seen": "{model} does not see pictures.",
+}
 SENTENCES: Mapping[str, str] = MappingProxyType(
     _TURN
+    | _FILES
     | _CUT_ANSWERS
     | _MODEL
     | _PROVIDERS

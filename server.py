@@ -15,6 +15,7 @@ import commands
 import endpoints
 from activity.errors import RecipePluginError
 from activity.recipes import RecipeRegistry, installed_recipes
+from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
@@ -95,12 +96,15 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     )
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
+    attachments = Attachments(database=database, largest=settings.file_megabytes, quota=settings.file_quota)
     tools = all_tools(code_of=code_of)
     register_foreign_tools(tools, settings.data_dir)
     reach = None if settings.tool_servers == "off" else settings.tool_servers
     tool_servers = PersonalServers(settings.data_dir, reach=reach, database=database)
     tool_loop = ToolLoop(tools, own_tools=tool_servers.tools_of)
-    services, turns = _turns(settings, database, models, metrics, knowledge, vectors, vaults, tool_loop, recipes)
+    services, turns = _turns(
+        settings, database, models, metrics, knowledge, vectors, vaults, attachments, tool_loop, recipes
+    )
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -108,6 +112,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         database=database,
         knowledge=knowledge,
         vaults=vaults,
+        attachments=attachments,
         erase_tool_servers=tool_servers.erase,
         compact_up_to=settings.compact_up_to,
         forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
@@ -128,10 +133,21 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         knowledge=knowledge,
         vectors=vectors,
         vaults=vaults,
+        attachments=attachments,
         account_erasure=account_erasure,
         requests=requests,
         server=_server_process(
-            settings, database, turns, models, knowledge, vectors, vaults, changes, account_erasure, recipes
+            settings,
+            database,
+            turns,
+            models,
+            knowledge,
+            vectors,
+            vaults,
+            attachments,
+            changes,
+            account_erasure,
+            recipes,
         ),
     )
 
@@ -144,6 +160,7 @@ def _turns(
     knowledge: KnowledgeAccess,
     vectors: MessageVectors,
     vaults: Vaults,
+    attachments: Attachments,
     tools: ToolLoop,
     recipes: RecipeRegistry,
 ) -> tuple[TurnServices, TurnRunner]:
@@ -156,6 +173,7 @@ def _turns(
         knowledge=knowledge,
         vectors=vectors,
         vaults=vaults,
+        attachments=attachments,
         tools=tools,
         agents=agents,
         recipes=recipes,
@@ -178,6 +196,7 @@ def _server_process(
     knowledge: KnowledgeAccess,
     vectors: MessageVectors,
     vaults: Vaults,
+    attachments: Attachments,
     changes: ChangeFeed,
     account_erasure: AccountErasure,
     recipes: RecipeRegistry,
@@ -200,6 +219,7 @@ def _server_process(
             look_for_changes=changes.look,
             close_abandoned_turns=turns.close_abandoned,
             name_threads=titles.make_waiting,
+            sweep_files=attachments.sweep,
         ),
         tidy=partial(restoring.tidy, settings.data_dir),
     )

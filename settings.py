@@ -328,6 +328,18 @@ class Settings(BaseModel):
         "Whether links to documents in messages are followed, and the documents that answers rest on kept with them: "
         "`on` or `off`. A person can switch it off, too.",
     )
+    file_megabytes: Annotated[int, _whole(1, 10_000)] = _setting(50, "Megabytes of one file in a message.")
+    file_quota: Annotated[int, _whole(1, 100_000_000)] = _setting(
+        5_000, "Megabytes of all files of one person, each content counted once."
+    )
+    file_cap: Annotated[int | None, _whole(1, 100_000_000)] = _setting(
+        None,
+        "Tokens of the files of a message that a model is given with it; a quarter of the model's window when empty.",
+    )
+    picture_models: Patterns = _setting(
+        (),
+        "Models that see pictures, separated by commas: `openai:llava*`, beside those of OpenAI and Anthropic.",
+    )
     conversation_cache: Annotated[int, _whole(1, 1_000_000)] = _setting(200, "Conversations kept ready in memory.")
     threads: Threads = _setting(8, "Threads for requests that read or change a few rows.")
     search_threads: Threads = _setting(4, "Threads for searches, and as many for changes of memories.")

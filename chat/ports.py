@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
+from attachments.storage import Attachments
 from chat.runtime.metrics import Metrics
 from language_models.ports import ChatMessage, ChatModel
 from search.meaning import MessageVectors
@@ -192,8 +193,10 @@ class TurnServices:
     distill_budget: tokens of context from which on it is condensed; None: a quarter of the main model's window, and
     then referenced items don't count, since they go in verbatim anyway. knowledge:
     None: the knowledge base that lies in the data folder, without models. vectors: of messages; None: no messages are
-    found by meaning. vaults: people's documents; None: links between double brackets name nothing. tools: None: no
-    model calls tools. agents: None: no agent can be asked by others. recipes: of activities.
+    found by meaning. vaults: people's documents; None: links between double brackets name nothing. attachments: the
+    files of messages; None: messages have none. file_cap: tokens of the files of a message that a model is given; None:
+    a quarter of its window. tools: None: no model calls tools. agents: None: no agent can be asked by others. recipes:
+    of activities.
     messages_found, documents_found: so many related messages, and excerpts of documents, a model is given at most.
     tracks_documents: links to documents are followed, and the documents of answers kept with them.
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
@@ -210,6 +213,8 @@ class TurnServices:
     knowledge_limits: KnowledgeLimits = KnowledgeLimits()
     vectors: MessageVectors | None = None
     vaults: Vaults | None = None
+    attachments: Attachments | None = None
+    file_cap: int | None = None
     tools: ToolUse | None = None
     agents: AskableAgents | None = None
     recipes: RecipeRegistry = field(default_factory=partial(RecipeRegistry, BUILT_IN))

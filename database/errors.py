@@ -14,6 +14,7 @@ StoreError
  │   ├─ PromptNotFoundError
  │   ├─ AgentNotFoundError
  │   ├─ ProposalNotFoundError
+ │   ├─ AttachmentNotFoundError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
@@ -156,6 +157,12 @@ class ProposalNotFoundError(NotFoundError):
     """No such proposal to this person."""
 
     noun = "proposal"
+
+
+class AttachmentNotFoundError(NotFoundError):
+    """No such file of this person."""
+
+    noun = "attachment"
 
 
 class SessionNotFoundError(NotFoundError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
@@ -40,6 +40,8 @@ class ModelSetting:
 class ModelLimits:
     """The operator's limits in tokens by model name ("openai:gpt-4o"), timeouts, and prices by pattern of names.
 
+    picture_models: patterns of the names of models that see pictures.
+
     The key "" holds the limit of models that are not named; as a context window, it applies to the main model alone.
     """
 
@@ -47,6 +49,7 @@ class ModelLimits:
     answer_tokens: Mapping[str, int] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
     prices: Mapping[str, Price] = field(default_factory=dict)
+    picture_models: Sequence[str] = ()
 
     def context_window_of(self, setting: ModelSetting, *, is_main: bool) -> int | None:
         """Tokens of the model's window; None: not set."""
@@ -61,6 +64,10 @@ class ModelLimits:
         """The first price whose pattern fits the model; None: not set."""
         name = str(setting)
         return next((price for pattern, price in self.prices.items() if fnmatchcase(name, pattern)), None)
+
+    def sees_pictures(self, setting: ModelSetting) -> bool:
+        """Whether the operator says that the model sees pictures."""
+        return any(fnmatchcase(str(setting), pattern) for pattern in self.picture_models)
 
 
 def parse_model_setting(text: str) -> ModelSetting:

@@ -18,13 +18,15 @@ Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
 class ChatMessage(TypedDict):
     """One message of a prompt, in the shape of the OpenAI chat-completions API.
 
-    tool_calls: of an answer that calls tools. tool_call_id: of the result of a call, whose role is "tool".
+    tool_calls: of an answer that calls tools. tool_call_id: of the result of a call, whose role is "tool". pictures: as
+    `data:` URLs, for a model that sees them; on the wire they become parts of the content.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     tool_calls: NotRequired[Sequence[Mapping[str, Any]]]
     tool_call_id: NotRequired[str]
+    pictures: NotRequired[Sequence[str]]
 
 
 class ChatOptions(TypedDict, total=False):
@@ -161,6 +163,11 @@ class ChatModel(Protocol):
     def exact_temperature(self) -> float | None:
         """The temperature of an answer that is to say what was looked up for it, as it stands; None: the usual one."""
         return None
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether it is known to see the pictures of a prompt."""
+        return False
 
     def count_tokens(self, text: str) -> int:
         """Tokens in `text`: by the model's tokenizer where there is one, else estimated from the characters."""

@@ -260,7 +260,8 @@ class ModelRoles:
         is_anthropic = setting.kind == "anthropic"
         base_url = ANTHROPIC_BASE_URL if is_anthropic else self._openai_base_url
         api_key = self._anthropic_api_key if is_anthropic else self._openai_api_key
-        if api_key is None and base_url in (OPENAI_BASE_URL, ANTHROPIC_BASE_URL):
+        is_known = base_url in (OPENAI_BASE_URL, ANTHROPIC_BASE_URL)
+        if api_key is None and is_known:
             name, error = setting.model, BadCredentialsError
             return UnavailableChatModel(name=name, advice=_key_advice(setting), error=error, phase="failed")
         return ProviderChatModel(
@@ -270,7 +271,8 @@ class ModelRoles:
             context_window=self._limits.context_window_of(setting, is_main=setting == self._settings["main"]),
             answer_tokens=self._limits.answer_tokens_of(setting),
             needs_limit=is_anthropic,
-            calls_tools=True if base_url in (OPENAI_BASE_URL, ANTHROPIC_BASE_URL) else None,
+            calls_tools=True if is_known else None,
+            sees_pictures=is_known or self._limits.sees_pictures(setting),
             price=self._limits.price_of(setting),
             timeouts=self._limits.timeouts,
         )

@@ -134,6 +134,7 @@ class ScriptedChatModel(ChatModel):
         answer_limit: int | None = None,
         price: Price | None = None,
         calls_tools: bool | None = False,
+        sees_pictures: bool = False,
     ) -> None:
         """`replies`: one for each request, the last one for every later request; or a function of the prompt."""
         if not callable(replies) and not replies:
@@ -146,6 +147,7 @@ class ScriptedChatModel(ChatModel):
         self._answer_limit = answer_limit
         self._price = price
         self._calls_tools = calls_tools
+        self._sees_pictures = sees_pictures
         self.calls: list[Call] = []
         self.started_streams = 0
         self.finished_streams = 0
@@ -196,6 +198,11 @@ class ScriptedChatModel(ChatModel):
     def calls_tools(self) -> bool | None:
         """As given."""
         return self._calls_tools
+
+    @property
+    def sees_pictures(self) -> bool:
+        """As given."""
+        return self._sees_pictures
 
     @property
     def prompts(self) -> list[Prompt]:

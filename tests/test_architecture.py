@@ -23,7 +23,7 @@ LAYERS = (
     ("Conversation",),
     ("chat.agents", "chat.tools"),
     ("chat", "portability"),
-    ("vault", "activity", "truth_management_system"),
+    ("attachments", "vault", "activity", "truth_management_system"),
     ("search",),
     ("database", "language_models"),
     ("conversation_reference_utils", "settings"),
@@ -55,6 +55,10 @@ OWNERS = {
     "re2": ("search.patterns",),
     "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),
+    "pypdfium2": ("attachments.child_main",),
+    "PIL": ("attachments.child_main",),
+    "docx": ("attachments.child_main",),
+    "charset_normalizer": ("attachments.child_main",),
 }
 SQL = re.compile(
     r"\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX))\s", re.S

@@ -236,6 +236,7 @@ def scope_of(
         conversations=conversations,
         knowledge=knowledge_of(user_email, database=database, services=services),
         documents=document_links(user_email, services=services, word_for_word=word_for_word),
+        attachments=None if services is None else services.attachments,
         **recipes,
     )
 
@@ -286,7 +287,7 @@ class Gathering:
 def nothing_to_gather(turn: Turn, *, user_email: str) -> bool:
     """Whether a turn names nothing, and nothing could be found for it. Waits for no model and opens no store."""
     services = turn.services
-    if turn.references or turn.claim_ids or turn.query.get("attached_claim_ids"):
+    if turn.references or turn.claim_ids or turn.accepted.files or turn.query.get("attached_claim_ids"):
         return False
     if not wants_found(turn):
         return True
@@ -311,7 +312,7 @@ async def gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: Keep
 
 def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepReport) -> Gathering:
     try:
-        context = gather()
+        context = _with_files(turn, gather())
     except Exception as error:  # noqa: BLE001 - the turn ends with it after the report was sent
         context = unresolved(turn.references, turn.claim_ids, note=_BROKEN)
         _kept(context, keep)
@@ -321,6 +322,12 @@ def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepRepor
     if memories:
         turn.config["memories"] = memories
     return Gathering(context=context, failure=_kept(context, keep))
+
+
+def _with_files(turn: Turn, context: GatheredContext) -> GatheredContext:
+    """The context, its report with the fate of each attached file."""
+    told = turn.files.report(turn.model, cap=turn.services.file_cap)
+    return replace(context, report=(*context.report, *told)) if told else context
 
 
 def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:

@@ -22,6 +22,7 @@ SUMMARY_HEADING = "Summary of the earlier part of this conversation, whose messa
 CONDENSED_HEADING = "Condensed from other material of the user:"
 REFERENCED_HEADING = "**User's explicitly referenced memories (ground truth):**"
 DOCUMENTS_HEADING = "Documents that this conversation named before, the latest first:"
+FILES_HEADING = "Files that the user attached to this message:"
 GIVEN_HEADING = "Answers that others have given to this message already:"
 CONTEXT_ENDS = "--- End of context ---"
 """The lines that structure the block of context in a prompt. `neutralised` text holds none of them."""
@@ -80,6 +81,7 @@ _MARKERS = frozenset(
             DOCUMENTS_HEADING,
             CONDENSED_HEADING,
             REFERENCED_HEADING,
+            FILES_HEADING,
             GIVEN_HEADING,
             CONTEXT_ENDS,
         ),
@@ -93,7 +95,7 @@ class PkbItem:
 
     Attributes:
         body: Verbatim text, unescaped; a prefix of it when `truncated_from` is set.
-        type: Type of the claim, or `conversation_message`, `conversation`, `document`, `activity`.
+        type: Type of the claim, or `conversation_message`, `conversation`, `document`, `activity`, `file`.
         source: Why it is given; `SOURCES` has them in order of priority.
         refs: References that named it, as typed with their `@`.
         label: First line, telling where the body is from; not part of it.

@@ -1,4 +1,4 @@
-"""Kinds of things that a message can name: conversations, messages, activities, agents, memories, documents.
+"""Kinds of things that a message can name: conversations, messages, files, activities, agents, memories, documents.
 
 A further kind is one object with the shape of `ReferenceKind` and one line in `KINDS`.
 """
@@ -15,8 +15,14 @@ from urllib.parse import quote, urlencode
 from activity.builtin import BUILT_IN
 from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
+from attachments.storage import Attachments
 from chat.turns.turn import MOST_ANSWERERS
-from conversation_reference_utils import AGENT_PREFIX, classify_conversation_reference, is_activity_name
+from conversation_reference_utils import (
+    AGENT_PREFIX,
+    classify_conversation_reference,
+    is_activity_name,
+    parse_file_reference,
+)
 from database.activities.reading import Activity
 from database.activities.suggesting import suggest_activities
 from database.agents.repository import Agent, find_agents, suggest_agents
@@ -29,6 +35,7 @@ from vault.wikilinks import parse_wikilink, without_extension
 from .activities import ActivityReferences
 from .conversations import ConversationReferences, kind_of
 from .documents import DocumentLinks, is_wikilink, written
+from .files import resolve_files
 from .memories import Knowledge
 from .report import ReportEntry, Resolution
 
@@ -51,6 +58,7 @@ class ReferenceScope:
     conversations: ConversationReferences
     knowledge: Knowledge
     documents: DocumentLinks = field(default_factory=DocumentLinks)
+    attachments: Attachments | None = None
     recipes: RecipeRegistry = field(default_factory=partial(RecipeRegistry, BUILT_IN))
 
 
@@ -127,6 +135,38 @@ class _Conversations:
             return None
         message = f"?{urlencode({'message': target['message_id']})}" if target.get("message_id") else ""
         return f"/interface/{quote(target['conversation_id'], safe='')}{message}"
+
+
+class _Files:
+    """Files of messages, and pages of them."""
+
+    icons = MappingProxyType({"file": "paperclip"})
+
+    def recognise(self, name: str) -> str | None:
+        """See `ReferenceKind`."""
+        return "file" if parse_file_reference(name) is not None else None
+
+    def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
+        """See `ReferenceKind`."""
+        parsed = [parse_file_reference(name) for name in names]
+        messages = scope.conversations.resolve([reference.message for reference in parsed if reference is not None])
+        return resolve_files(
+            names,
+            messages,
+            user_email=scope.user_email,
+            database=scope.database,
+            attachments=scope.attachments,
+            cap=scope.conversations.caps.conversation,
+        )
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        """See `ReferenceKind`. Files are offered with their messages."""
+        del typed, scope, limit
+        return []
+
+    def permalink(self, entry: Mapping[str, Any]) -> str | None:
+        """See `ReferenceKind`."""
+        return _Conversations().permalink(entry)
 
 
 class _Activities:
@@ -299,7 +339,7 @@ class _Memories:
         return None
 
 
-KINDS: list[ReferenceKind] = [_Documents(), _Activities(), _Conversations(), _Agents(), _Memories()]
+KINDS: list[ReferenceKind] = [_Documents(), _Activities(), _Files(), _Conversations(), _Agents(), _Memories()]
 """All kinds, in the order in which they are asked. Memories take any name, so further kinds stand before them."""
 
 

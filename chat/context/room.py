@@ -23,7 +23,8 @@ _SHORTEST_EXCERPT = 200
 
 def max_context_chars(turn: Turn) -> int:
     """How many characters of context this turn's model can take beside the question itself."""
-    taken = len(turn.question) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
+    files = turn.files.rendered(turn.model, cap=turn.services.file_cap)
+    taken = len(turn.question) + len(files) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
     return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
 
 

@@ -18,6 +18,8 @@ from language_models.ports import ChatMessage, ChatModel
 from .citing import Marks, indented
 
 _FOLDER = Path(__file__).parent / "prompts"
+_PICTURE_TOKENS = 1_500
+"""How many tokens we count for a picture of at most 2,048 × 2,048 pixels."""
 CHARS_A_TOKEN = 3
 """How many characters we count as a token where no tokenizer is at hand: on the safe side for European text."""
 
@@ -47,6 +49,7 @@ def template(name: str) -> Template:
         "begins": items.CONTEXT_BEGINS,
         "summary": items.SUMMARY_HEADING,
         "documents": items.DOCUMENTS_HEADING,
+        "files": items.FILES_HEADING,
         "given": items.GIVEN_HEADING,
         "referenced": items.REFERENCED_HEADING,
         "ends": items.CONTEXT_ENDS,
@@ -88,6 +91,8 @@ def build_prompt(
     continued: str = "",
     marks: Marks | None = None,
     thread: str = "",
+    files: str = "",
+    pictures: Sequence[str] = (),
 ) -> list[ChatMessage]:
     """System text, as much of the newest history as fits into `share` of the window, and the question with its context.
 
@@ -98,7 +103,8 @@ def build_prompt(
     part of the system message. given: what others have answered in this turn already. The question and its context are
     never cut here; given answers are, to half of what may go into a prompt. continued: what the answer says already; of
     a long one, the model gets the end. marks: what the messages of the history begin with, so that they can be cited;
-    None for nothing. thread: what else belongs to the thread of the question.
+    None for nothing. thread: what else belongs to the thread of the question. files: what is attached to the question,
+    rendered; pictures: as `data:` URLs.
     """
     room = int(model.context_window * share) - reserved_for_answer(model)
     system = _system(instructions, preferences, is_citing=marks is not None)
@@ -106,16 +112,19 @@ def build_prompt(
     said = _fitted_answers(given, model, marks=marks)
     asked = question if marks is None else indented(question)
     going_on = _going_on(continued, room // 2, model)
-    room -= sum(model.count_tokens(message["content"]) for message in going_on)
+    room -= sum(model.count_tokens(message["content"]) for message in going_on) + _PICTURE_TOKENS * len(pictures)
 
     def fitted(shown: str) -> tuple[str, list[Message]]:
-        last = _question(asked, context, summary=shown, given=said, documents=documents, thread=thread)
+        last = _question(asked, context, summary=shown, given=said, documents=documents, thread=thread, files=files)
         return last, _newest_that_fit(history, room - model.count_tokens(last), model, marks=marks)
 
     last, kept = fitted("")
     if summary and not _is_whole(history, kept):
         last, kept = fitted(neutralised(summary))
-    return [_message("system", system), *_with_joined_answers(kept, marks), _message("user", last), *going_on]
+    asking = _message("user", last)
+    if pictures:
+        asking["pictures"] = list(pictures)
+    return [_message("system", system), *_with_joined_answers(kept, marks), asking, *going_on]
 
 
 def _going_on(continued: str, tokens: int, model: ChatModel) -> list[ChatMessage]:
@@ -133,19 +142,12 @@ def _system(instructions: str, preferences: str, *, is_citing: bool) -> str:
     return template("system").render(instructions=instructions, preferences=preferences, is_citing=is_citing)
 
 
-def _question(
-    question: str, context: ContextBlock, *, summary: str, given: Sequence[GivenAnswer], documents: str, thread: str
-) -> str:
-    if not (context.others or context.referenced or summary or given or documents or thread):
+def _question(question: str, context: ContextBlock, *, given: Sequence[GivenAnswer], **blocks: str) -> str:
+    """blocks: the summary, the documents, the thread and the files, rendered; "" for none."""
+    if not (context.others or context.referenced or given or any(blocks.values())):
         return question
     return template("question").render(
-        question=question,
-        summary=summary,
-        documents=documents,
-        thread=thread,
-        others=context.others,
-        referenced=context.referenced,
-        given=given,
+        question=question, others=context.others, referenced=context.referenced, given=given, **blocks
     )
 
 
@@ -202,6 +204,8 @@ def _content(message: Message, marks: Marks | None) -> str:
     text: str = message["text"] or "(no answer)"
     if message.get("tools"):
         text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
+    if message.get("files_text"):
+        text = f"{text}\n\n{message['files_text']}"
     return text if marks is None else marks.marked(message, text)
 
 

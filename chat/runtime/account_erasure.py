@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from attachments.storage import Attachments
 from database.accounts.erasure import closed_accounts, erase_account, has_running_turn
 from database.activities.knowledge import blank_changes
 from database.engine.database import Database
@@ -45,6 +46,7 @@ class AccountErasure:
         knowledge: KnowledgeAccess,
         compact_up_to: int,
         vaults: Vaults,
+        attachments: Attachments,
         erase_tool_servers: Callable[[str], None],
         forget: Callable[[str], None] = lambda _user_email: None,
         is_busy: Callable[[str], bool] = lambda _user_email: False,
@@ -52,6 +54,7 @@ class AccountErasure:
         self._database = database
         self._knowledge = knowledge
         self._vaults = vaults
+        self._attachments = attachments
         self._erase_tool_servers = erase_tool_servers
         self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
         self._forget = forget
@@ -71,6 +74,7 @@ class AccountErasure:
             erase_user(self._knowledge.database(), user_email)
             self._remove_bundles(user_email)
             self._vaults.erase(user_email)
+            self._attachments.erase(user_email)
             self._erase_tool_servers(user_email)
             erase_account(database=self._database, user_email=user_email)
             erased += 1

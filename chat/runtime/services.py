@@ -6,6 +6,7 @@ from functools import cache
 
 from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
+from attachments.storage import Attachments
 from chat.ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
@@ -26,6 +27,7 @@ def services_from(
     knowledge: KnowledgeDoor | None = None,
     vectors: MessageVectors | None = None,
     vaults: Vaults | None = None,
+    attachments: Attachments | None = None,
     tools: ToolUse | None = None,
     agents: AskableAgents | None = None,
     recipes: RecipeRegistry | None = None,
@@ -46,6 +48,8 @@ def services_from(
         ),
         vectors=vectors,
         vaults=vaults,
+        attachments=attachments,
+        file_cap=settings.file_cap,
         tools=tools,
         agents=agents,
         recipes=recipes or RecipeRegistry(BUILT_IN),
@@ -75,6 +79,7 @@ def models_from(settings: Settings) -> ModelRoles:
                 pattern: Price(read=read, written=written, currency=settings.currency)
                 for pattern, (read, written) in settings.prices.items()
             },
+            picture_models=settings.picture_models,
             timeouts=Timeouts(first_token=settings.first_token_timeout, idle=settings.silence_timeout),
         ),
     )

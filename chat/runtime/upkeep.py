@@ -46,6 +46,7 @@ async def keep_up(
     look_for_changes: Callable[[], object] = lambda: None,
     close_abandoned_turns: Callable[[], object] = lambda: None,
     name_threads: Callable[[], object] = lambda: None,
+    sweep_files: Callable[[], object] = lambda: None,
 ) -> None:
     """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
@@ -59,7 +60,9 @@ async def keep_up(
 
     quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
     watcher = VaultWatcher(vaults)
-    jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher), VaultIndexing(vaults)])
+    jobs = JobRunner(
+        database=database, kinds=[*_hourly(database, knowledge, watcher, sweep_files), VaultIndexing(vaults)]
+    )
     await asyncio.gather(
         quickly(partial(index_pending, database=database), what="the search index"),
         quickly(look_for_changes, what="the streams of changes"),
@@ -84,12 +87,15 @@ async def keep_up(
     )
 
 
-def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher) -> list[JobKind]:
+def _hourly(
+    database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher, sweep_files: Callable[[], object]
+) -> list[JobKind]:
     """What every store needs once an hour; one after the other, so that a slow one delays only the others."""
     work: dict[str, Callable[[], object]] = {
         "purge_changes": partial(purge_changes, database=database),
         "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
+        "sweep_files": sweep_files,
         "purge_agents": partial(purge_agents, database=database),
         "expire_proposals": partial(expire_proposals, database=database),
         "purge_jobs": partial(purge_jobs, database=database),

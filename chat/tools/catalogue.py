@@ -6,7 +6,7 @@ from .agents import ask_agent
 from .conversations import list_conversations, read_conversation
 from .documents import find_documents, find_excerpts, read_document
 from .proposals import add_memory
-from .references import resolve_reference
+from .references import read_file, resolve_reference
 from .registry import CodeOf, ToolRegistry
 from .search import regex_search, search_memories, search_messages
 from .writing import append_to_document, delete_document, rename_document, replace_lines, write_document
@@ -19,6 +19,7 @@ BUILT_IN = (
     regex_search,
     resolve_reference,
     read_document,
+    read_file,
     find_excerpts,
     find_documents,
     write_document,

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from chat.context.files import READ_TOOL
 from chat.context.items import neutralised
 from chat.ports import Ask
 from chat.prompting.prompt import context_chars
@@ -101,6 +102,8 @@ def _offered(turn: Turn, registry: ToolRegistry) -> list[Tool]:
         tool
         for tool in map(registry.get, registry.names())
         if options.offers(tool.name, by_default=tool.is_offered(has_agents=turn.has_agents))
+        # A choice among tools stays small: without a tool for them, the texts of files stay in the history.
+        and (tool.name != READ_TOOL or turn.model.calls_tools is not False)
     ]
 
 

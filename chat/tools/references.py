@@ -1,4 +1,4 @@
-"""The tool that looks a reference up."""
+"""The tools that look a reference up, and read the file that one names."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from chat.context.files import AttachedFile, named_file
 from chat.context.gather import gather, stored_scope
 from chat.context.items import PkbItem
 from chat.context.memories import KnowledgeRequest
-from conversation_reference_utils import is_activity_name
-from database.errors import MessageNotFoundError
+from conversation_reference_utils import is_activity_name, parse_file_reference
+from database.errors import AttachmentNotFoundError, MessageNotFoundError
 from database.messages.reading import message_by_short_id
 from vault.errors import DocumentNotFoundError
 
 from .conversations import author, body
 from .documents import vault_of
+from .ranges import LineEnd, LineStart, counted, line_range, numbered
 from .registry import ToolContext, ToolError, tool
 
 _FOUND = ("resolved", "truncated")
@@ -90,3 +92,82 @@ def _message_in_conversation(name: str, context: ToolContext) -> dict[str, Any] 
         return None
     item = {"type": "conversation_message", "label": f"[{author(row)}]", "content": body(row)}
     return {"success": True, "reference": f"#{row.short_id}", "kind": "message", "title": "", "items": [item]}
+
+
+PageStart = Annotated[int | None, Field(alias="pageStart", ge=1, description="The first page, from 1.")]
+PageEnd = Annotated[int | None, Field(alias="pageEnd", ge=1, description="The last page, itself included.")]
+_READABLE = ("resolved", "empty")
+
+
+class NoFileReferenceError(ToolError):
+    """A text that names no file."""
+
+    def __init__(self) -> None:
+        super().__init__("reference: use the form @conversation_…_message_…_file_1.")
+
+
+class InvalidPagesError(ToolError):
+    """A range of pages that is reversed, or begins beyond the end."""
+
+
+@tool()
+def read_file(
+    context: ToolContext,
+    *,
+    reference: Annotated[
+        str, Field(min_length=1, max_length=400, description="As in @conversation_…_message_…_file_1.")
+    ],
+    page_start: PageStart = None,
+    page_end: PageEnd = None,
+    line_start: LineStart = None,
+    line_end: LineEnd = None,
+) -> dict[str, Any]:
+    """Read a file that was attached to a message, its lines numbered; pages or lines choose some of it."""
+    parsed = parse_file_reference(reference.strip())
+    if parsed is None:
+        raise NoFileReferenceError
+    file = _file(context, reference.strip())
+    chosen = _pages(file, page_start, page_end)
+    lines = chosen.body().split("\n") if chosen.has_text else []
+    wanted = line_range(line_start, line_end, total=len(lines))
+    shown = numbered(counted(lines, wanted), max_chars=context.max_chars)
+    told: dict[str, Any] = {"success": True, "reference": reference.strip(), "name": file.part.get("name", "")}
+    if file.has_pages:
+        told |= {"totalPages": len(file.pages), "pageStart": chosen.first}
+        told["pageEnd"] = chosen.first + len(chosen.pages) - 1
+    return {**told, "totalLines": len(lines), **shown.told(wanted)}
+
+
+def _file(context: ToolContext, ref: str) -> AttachedFile:
+    """Raises AttachmentNotFoundError."""
+    parsed = parse_file_reference(ref)
+    assert parsed is not None
+    scope = stored_scope(
+        context.user_email,
+        database=context.database,
+        loader=context.load,
+        services=context.services,
+        here=context.conversation_id,
+    )
+    (message,) = scope.conversations.resolve([parsed.message])
+    named = named_file(
+        parsed,
+        message,
+        ref=ref,
+        user_email=context.user_email,
+        database=context.database,
+        attachments=context.services.attachments,
+    )
+    if named.file is None or named.entry.status not in _READABLE:
+        raise AttachmentNotFoundError(" ".join(named.entry.notes) or None)
+    return named.file
+
+
+def _pages(file: AttachedFile, start: int | None, end: int | None) -> AttachedFile:
+    """The file with these of its pages only; a bound that is left out is open. Raises InvalidPagesError."""
+    if start is None and end is None:
+        return file
+    first, last = start or 1, end or len(file.pages)
+    if first > last:
+        raise InvalidPagesError(f"pageStart ({first}) is after pageEnd ({last}).")
+    return file.between(first, last)

@@ -143,7 +143,8 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         raise EmptyMessageError
     former = query.get(ASKED_INSTEAD_OF)
     if former:
-        query = {**query, **_asked_with(history.config_of(former))}
+        config = history.config_of(former)
+        query = {**query, **_asked_with(config), "files": config.get("files") or ()}
     means = _means(query, history, user_email=user_email)
     answerers: Sequence[Answerer] = query.get(ANSWERERS) or ()
     accepted = history.accept(
@@ -159,6 +160,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         agent=answerers[0].agent if answerers else None,
         opens_thread=len(answerers) > 1,
         notify=query.get(NOTIFIED) or (),
+        files=query.get("files") or (),
     )
     return _turn(query, accepted, means, text=text)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from chat.ports import Message
+from database import attachments
 from database import documents as stored_documents
 from database import references as stored_references
 from database.conversations import repository as conversations
@@ -15,6 +16,7 @@ from database.conversations.summary import Unsummarised
 from database.engine.database import Database
 from database.messages import reading, variants
 from database.messages.message import MessageRow, message_shape, text_shape
+from database.messages.parts import is_file
 from database.turns import answers, turns
 from database.turns.identity import AcceptedTurn, AgentIdentity, FinishedTurn, RepeatedTurn
 
@@ -157,7 +159,9 @@ class History:
     def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
         """The newest live messages that are not hidden, in order; before: of those with a smaller index."""
         rows = reading.last_messages(**self._who, max_chars=max_chars, before=before, hidden=False)
-        return [text_shape(row) for row in rows]
+        asked_with_more = [row.message_id for row in rows if row.has_parts and row.sender == "user"]
+        files = attachments.files_of_each(message_ids=asked_with_more, **self._who) if asked_with_more else {}
+        return [text_shape(row) | {"files": files.get(row.message_id, ())} for row in rows]
 
     def accept(
         self,
@@ -174,7 +178,7 @@ class History:
     ) -> AcceptedTurn:
         """Store a user message and an empty answer. instead_of: the question in whose place it is asked, in a branch.
 
-        who_answers: `asked_by`, `agent`, `opens_thread` and `notify` of `database.turns.turns.accept_turn`.
+        who_answers: `asked_by`, `agent`, `opens_thread`, `notify` and `files` of `database.turns.turns.accept_turn`.
         Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError, InvalidChangeError.
         """
         accepted = turns.accept_turn(
@@ -195,9 +199,13 @@ class History:
         return accepted
 
     def config_of(self, message_id: str) -> dict[str, Any]:
-        """What a message was sent with; {} for one that is not there."""
+        """What a message was sent with, the ids of its files as `files`; {} for one that is not there."""
         row = reading.message_by_id(**self._who, message_id=message_id)
-        return {} if row is None else row.config
+        if row is None:
+            return {}
+        named = [part["attachment_id"] for part in row.parts if is_file(part) and part.get("attachment_id")]
+        own = {name: self._who[name] for name in ("database", "user_email")}
+        return row.config | {"files": attachments.those_stored(**own, attachment_ids=named)} if named else row.config
 
     def accept_again(
         self,

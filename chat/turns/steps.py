@@ -13,6 +13,7 @@ from chat.context import kinds
 from chat.context.conversations import MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
 from chat.context.documents import listed, wikilinks_of
+from chat.context.files import READ_TOOL, attached_files, with_files
 from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
 from chat.context.kinds import ReferenceScope
 from chat.context.room import max_context_chars
@@ -45,6 +46,21 @@ _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
 _KEPT = say("kept")
 _INTERRUPTIONS = {"interrupted": say("server_stopped"), "storage_failed": say("not_stored")}
+
+
+def with_files_read(turn: Turn, history: Sequence[Message]) -> Sequence[Message]:
+    """Read what is attached to the question; the history with what the model is told of the files of its messages."""
+    accepted, services = turn.accepted, turn.services
+    who: Mapping[str, Any] = {
+        "user_email": turn.user_email,
+        "services": services,
+        "friendly_id": accepted.conversation_friendly_id,
+    }
+    turn.files = attached_files(accepted.files, short_hash=accepted.user_message_short_hash, **who)
+    if not any(message.get("files") for message in history):
+        return history
+    can_read = services.tools is not None and services.tools.offers(turn, READ_TOOL)
+    return with_files(history, model=turn.model, can_read=can_read, **who)
 
 
 def begin_title(turn: Turn) -> asyncio.Task[str] | None:
@@ -139,6 +155,8 @@ async def answer(
             given=turn.given,
             marks=turn.marks,
             thread=turn.thread,
+            files=turn.files.rendered(turn.model, cap=turn.services.file_cap, share=share),
+            pictures=turn.files.pictures(turn.model),
             # After a decision on its calls, the model is told of them instead.
             continued=turn.continued if turn.decided_calls is None else "",
         )

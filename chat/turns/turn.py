@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from chat.context.documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
+from chat.context.files import AttachedFiles
 from chat.ports import ConversationLoader, Message, TurnServices
 from chat.prompting.citing import MarkRemover, Marks, shows_marks
 from chat.prompting.options import AnswerOptions
@@ -78,22 +79,23 @@ class Turn:
     """A question that was accepted, and the answer as it grows.
 
     references: friendly ids without "@", as typed: those the client named, then those found in the text, then the
-    wikilinks of the text with their brackets. named_documents: the documents that these lead to. earlier_documents: the
-    latest ones of the conversation. preferences: what the person wants models to know of them. summary: the running
-    summary, as far as it tells of what came before the question. history: the newest messages before the question,
-    oldest first. thread: what else belongs to the thread of the question. has_own_model: the model is the one that the
-    conversation has chosen. options: of the conversation, replaced by those of the question. notice: what the person
-    ought to know of this choice. continued: what the answer said before it goes on. called_before: what later turns are
-    told of the calls that it made before, "" for none. decided_calls: where it goes on after the person decided on its
-    calls, what became of their proposals, as far as the store does not say it; None for any other turn. parts: what the
-    answer has beside its words. documents: those of the vault that the answer rests on. cited: what its words refer to,
-    as entries of a report. status: the answer's, as it will be stored. under_way: set when there is time for what is
-    not urgent, such as the title. flush: where a server runs the turn, waits until its events are stored; False where
-    they could not be. finished: the answer is stored with its status. answer_id, answer_short_id: the ids of the answer
-    that is being written. user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside
-    which there is none. has_agents: the person has made agents, which is looked up only for a model that calls tools.
-    answerers: those who answer instead of the conversation's own model, in order. answering: which of them does. given:
-    what others have answered to the question before. title: the task that makes the title of a new conversation.
+    wikilinks of the text with their brackets. named_documents: the documents that these lead to. earlier_documents:
+    the latest ones of the conversation. preferences: what the person wants models to know of them. summary: the
+    running summary, as far as it tells of what came before the question. history: the newest messages before the
+    question, oldest first. thread: what else belongs to the thread of the question. files: what is attached to it.
+    has_own_model: the model is the one that the conversation has chosen. options: of the conversation, replaced by
+    those of the question. notice: what the person ought to know of this choice. continued: what the answer said
+    before it goes on. called_before: what later turns are told of the calls that it made before, "" for none.
+    decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as
+    the store does not say it; None for any other turn. parts: what the answer has beside its words. documents:
+    those of the vault that the answer rests on. cited: what its words refer to, as entries of a report. status: the
+    answer's, as it will be stored. under_way: set when there is time for what is not urgent, such as the title.
+    flush: where a server runs the turn, waits until its events are stored; False where they could not be. finished:
+    the answer is stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
+    user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside which there is
+    none. has_agents: the person has made agents, which is looked up only for a model that calls tools. answerers:
+    those who answer instead of the conversation's own model, in order. answering: which of them does. given: what
+    others have answered to the question before. title: the task that makes the title of a new conversation.
     """
 
     accepted: AcceptedTurn
@@ -110,6 +112,7 @@ class Turn:
     summary: str = ""
     history: Sequence[Message] = ()
     thread: str = ""
+    files: AttachedFiles = field(default_factory=AttachedFiles)
     has_own_model: bool = False
     options: AnswerOptions = field(default_factory=AnswerOptions)
     notice: Sentence = NOTHING

@@ -18,6 +18,7 @@ from database.schema import (
     activities,
     agents,
     api_tokens,
+    attachments,
     changes,
     conversation_aliases,
     conversations,
@@ -43,6 +44,7 @@ _STOP_MINUTES = 10
 _LEFT_TO_THE_END = (
     inbox_items,
     agents,
+    attachments,
     changes,
     conversation_aliases,
     imported_conversations,

@@ -177,7 +177,7 @@ class MessageText(NamedTuple):
     """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
 
     model: the name of the one that gave this answer, where it is known. tools: a line about the tools that it called.
-    agent_title: of the agent that gave it; source_agent_title: of the one that asked it.
+    agent_title: of the agent that gave it; source_agent_title: of the one that asked it. has_parts: see `MessageRow`.
     """
 
     message_id: str
@@ -189,6 +189,7 @@ class MessageText(NamedTuple):
     created_at: str
     edited_at: str | None
     source_agent_title: str | None
+    has_parts: int
     model: str | None
     tools: str | None
     agent_title: str | None

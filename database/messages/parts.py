@@ -18,6 +18,7 @@ from database.schema import message_parts
 _p = message_parts.c
 _IN_COLUMNS = frozenset({"id", "kind", "at"})
 _AT_ONCE = 10_000
+_FILE_KINDS = frozenset({"file", "image"})
 
 Parts = Sequence[Mapping[str, Any]]
 """Each `{id, kind, at, …}`; the further fields are those of the kind."""
@@ -56,6 +57,11 @@ def parts_of(connection: Connection, message_ids: Sequence[str]) -> dict[tuple[s
         for message_id, version, part_id, kind, at, data in connection.execute(query):
             found[message_id, version].append({"id": part_id, "kind": kind, "at": at, **data})
     return {key: tuple(parts) for key, parts in found.items()}
+
+
+def is_file(part: Mapping[str, Any]) -> bool:
+    """Whether a part is a file that was attached."""
+    return part["kind"] in _FILE_KINDS
 
 
 def told_parts(events: Iterable[tuple[int, bytes]]) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from database.turns.leases import new_lease
 
 from .documents import store_documents
 from .message import MessageRow, live_in, row_with_id, rows_where
-from .parts import store_parts
+from .parts import is_file, store_parts
 from .reading import access_message, access_settled
 
 _v = message_variants.c
@@ -243,4 +243,5 @@ def _repeated(head: ConversationHead, question: MessageRow, answer: MessageRow, 
         answer_text=answer.text,
         answer_parts=answer.parts,
         answer_documents=answer.documents,
+        files=tuple(part for part in question.parts if is_file(part)),
     )

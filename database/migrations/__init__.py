@@ -52,6 +52,7 @@ from . import (
     m0029_thread_titles,
     m0030_inbox,
     m0031_imports,
+    m0032_attachments,
 )
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0029_thread_titles.upgrade,
     m0030_inbox.upgrade,
     m0031_imports.upgrade,
+    m0032_attachments.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .accounts import api_tokens, library, login_attempts, password_links, sessions, users
 from .agents import agents, inbox_items
+from .attachments import attachments
 from .base import metadata
 from .conversations import (
     conversation_tags,
@@ -19,6 +20,7 @@ from .conversations import (
 )
 from .imports import conversation_aliases, imported_conversations, imported_messages, imports
 from .messages import (
+    IS_FILE,
     IS_NO_MESSAGE,
     activities,
     document_references,
@@ -37,10 +39,12 @@ from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, se
 from .vault import document_chunks, document_links, document_names, document_summaries, documents
 
 __all__ = [
+    "IS_FILE",
     "IS_NO_MESSAGE",
     "activities",
     "agents",
     "api_tokens",
+    "attachments",
     "change_epoch",
     "changes",
     "conversation_aliases",

@@ -21,6 +21,9 @@ from .base import Sequence, metadata
 # In the words of the index `idx_activities_no_messages`: SQLite uses a partial index only where they are the same.
 IS_NO_MESSAGE = text("(activities.type <> 'chat_message' OR activities.recipe <> 'general-discussion')")
 
+# Likewise, of the index `idx_message_parts_files`.
+IS_FILE = text("message_parts.kind IN ('file', 'image')")
+
 threads = Table(
     "threads",
     metadata,
@@ -214,6 +217,12 @@ message_parts = Table(
     # How many characters of the message's text come before the part.
     Column("at", Integer, nullable=False),
     Column("data", JSON, nullable=False),
+    Index(
+        "idx_message_parts_files",
+        "message_id",
+        sqlite_where=text("kind IN ('file', 'image')"),
+        postgresql_where=text("kind IN ('file', 'image')"),
+    ),
     sqlite_with_rowid=False,
 )
 

@@ -90,12 +90,13 @@ class AcceptedTurn(Turn):
     """A turn that the store will not lose any more.
 
     first_turn: the conversation had no message before. thread_id: of the question; None where it stands in no thread,
-    or where its answers alone will make one.
+    or where its answers alone will make one. files: the parts of the question that are files.
     """
 
     first_turn: bool
     created_at: str
     thread_id: str | None = None
+    files: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import find_place, open_thread
 from database.agents.inbox import deliver, has_rules
+from database.attachments import parts_for
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
@@ -103,6 +104,7 @@ class _Question:
     agent: AgentIdentity | None
     opens_thread: bool
     notify: Collection[str]
+    files: Sequence[str]
 
 
 def accept_turn(
@@ -122,6 +124,7 @@ def accept_turn(
     agent: AgentIdentity | None = None,
     opens_thread: bool = False,
     notify: Collection[str] = (),
+    files: Sequence[str] = (),
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
@@ -131,8 +134,9 @@ def accept_turn(
     instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
     from then on. asked_by: the agent that asks, if no person does. agent: the agent that answers. opens_thread: the
     answers reply to the question in a thread, since there will be several. notify: the agents (ids) whose inboxes the
-    question goes to.
-    Raises ConversationNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to, instead_of),
+    question goes to. files: the attachments of the message.
+    Raises ConversationNotFoundError, AttachmentNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to,
+    instead_of),
     ThreadNotFoundError, ThreadMismatchError, AlreadySentError (the message was sent before under this
     client_message_id), ConflictError (another message was), InvalidChangeError (instead_of is no question, or nothing
     of this conversation is kept).
@@ -152,6 +156,7 @@ def accept_turn(
         agent=agent,
         opens_thread=opens_thread,
         notify=notify,
+        files=files,
     )
     return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
 
@@ -192,10 +197,23 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
         created_at=created_at,
     )
     insert_messages(connection, [asked, answer])
+    parts = _store_files(connection, head, question, user.activity_id)
     if not head.stateless:
         deliver(connection, [user.activity_id], user_email=head.user_email, named=question.notify)
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
-    return _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
+    accepted = _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
+    return replace(accepted, files=tuple(parts)) if parts else accepted
+
+
+def _store_files(
+    connection: Connection, head: ConversationHead, question: _Question, message_id: str
+) -> list[dict[str, Any]]:
+    """Store the files of a question as its parts; none asks for nothing. Raises AttachmentNotFoundError."""
+    parts = parts_for(connection, question.files, user_email=head.user_email, at=len(question.text))
+    if parts:
+        store_parts(connection, message_id, parts, version=1)
+        connection.execute(update(messages).where(messages.c.message_id == message_id).values(has_parts=1))
+    return parts
 
 
 def _place(connection: Connection, head: ConversationHead, question: _Question, *, thread_id: str | None) -> Place:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
-from urllib.parse import quote
 
-from anyascii import anyascii
 from flask import Blueprint
 from pydantic import BeforeValidator, Field
 
 from activity.export import INCLUDED, MEDIA_TYPES, Export, export
 from activity.export_document import file_name
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
+from endpoints.http.responses import saved_as
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks, fails
@@ -100,11 +99,5 @@ def export_activities(query: ActivityExport) -> StreamResponse:
 
 def _sent(made: Export) -> StreamResponse:
     response = StreamResponse(FileStream(made.chunks), media=made.media)
-    response.headers["Content-Disposition"] = _attachment(made.name)
+    response.headers["Content-Disposition"] = saved_as(made.name)
     return response
-
-
-def _attachment(name: str) -> str:
-    """The header (RFC 6266): the name as it is for who reads RFC 5987, and one in ASCII for who doesn't."""
-    plain = "".join(each for each in anyascii(name) if each.isprintable() and each not in '"\\%;/')
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

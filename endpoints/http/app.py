@@ -14,6 +14,7 @@ from endpoints.accounts import password_reset, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
 from endpoints.agents import views as agent_views
+from endpoints.attachments import views as attachment_views
 from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
@@ -44,7 +45,7 @@ from .bodies import STRANGERS_BYTES
 from .error_responses import register_error_handlers
 from .guards import register_guards
 from .headers import adding_headers, register_response_headers
-from .scope import EXTENSION, AppState, current_request
+from .scope import EXTENSION, AppState, current_application, current_request, current_settings
 from .validation import BoundedInteger
 from .work_queues import Work, works
 from .wsgi import ROUTE, Route
@@ -61,6 +62,7 @@ _STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
 _NOUNS = (
     activity_views,
     agent_views,
+    attachment_views,
     account_views,
     sign_in,
     claims,
@@ -179,6 +181,8 @@ def _mark_changes_of_memories(app: Flask) -> None:
 
 def _allow_larger_bodies() -> None:
     request = current_request()
-    request.max_content_length = max_body_bytes(request.path)
+    view = current_application().view_functions.get(request.endpoint or "")
+    upload = getattr(view, "takes_upload", None)
+    request.max_content_length = max_body_bytes(request.path) if upload is None else upload(current_settings())
     if request.path in _UPLOADS:
         request.max_form_parts = _UPLOADS[request.path]

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl
 
 import uvicorn
 
+from attachments.errors import FilesUnavailableError
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
@@ -28,7 +30,7 @@ from .guards import Views, is_public, shows_credentials, who_asks
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
 from .work_queues import Work, pools, work_of
-from .wsgi import ROUTE, Answer, Scope, answer_of, environ_of
+from .wsgi import ROUTE, UPLOAD, Answer, Route, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -120,9 +122,13 @@ class Bridge:
         body, content = _body(scope, receive, self._memory), b""
         try:
             if answer is None:
-                content = await self._read(body, scope)
-                answer = await self._ask(scope, content, receive)
-        except (RequestError, StoreError) as error:
+                route = self._views.route(path=scope["path"], method=scope["method"])
+                if (most := self._upload_limit(route)) is not None:
+                    answer = await self._ask_with_upload(scope, route, body, receive, most=most)
+                else:
+                    content = await self._read(body, scope)
+                    answer = await self._ask(scope, route, content, receive)
+        except (RequestError, StoreError, FilesUnavailableError) as error:
             await self._refuse(error, scope, body, send, content=content)
         except ConnectionResetError:
             return
@@ -158,12 +164,30 @@ class Bridge:
                 raise
             raise UnauthorizedError from None
 
-    async def _ask(self, scope: Scope, content: bytes, receive: Receive) -> Answer:
-        """The view's answer.
+    def _upload_limit(self, route: Route | None) -> int | None:
+        """How many bytes the file may have that a request uploads; None for a request that uploads none."""
+        most = None if route is None else getattr(self._views.of(route), "takes_upload", None)
+        return None if most is None else int(most(self._state.settings))
+
+    async def _ask_with_upload(
+        self, scope: Scope, route: Route | None, body: RequestBody, receive: Receive, *, most: int
+    ) -> Answer:
+        """The answer of a view that takes a file, which is written while it arrives. Raises as `_read` and `_ask`."""
+        person = await self._person(scope, gone=_never)
+        if person is None:
+            raise UnauthorizedError
+        with self._state.attachments.receiving() as path:
+            with path.open("xb") as file:
+                await body.write_of_person(person, file, most=most)
+            return await self._ask(scope, route, b"", receive, upload=path)
+
+    async def _ask(
+        self, scope: Scope, route: Route | None, content: bytes, receive: Receive, *, upload: Path | None = None
+    ) -> Answer:
+        """The view's answer. upload: where the body was written instead.
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
-        route = self._views.route(path=scope["path"], method=scope["method"])
         kind = work_of(None if route is None else self._views.of(route), _parameters(scope), content)
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
@@ -174,6 +198,8 @@ class Bridge:
         environ = environ_of(scope, content)
         if route is not None:
             environ[ROUTE] = route
+        if upload is not None:
+            environ[UPLOAD] = upload
         work = partial(answer_of, self._app.wsgi_app, environ)
         return await self._pools[kind].run(work, client=client, gone=gone)
 

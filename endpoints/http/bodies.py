@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from .errors import RateLimitedError, RequestTooSlowError, ServerBusyError, TooLargeError
 
@@ -24,6 +24,7 @@ _SLOWEST_BYTES_A_SECOND = 8 * 1024
 _DISCARD_SECONDS = 10.0
 _DISCARD_BYTES = 64 * 1024 * 1024
 _RETRY_SECONDS = 5.0
+_WRITTEN_AT_ONCE = 256 * 1024
 
 
 class BodyMemory:
@@ -93,6 +94,30 @@ class RequestBody:
         self._hold(held)
         begun = asyncio.get_running_loop().time()
         return await self._read(most=most, until=begun + _GRACE_SECONDS, slowest=_SLOWEST_BYTES_A_SECOND)
+
+    async def write_of_person(self, person: str, file: BinaryIO, *, most: int) -> None:
+        """Write all of it into `file`, for a signed-in user, little of it in memory. Raises as `read_of_stranger`."""
+        if self._declared is not None and self._declared > most:
+            raise _too_large()
+        self._person = person
+        loop, until = asyncio.get_running_loop(), asyncio.get_running_loop().time() + _GRACE_SECONDS
+        try:
+            async with asyncio.timeout_at(until) as limit:
+                while not self._ended:
+                    await loop.run_in_executor(None, file.write, await self._some(most=most))
+                    limit.reschedule(until + self._size / _SLOWEST_BYTES_A_SECOND)
+        except TimeoutError:
+            raise RequestTooSlowError("The request took too long to arrive.") from None
+
+    async def _some(self, *, most: int) -> bytes:
+        """What comes next, in a piece that is worth a write."""
+        pieces, size = list[bytes](), 0
+        while not self._ended and size < _WRITTEN_AT_ONCE:
+            pieces.append(await self._chunk())
+            size += len(pieces[-1])
+            if self._size > most:
+                raise _too_large()
+        return b"".join(pieces)
 
     def release(self) -> None:
         """Release the memory of what was read."""

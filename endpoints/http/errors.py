@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from activity import errors as activity
+from attachments import errors as files
 from chat.runtime.startup import ServerRunningError
 from chat.tools.foreign.addresses import AddressRefusedError
 from chat.tools.foreign.personal import TooManyCallsError
@@ -125,8 +126,10 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(vault.VersionConflictError, HTTPStatus.PRECONDITION_FAILED, "version_conflict"),
     Row(vault.VersionMissingError, HTTPStatus.PRECONDITION_REQUIRED, "version_missing"),
     Row(vault.DocumentTooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    Row(files.FileTooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     Row(errors.MessageTooLongError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    Row(files.FileTypeError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
     Row(UnsupportedMediaError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
     Row(activity.RecipeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(activity.AmbiguousTypeError, HTTPStatus.UNPROCESSABLE_ENTITY, "ambiguous_type"),
@@ -140,6 +143,8 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(KnowledgeBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(KnowledgeUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "knowledge_unavailable"),
     Row(KnowledgeError, HTTPStatus.CONFLICT, "{code}"),
+    Row(files.FilesUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "files_unavailable"),
+    Row(files.QuotaExceededError, HTTPStatus.INSUFFICIENT_STORAGE, "quota_exceeded"),
     Row(vault.VaultUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "vault_unavailable"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),

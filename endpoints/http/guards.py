@@ -29,7 +29,7 @@ from .scope import (
     remember_access,
     request_id,
 )
-from .validation import FORM_TYPES, refuse_hostile_address
+from .validation import FORM_TYPES, UPLOAD_TYPE, refuse_hostile_address
 from .wsgi import Route
 
 SESSION_COOKIE = "anaphora_session"
@@ -198,8 +198,10 @@ def _refuse_foreign_body() -> None:
     length, is_chunked = request.environ.get("CONTENT_LENGTH"), "HTTP_TRANSFER_ENCODING" in request.environ
     has_body = length not in {None, "", "0"} or is_chunked
     allowed = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
+    if _view_has("takes_upload"):
+        allowed = (UPLOAD_TYPE,)
     if has_body and request.mimetype not in allowed:
-        raise UnsupportedMediaError("Send the body as application/json.")
+        raise UnsupportedMediaError(f"Send the body as {allowed[0]}.")
 
 
 def _access(database: Database, *, authorization: str | None, session: str) -> Access | None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter
 from . import models as http_models
 from .errors import status_of_code
 from .responses import json_reply
-from .validation import answers, public
+from .validation import UPLOAD_TYPE, answers, public
 
 blueprint = Blueprint("openapi", __name__)
 _ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")
@@ -24,6 +24,7 @@ _REFERENCE = "#/components/schemas/{model}"
 _NOUN_OF_ARGUMENT = {
     "activity_reference": "activity",
     "agent_id": "agent",
+    "attachment_id": "attachment",
     "audit_id": "change",
     "claim_id": "claim",
     "conflict_id": "conflict",
@@ -121,6 +122,8 @@ def _operation(path: str, method: str, view: Callable[..., Any], schemas: dict[s
         files = {"type": "array", "items": {"type": "string", "format": "binary"}}
         form = {"type": "object", "properties": {"files": files}, "required": ["files"]}
         operation["requestBody"] = {"content": {"multipart/form-data": {"schema": form}}, "required": True}
+    if hasattr(view, "takes_upload"):
+        operation["requestBody"] = {"content": {UPLOAD_TYPE: {"schema": {}}}, "required": True}
     operation["security"] = [] if getattr(view, "is_public", False) else [{"session": []}, {"token": []}]
     return operation
 

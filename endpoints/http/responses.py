@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 import orjson
+from anyascii import anyascii
 from flask import Response
 from werkzeug.wrappers import Response as BaseResponse
 
@@ -33,3 +35,9 @@ def reply(result: object, *, status: HTTPStatus) -> BaseResponse:
     if isinstance(result, BaseResponse):
         return result
     return json_reply({"status": "ok"} if result is None else result, status=status)
+
+
+def saved_as(name: str) -> str:
+    """`Content-Disposition` (RFC 6266): the name as it is for who reads RFC 5987, and one in ASCII for who doesn't."""
+    plain = "".join(each for each in anyascii(name) if each.isprintable() and each not in '"\\%;/')
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

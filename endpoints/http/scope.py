@@ -20,6 +20,7 @@ from .errors import InvalidRequestError, UnauthorizedError
 
 if TYPE_CHECKING:
     from activity.recipes import RecipeRegistry
+    from attachments.storage import Attachments
     from chat.ports import TurnServices
     from chat.runtime.account_erasure import AccountErasure
     from chat.runtime.cache import DefaultDictQueue
@@ -94,6 +95,7 @@ class AppState:
     knowledge: KnowledgeAccess
     vectors: MessageVectors
     vaults: Vaults
+    attachments: Attachments
     account_erasure: AccountErasure
     requests: RequestsUnderWay
     server: ServerProcess

@@ -16,6 +16,8 @@ from pydantic import BaseModel
 from werkzeug.routing import IntegerConverter, ValidationError
 from werkzeug.wrappers import Response as BaseResponse
 
+from settings import Settings
+
 from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 from .models import LARGEST_NUMBER
 from .responses import reply
@@ -69,6 +71,19 @@ def takes_files(view: View) -> View:
     view.takes_form = True  # type: ignore[attr-defined]
     view.takes_files = True  # type: ignore[attr-defined]
     return view
+
+
+UPLOAD_TYPE = "application/octet-stream"
+
+
+def takes_upload(most: Callable[[Settings], int]) -> Callable[[View], View]:
+    """Mark a view whose body is a file of any type, of at most `most(settings)` bytes; see `wsgi.UPLOAD`."""
+
+    def decorate(view: View) -> View:
+        view.takes_upload = most  # type: ignore[attr-defined]
+        return view
+
+    return decorate
 
 
 def answers(

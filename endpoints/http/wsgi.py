@@ -16,6 +16,9 @@ from .streams import StreamBody
 BODY = "anaphora.body"
 """The key in WSGI's environment of a body that was read already."""
 
+UPLOAD = "anaphora.upload"
+"""The key in WSGI's environment of the path of a body that was written to a file already."""
+
 ROUTE = "anaphora.route"
 """The key in WSGI's environment of a request's rule and arguments, where they are known already."""
 

@@ -20,12 +20,14 @@ from endpoints.http.models import (
     Text,
 )
 
+MOST_FILES = 20
+
 
 class Outgoing(BaseModel):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
     `options`: override those of the conversation for this turn; null: as if the conversation had none. `agents`: ids or
-    slugs of the agents that answer, one after the other, with those that the text names.
+    slugs of the agents that answer, one after the other, with those that the text names. `files`: ids of attachments.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -35,6 +37,7 @@ class Outgoing(BaseModel):
     referenced_claim_ids: References = Field(default_factory=list)
     attached_claim_ids: References = Field(default_factory=list)
     agents: Annotated[list[Id], Field(max_length=100)] = Field(default_factory=list)
+    files: Annotated[list[Id], Field(max_length=MOST_FILES)] = Field(default_factory=list)
     reply_to: Id | None = None
     thread_id: Id | None = None
     model: Annotated[Text, Field(max_length=200)] | None = None

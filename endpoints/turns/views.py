@@ -38,6 +38,7 @@ blueprint = Blueprint("turns", __name__)
 @takes(turn_models.Outgoing)
 @answers(None, media=NDJSON)
 @fails(
+    "attachment_not_found",
     "conflict",
     "model_not_allowed",
     "shutting_down",

@@ -46,6 +46,7 @@ class ProviderChatModel(ChatModel):
         answer_tokens: int | None = None,
         needs_limit: bool = False,
         calls_tools: bool | None = None,
+        sees_pictures: bool = False,
         price: Price | None = None,
         timeouts: Timeouts | None = None,
         retries: RetryPolicy | None = None,
@@ -62,6 +63,7 @@ class ProviderChatModel(ChatModel):
         self._answer_tokens = answer_tokens
         self._price = price
         self._calls_tools = calls_tools
+        self._sees_pictures = sees_pictures
         self._own_limit = known_answer_limit(model)
         self._dialect = Dialect(answer_limit=self._own_limit, needs_limit=needs_limit)
         self._meter = meter or SpeedMeter()
@@ -93,6 +95,11 @@ class ProviderChatModel(ChatModel):
     def calls_tools(self) -> bool | None:
         """As the provider is known to do; None for other endpoints."""
         return self._calls_tools
+
+    @property
+    def sees_pictures(self) -> bool:
+        """As the provider is known to, or the operator says."""
+        return self._sees_pictures
 
     def state(self) -> ModelState:
         """Ready, or failed when the last request found no server or the key was refused."""

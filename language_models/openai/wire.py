@@ -28,12 +28,22 @@ def request_body(model: str, messages: Sequence[ChatMessage], options: ChatOptio
     """A streaming request that also asks for token counts. Options that are None or empty lists are left out."""
     body: dict[str, Any] = {
         "model": model,
-        "messages": list(messages),
+        "messages": [_with_pictures(message) for message in messages],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
     body.update({name: value for name, value in options.items() if value is not None and value != []})
     return body
+
+
+def _with_pictures(message: ChatMessage) -> Mapping[str, Any]:
+    """The message with its pictures as parts of its content."""
+    pictures = message.get("pictures")
+    if not pictures:
+        return message
+    others = {name: value for name, value in message.items() if name != "pictures"}
+    shown = [{"type": "image_url", "image_url": {"url": picture}} for picture in pictures]
+    return {**others, "content": [{"type": "text", "text": message["content"]}, *shown]}
 
 
 class Dialect:

@@ -20,6 +20,7 @@ from tests.attack import knowledge_probes
 from tests.endpoints.conftest import Person, account, running_app, settings_in
 
 MISSING = {
+    "attachment_id": "00000000-0000-4000-8000-000000000010",
     "conversation_id": "ada@example.org_" + "z" * 36,
     "message_id": "00000000-0000-4000-8000-000000000000",
     "workspace_id": "00000000-0000-4000-8000-000000000001",
@@ -116,6 +117,10 @@ PROBES = {
     ("POST", "/continue/<conversation_id>/<message_id>"): Probe(),
     ("GET", "/stream/<message_id>"): Probe(),
     ("POST", "/cancel_response/<conversation_id>"): Probe(),
+    ("GET", "/attachments/<attachment_id>"): Probe(),
+    ("GET", "/attachments/<attachment_id>/about"): Probe(),
+    ("GET", "/attachments/<attachment_id>/text"): Probe(),
+    ("DELETE", "/attachments/<attachment_id>"): Probe(),
     ("PUT", "/update_workspace/<workspace_id>"): Probe({"workspace_name": "Mine now"}),
     ("DELETE", "/delete_workspace/<domain>/<workspace_id>"): Probe(),
     ("PUT", "/move_workspace/<workspace_id>"): Probe({"parent_workspace_id": None}),
@@ -205,6 +210,7 @@ WITHOUT_ID = {
     ("GET", "/shares"),
     ("GET", "/static/<version>/<path:name>"),
     ("POST", "/api_tokens"),
+    ("POST", "/attachments"),
     ("POST", "/collapse_workspaces"),
     ("POST", "/conversations/bulk"),
     ("POST", "/create_conversation/<domain>/"),
@@ -265,7 +271,9 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
     event = {"type": "system_event", "payload": {"description": "Secret"}, "reply_to": last["response_message_id"]}
     activity = ada.post(f"/api/conversations/{conversation_id}/activities", json=event).json
     session = list_sessions(database=open_store(settings.users_dir), user_email=ada.email)[0]
+    secret = {"data": b"secret", "content_type": "application/octet-stream"}
     return {
+        "attachment_id": ada.post("/attachments?name=secret.txt", **secret).json["attachment_id"],
         "conversation_id": conversation_id,
         "message_id": last["response_message_id"],
         "friendly_id": details["conversation_friendly_id"],

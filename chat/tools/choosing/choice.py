@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from chat.context.documents import wikilinks_of
+from chat.context.files import READ_TOOL
 from chat.context.items import cut, neutralised
 from chat.ports import Message
 from chat.tools.registry import Result, Tool
@@ -171,7 +172,12 @@ class Chooser:
         return _call(name, arguments)
 
     def _may_be_needed(self, name: str) -> bool:
-        """False where another tool does nearly the same, and small models would take them for one another."""
+        """False where another tool does nearly the same, and small models would take them for one another.
+
+        Files are not read by choice: without a tool, their texts stay in the history.
+        """
+        if name == READ_TOOL:
+            return False
         if name == "regex_search":
             return _PATTERN.search(self.text) is not None
         return name != "find_excerpts" or all(tool.name != "find_documents" for tool in self.tools)

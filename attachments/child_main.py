@@ -1,0 +1,239 @@
+"""Run as a script in a process of its own: reads one untrusted file, and writes what it found into a folder.
+
+python -I child_main.py <file> <its name> <folder for the result> <megabytes of memory> <seconds of processor time>
+
+meta.json: `{media_type, kind, pages, characters, lines, width, height, problem, refused}`; it is written before the
+content is read, with the problem "too_costly", and again at the end: whoever finds the first one knows that this
+process was ended by its limits. text.json: the text of each page, one "page" where the format has none. picture: the
+picture as JPEG or PNG, upright, without metadata, at most 2,048 pixels wide and high.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+MOST_CHARACTERS = 20_000_000
+MOST_PAGES = 10_000
+MOST_PIXELS = 60_000_000
+_LARGEST_SIDE = 2048
+_HEAD = 4096
+_SAMPLE = 200_000
+_FILES = 64
+_FILE_BYTES = 512 * 1024 * 1024
+_PICTURES = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "MPO")
+_PICTURE_BEGINS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
+_WORD = "word/document.xml"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_TEXT_TYPES = {".csv": "text/csv", ".json": "application/json", ".md": "text/markdown", ".markdown": "text/markdown"}
+
+Meta = dict[str, Any]
+
+
+class RefusedError(Exception):
+    """The file is not taken; the argument is the reason: unsupported, damaged_picture, too_many_pixels."""
+
+
+class ProblemError(Exception):
+    """The file is taken, but its text can't be had; the argument is the problem: damaged, encrypted."""
+
+
+def main() -> None:
+    """Set the limits, then read the file."""
+    file, name, result, megabytes, seconds = sys.argv[1:]
+    _limit(int(megabytes), int(seconds))
+    folder = Path(result)
+    meta = _begun(Path(file), name)
+    try:
+        if "refused" not in meta:
+            _write(folder, {**meta, "problem": "too_costly"})
+            meta |= _READERS[meta["kind"]](Path(file), folder)
+    except RefusedError as refusal:
+        meta["refused"] = str(refusal)
+    except ProblemError as problem:
+        meta["problem"] = str(problem)
+    except MemoryError:
+        meta["problem"] = "too_costly"
+    _write(folder, meta)
+
+
+def _limit(megabytes: int, seconds: int) -> None:
+    import resource
+
+    limits = {
+        resource.RLIMIT_AS: megabytes * 1024 * 1024,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_NOFILE: _FILES,
+        resource.RLIMIT_FSIZE: _FILE_BYTES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for limit, most in limits.items():
+        resource.setrlimit(limit, (most, most))
+
+
+def _write(folder: Path, meta: Meta) -> None:
+    (folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+def _begun(file: Path, name: str) -> Meta:
+    """Type and kind of the file by its content; the name only tells kinds of text apart."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    if b"%PDF-" in head[:1024]:
+        return {"media_type": "application/pdf", "kind": "pdf"}
+    if head.startswith(_PICTURE_BEGINS) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
+        return {"media_type": "image/*", "kind": "image"}
+    if head.startswith(b"PK\x03\x04"):
+        return _in_zip(file)
+    if _encoding_by_mark(head) is None and b"\x00" in head:
+        return {"refused": "unsupported"}
+    return {"media_type": _text_type(head, name), "kind": "text"}
+
+
+def _in_zip(file: Path) -> Meta:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            archive.getinfo(_WORD)
+    except (zipfile.BadZipFile, KeyError, ValueError, MemoryError, NotImplementedError):
+        return {"refused": "unsupported"}
+    return {"media_type": DOCX, "kind": "docx"}
+
+
+def _text_type(head: bytes, name: str) -> str:
+    begin = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if begin.startswith((b"<svg", b"<?xml")) and b"<svg" in head.lower():
+        return "image/svg+xml"
+    if begin.startswith((b"<!doctype html", b"<html")):
+        return "text/html"
+    return _TEXT_TYPES.get(Path(name).suffix.lower(), "text/plain")
+
+
+def _encoding_by_mark(head: bytes) -> str | None:
+    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if head.startswith(mark):
+            return encoding
+    return None
+
+
+def _decoded(content: bytes) -> str:
+    marked = _encoding_by_mark(content)
+    if marked is not None:
+        return content.decode(marked, errors="replace")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    if b"\x00" in content:
+        raise RefusedError("unsupported")
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(content[:_SAMPLE]).best()
+    return content.decode(best.encoding if best is not None else "cp1252", errors="replace")
+
+
+def _read_text(file: Path, folder: Path) -> Meta:
+    text = _decoded(file.read_bytes()).replace("\x00", "\ufffd")
+    return _kept(folder, [text.replace("\r\n", "\n")])
+
+
+def _read_pdf(file: Path, folder: Path) -> Meta:
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(file) as document:
+            count = len(document)
+            pages = [_page_text(document, number) for number in range(min(count, MOST_PAGES))]
+    except pypdfium2.PdfiumError as error:
+        raise ProblemError("encrypted" if "password" in str(error).lower() else "damaged") from error
+    found = _kept(folder, pages) | {"pages": count}
+    return found | {"problem": "no_text"} if not any(page.strip() for page in pages) else found
+
+
+def _page_text(document: Any, number: int) -> str:
+    import pypdfium2
+
+    try:
+        page = document[number]
+        text: str = page.get_textpage().get_text_bounded()
+    except pypdfium2.PdfiumError:
+        return ""  # one broken page is no reason to lose the others
+    return text.replace("\r\n", "\n").replace("\x00", "").replace("\ufffe", "-\n")
+
+
+def _read_docx(file: Path, folder: Path) -> Meta:
+    import docx
+
+    try:
+        blocks = list(docx.Document(str(file)).iter_inner_content())
+        lines = [line for block in blocks for line in _lines_of(block)]
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ProblemError("damaged") from error
+    text = "\n".join(lines)
+    return _kept(folder, [text]) | ({} if text.strip() else {"problem": "no_text"})
+
+
+def _lines_of(block: Any) -> list[str]:
+    """A paragraph, or a row of a table with its cells parted by tabs, a line each."""
+    if not hasattr(block, "rows"):
+        return [block.text]
+    return ["\t".join(cell.text.replace("\n", " ") for cell in row.cells) for row in block.rows]
+
+
+def _kept(folder: Path, pages: list[str]) -> Meta:
+    """Write the text; what is beyond the limit is left out, and told as a problem."""
+    kept, left = list[str](), MOST_CHARACTERS
+    for page in pages:
+        kept.append(page[:left].encode("utf-8", "replace").decode())
+        left -= len(kept[-1])
+    (folder / "text.json").write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+    characters = sum(map(len, pages))
+    meta = {"characters": characters, "lines": sum(page.count("\n") + 1 for page in kept if page)}
+    return meta | ({"problem": "cut"} if characters > MOST_CHARACTERS else {})
+
+
+def _read_picture(file: Path, folder: Path) -> Meta:
+    from PIL import Image, ImageOps
+
+    Image.MAX_IMAGE_PIXELS = None  # the number is checked here, before anything is decoded
+    try:
+        with Image.open(file, formats=_PICTURES) as opened:
+            width, height = opened.size
+            if width * height > MOST_PIXELS:
+                raise RefusedError("too_many_pixels")
+            media_type = Image.MIME.get(opened.format or "", "image/png")
+            opened.draft("RGB", (_LARGEST_SIDE, _LARGEST_SIDE))
+            picture = ImageOps.exif_transpose(opened)
+            is_turned = (picture.width > picture.height) != (width > height)
+            picture.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
+            _save(picture, folder)
+    except (RefusedError, MemoryError):
+        raise
+    except Exception as error:
+        raise RefusedError("damaged_picture") from error
+    size = (height, width) if is_turned else (width, height)
+    return {"media_type": media_type, "width": size[0], "height": size[1]}
+
+
+def _save(picture: Any, folder: Path) -> None:
+    is_transparent = "A" in picture.getbands() or "transparency" in picture.info
+    clean = picture.convert("RGBA" if is_transparent else "RGB")
+    clean.info.clear()
+    buffer = io.BytesIO()
+    if is_transparent:
+        clean.save(buffer, format="PNG")
+    else:
+        clean.save(buffer, format="JPEG", quality=88)
+    (folder / "picture").write_bytes(buffer.getvalue())
+
+
+_READERS = {"text": _read_text, "pdf": _read_pdf, "docx": _read_docx, "image": _read_picture}
+
+
+if __name__ == "__main__":
+    main()

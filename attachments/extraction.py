@@ -1,0 +1,96 @@
+"""Reading an untrusted file: in a child process that has no more memory and time than it is given."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from .errors import FileTooLargeError, FileTypeError
+
+CHILD = Path(__file__).with_name("child_main.py")
+TEXT = "text.json"
+PICTURE = "picture"
+_META = "meta.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Of one child process. memory: megabytes. cpu, time: seconds of the processor and of the clock."""
+
+    memory: int = 1024
+    cpu: int = 30
+    time: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """What is known of a file. kind: text, pdf, docx, image. width, height: of an upright picture.
+
+    problem: why there is no text or not all of it: no_text, encrypted, damaged, too_costly, cut; "" for none.
+    """
+
+    media_type: str
+    kind: str
+    pages: int | None = None
+    characters: int | None = None
+    lines: int | None = None
+    width: int | None = None
+    height: int | None = None
+    problem: str = ""
+
+
+def extract(file: Path, name: str, *, into: Path, limits: Limits | None = None, child: Path = CHILD) -> Extracted:
+    """What `file`, called `name`, is; its text and picture are written into the folder `into`.
+
+    Raises FileTypeError, FileTooLargeError.
+    """
+    limits = limits or Limits()
+    command = [sys.executable, "-I", str(child), str(file), name, str(into), str(limits.memory), str(limits.cpu)]
+    _run(command, into, seconds=limits.time)
+    return _extracted(_meta(into), has_picture=(into / PICTURE).is_file())
+
+
+def _run(command: list[str], folder: Path, *, seconds: float) -> None:
+    """Run until the end, or until the time is over; how it ended is seen by what it wrote."""
+    environ = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "LANG": "C.UTF-8"}
+    process = subprocess.Popen(  # noqa: S603 - our own script
+        command,
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _meta(folder: Path) -> Mapping[str, Any]:
+    try:
+        meta: Mapping[str, Any] = orjson.loads((folder / _META).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {"refused": "unsupported"}
+    return meta
+
+
+def _extracted(meta: Mapping[str, Any], *, has_picture: bool) -> Extracted:
+    refused = meta.get("refused")
+    if refused == "too_many_pixels":
+        raise FileTooLargeError("The picture has too many pixels.")
+    if refused == "damaged_picture" or (meta.get("kind") == "image" and not has_picture):
+        raise FileTypeError("The picture is damaged, or of a format that is not known here.")
+    if refused:
+        raise FileTypeError("Files of this type can neither be shown nor read here.")
+    return Extracted(**{name: meta[name] for name in Extracted.__dataclass_fields__ if name in meta})

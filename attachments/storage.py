@@ -1,0 +1,233 @@
+"""The files of all people, each kept once for its owner, by its content.
+
+`<data>/users/attachments/<user_id>/<sha256>/` holds `original`, `text.json` and `picture`; see `attachments.child_main`
+for the latter two. `incoming` beside the people's folders holds what is being stored: a folder is complete before it
+gets its place, so that a crash leaves nothing half-made there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import orjson
+
+from database import attachments as rows
+from database.accounts.users import get_user
+from database.attachments import Attachment
+from database.engine.clock import iso_in
+from database.engine.database import Database
+from database.errors import UserNotFoundError
+
+from .errors import FilesUnavailableError, FileTooLargeError, QuotaExceededError
+from .extraction import PICTURE, TEXT, Extracted, Limits, extract
+
+FOLDER = "attachments"
+INCOMING = "incoming"
+UNSENT_HOURS = 24
+"""So long a file is kept that no message uses."""
+_MEGABYTE = 1024 * 1024
+_ORIGINAL = "original"
+_AT_ONCE = 1 << 20
+_ABANDONED_SECONDS = 3600.0
+_LONGEST_NAME = 200
+_NAMELESS = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachments:
+    """Where people's files are. largest, quota: megabytes of one file, and of all files of one person."""
+
+    database: Database
+    largest: int = 50
+    quota: int = 5_000
+    limits: Limits = field(default_factory=Limits)
+    # Held while a content gets its first row or loses its last one, so that no file is erased that a new row names.
+    _placing: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all files."""
+        return self.database.folder / FOLDER
+
+    @contextmanager
+    def receiving(self) -> Iterator[Path]:
+        """A path for a file that is about to be received; it is gone afterwards. Raises FilesUnavailableError."""
+        folder = self.folder / INCOMING
+        _make(folder)
+        path = folder / f"{secrets.token_hex(16)}.part"
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def store(self, user_email: str, received: Path, *, name: str) -> Attachment:
+        """Keep the file at `received`, which may be moved, under `name`; it is read in a process of its own.
+
+        Raises FileTooLargeError, FileTypeError, QuotaExceededError, FilesUnavailableError, UserNotFoundError.
+        """
+        name = tidy_name(name)
+        try:
+            size = received.stat().st_size
+            if size > self.largest * _MEGABYTE:
+                raise FileTooLargeError(f"A file may have {self.largest} MB at most.")
+            sha256 = _hash(received)
+            known = self._known(user_email, sha256, name)
+            if known is not None:
+                return known
+            self._refuse_over_quota(user_email, size)
+            with self._read(received, name) as (draft, extracted), self._placing:
+                self._put(draft, self._place(user_email, sha256))
+                return self._added(user_email, sha256, {**asdict(extracted), "name": name, "size": size})
+        except OSError as error:
+            raise FilesUnavailableError(f"The file can't be stored: {error.strerror}.") from error
+
+    def _known(self, user_email: str, sha256: str, name: str) -> Attachment | None:
+        """The file under this name, if the person has its content already."""
+        with self._placing:
+            known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
+            if known is None or not self.original(known).is_file():
+                return None
+            return self._added(user_email, sha256, {**asdict(known), "name": name})
+
+    def _added(self, user_email: str, sha256: str, fields: dict[str, Any]) -> Attachment:
+        return rows.add_attachment(database=self.database, user_email=user_email, sha256=sha256, fields=fields)
+
+    def _refuse_over_quota(self, user_email: str, size: int) -> None:
+        if rows.bytes_of(database=self.database, user_email=user_email) + size > self.quota * _MEGABYTE:
+            raise QuotaExceededError(f"Your files have the {self.quota:,} MB that one person's files may have.")
+
+    @contextmanager
+    def _read(self, received: Path, name: str) -> Iterator[tuple[Path, Extracted]]:
+        """A folder with the file and what a child process has read of it, complete on the disk.
+
+        It is gone afterwards, unless it got its place. Raises OSError, FileTypeError, FileTooLargeError.
+        """
+        draft = self.folder / INCOMING / secrets.token_hex(16)
+        _make(draft)
+        try:
+            extracted = extract(received, name, into=draft, limits=self.limits)
+            received.replace(draft / _ORIGINAL)
+            for file in (*draft.iterdir(), draft):
+                _sync(file)
+            yield draft, extracted
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _put(self, draft: Path, final: Path) -> None:
+        _make(final.parent)
+        # What lies there has no row: it was left by a crash, or its original is missing.
+        shutil.rmtree(final, ignore_errors=True)
+        draft.rename(final)
+        _sync(final.parent)
+
+    def get(self, user_email: str, attachment_id: str) -> Attachment:
+        """A file of the person. Raises AttachmentNotFoundError."""
+        return rows.get_attachment(database=self.database, user_email=user_email, attachment_id=attachment_id)
+
+    def original(self, attachment: Attachment) -> Path:
+        """The file as it was uploaded."""
+        return self._place(attachment.user_email, attachment.sha256) / _ORIGINAL
+
+    def picture(self, attachment: Attachment) -> Path:
+        """The picture, made anew: upright, without metadata, as JPEG or PNG."""
+        return self._place(attachment.user_email, attachment.sha256) / PICTURE
+
+    def pages(self, attachment: Attachment) -> Sequence[str]:
+        """The text of each page, one "page" where the format has none; () for a file without text, or that is gone."""
+        try:
+            pages: list[str] = orjson.loads((self._place(attachment.user_email, attachment.sha256) / TEXT).read_bytes())
+        except (OSError, orjson.JSONDecodeError, UserNotFoundError):
+            return ()
+        return pages
+
+    def discard(self, user_email: str, attachment_id: str) -> None:
+        """Erase a file that no message uses. Raises AttachmentNotFoundError, ConflictError for one in use."""
+        deleted = rows.delete_unsent(database=self.database, user_email=user_email, attachment_id=attachment_id)
+        self._erase_content(deleted)
+
+    def sweep(self) -> int:
+        """Erase the files that no message uses any more, and what interrupted uploads left; how many files."""
+        unused = rows.delete_unused(database=self.database, before=iso_in(hours=-UNSENT_HOURS))
+        for attachment in unused:
+            self._erase_content(attachment)
+        for left in _entries(self.folder / INCOMING):
+            if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+                _erase(left)
+        return len(unused)
+
+    def list_of(self, user_email: str) -> list[Attachment]:
+        """All files of the person, the oldest first."""
+        return rows.list_attachments(database=self.database, user_email=user_email)
+
+    def erase(self, user_email: str) -> None:
+        """Erase all files of a person whose account is erased; their rows go with the account."""
+        with suppress(UserNotFoundError):
+            shutil.rmtree(self._person(user_email), ignore_errors=True)
+
+    def _erase_content(self, attachment: Attachment) -> None:
+        own = {"user_email": attachment.user_email, "sha256": attachment.sha256}
+        with self._placing, suppress(UserNotFoundError):
+            if rows.stored_content(database=self.database, **own) is None:
+                _erase(self._place(**own))
+
+    def _person(self, user_email: str) -> Path:
+        return self.folder / get_user(database=self.database, user_email=user_email).user_id
+
+    def _place(self, user_email: str, sha256: str) -> Path:
+        return self._person(user_email) / sha256
+
+
+def tidy_name(name: str) -> str:
+    """A file's name without its folders, control characters and what is too long; it is never used as a path."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    shown = "".join(each if each.isprintable() else " " for each in last)
+    shown = " ".join(shown.split())
+    if len(shown) > _LONGEST_NAME:
+        stem, dot, extension = shown.rpartition(".")
+        ending = f".{extension}" if dot and len(extension) < 16 else ""
+        shown = (stem if ending else shown)[: _LONGEST_NAME - len(ending)] + ending
+    return shown or _NAMELESS
+
+
+def _hash(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as opened:
+        while chunk := opened.read(_AT_ONCE):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise FilesUnavailableError(f"The folder of files can't be made: {error.strerror}.") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _erase(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,128 @@
+"""Files in messages: uploaded, shown, downloaded, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from http import HTTPStatus
+from pathlib import Path
+
+from flask import Blueprint, Response
+
+from attachments.storage import Attachments
+from database.attachments import Attachment
+from database.errors import AttachmentNotFoundError
+from endpoints.http import models as http_models
+from endpoints.http.errors import InvalidRequestError
+from endpoints.http.responses import json_reply, ok, saved_as
+from endpoints.http.scope import current_state, current_user_email
+from endpoints.http.streams import FileStream, StreamResponse
+from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
+from endpoints.http.work_queues import Work, works
+
+from . import models as attachment_models
+from .uploads import largest_attachment, receive_upload
+
+blueprint = Blueprint("attachments", __name__)
+_SANDBOX = "default-src 'none'; sandbox"
+_KEPT = "private, max-age=31536000, immutable"
+_SHOWN = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
+_LONGEST_PAGE = 2_000_000
+_AT_ONCE = 256 * 1024
+
+
+@blueprint.post("/attachments")
+@works(Work.LONG)
+@takes_upload(largest_attachment)
+@asks(attachment_models.UploadQuery)
+@answers(attachment_models.AttachmentItem, status=HTTPStatus.CREATED)
+@fails("quota_exceeded", "files_unavailable")
+def upload_attachment(query: attachment_models.UploadQuery) -> object:
+    """Upload a file for a message; the body is the file.
+
+    413 `too_large`, 415 `unsupported_media_type` for what is no text, PDF, DOCX or picture, 507 `quota_exceeded`.
+    """
+    files = _files()
+    with receive_upload(files) as received:
+        return _shape(files.store(current_user_email(), received, name=query.name))
+
+
+@blueprint.get("/attachments/<attachment_id>")
+@asks(attachment_models.ContentQuery)
+@answers(None, media=(UPLOAD_TYPE, "image/jpeg", "image/png"))
+@works(Work.LONG)
+def get_attachment(attachment_id: str, query: attachment_models.ContentQuery) -> Response:
+    """The file as it was uploaded, to be saved; with `form=picture` the picture as it is shown."""
+    attachment = _files().get(current_user_email(), attachment_id)
+    if query.form == "picture":
+        return _picture(_files().picture(attachment))
+    return _original(attachment)
+
+
+@blueprint.get("/attachments/<attachment_id>/about")
+@answers(attachment_models.AttachmentItem)
+def about_attachment(attachment_id: str) -> object:
+    """What is known of a file."""
+    return _shape(_files().get(current_user_email(), attachment_id))
+
+
+@blueprint.get("/attachments/<attachment_id>/text")
+@asks(attachment_models.PageQuery)
+@answers(attachment_models.AttachmentText)
+@works(Work.SEARCH)
+def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -> Response:
+    """The text of one page, as models are given it."""
+    pages = _files().pages(_files().get(current_user_email(), attachment_id))
+    if query.page > max(1, len(pages)):
+        raise InvalidRequestError(f"The file has {len(pages)} pages.")
+    text = pages[query.page - 1][:_LONGEST_PAGE] if pages else ""
+    return json_reply({"page": query.page, "pages": len(pages), "text": text})
+
+
+@blueprint.delete("/attachments/<attachment_id>")
+@answers(http_models.Done)
+@fails("conflict")
+def delete_attachment(attachment_id: str) -> Response:
+    """Erase a file that no message uses; 409 `conflict` for one in use."""
+    _files().discard(current_user_email(), attachment_id)
+    return ok()
+
+
+def _files() -> Attachments:
+    return current_state().attachments
+
+
+def _shape(attachment: Attachment) -> dict[str, object]:
+    known = asdict(attachment)
+    return {name: known[name] for name in attachment_models.AttachmentItem.model_fields}
+
+
+def _picture(file: Path) -> Response:
+    content = file.read_bytes() if file.is_file() else b""
+    media = next((media for sign, media in _SHOWN.items() if content.startswith(sign)), None)
+    if media is None:
+        raise AttachmentNotFoundError
+    return _contained(Response(content, mimetype=media))
+
+
+def _original(attachment: Attachment) -> Response:
+    file = _files().original(attachment)
+    if not file.is_file():
+        raise AttachmentNotFoundError
+    response = StreamResponse(FileStream(_pieces(file)), media=UPLOAD_TYPE)
+    response.headers["Content-Disposition"] = saved_as(attachment.name)
+    return _contained(response)
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        while piece := opened.read(_AT_ONCE):
+            yield piece
+
+
+def _contained(response: Response) -> Response:
+    """The response with headers that let no browser run anything in it."""
+    response.headers["Content-Security-Policy"] = _SANDBOX
+    response.headers["Cache-Control"] = _KEPT
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

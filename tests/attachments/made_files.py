@@ -1,0 +1,77 @@
+"""Files as people attach them, made by the tests."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Sequence
+from struct import pack
+
+import docx
+from PIL import Image
+
+
+def pdf_of(pages: Sequence[str]) -> bytes:
+    """A PDF with a line of text on each page; "" for a page without text, as a scan has."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    kids = []
+    for text in pages:
+        content = f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET" if text else ""
+        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+        stream = len(objects)
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {stream} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
+    written, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(written))
+        written += f"{number} 0 obj\n{each}\nendobj\n".encode("latin-1")
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>"
+    return written + f"{end}\nstartxref\n{len(written)}\n%%EOF\n".encode()
+
+
+def docx_of(paragraphs: Sequence[str], *, table: Sequence[Sequence[str]] = ()) -> bytes:
+    """A Word document of these paragraphs, with a table behind them."""
+    document = docx.Document()
+    for text in paragraphs:
+        document.add_paragraph(text)
+    if table:
+        made = document.add_table(rows=0, cols=len(table[0]))
+        for row in table:
+            for cell, text in zip(made.add_row().cells, row, strict=True):
+                cell.text = text
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def picture_of(width: int = 40, height: int = 20, *, fmt: str = "JPEG", turned: bool = False) -> bytes:
+    """A picture, its left half red and its right half blue. turned: lies on its side, and says so in its EXIF data."""
+    picture = Image.new("RGB", (width, height), "red")
+    picture.paste("blue", (width // 2, 0, width, height))
+    exif = Image.Exif()
+    exif[0x010E] = "a secret description"
+    if turned:
+        exif[0x0112] = 6
+    buffer = io.BytesIO()
+    picture.save(buffer, format=fmt, exif=exif)
+    return buffer.getvalue()
+
+
+def huge_png(width: int, height: int) -> bytes:
+    """The beginning of a PNG that says it is so large, with next to no data: a decompression bomb."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return pack(">I", len(data)) + name + data + pack(">I", zlib.crc32(name + data))
+
+    header = pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b"\0" * 10_000))
+        + chunk(b"IEND", b"")
+    )

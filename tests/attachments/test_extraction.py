@@ -1,0 +1,133 @@
+"""What is read of a file, by its content, in a process of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from attachments.errors import FileTooLargeError, FileTypeError
+from attachments.extraction import Extracted, Limits, extract
+
+from .made_files import docx_of, huge_png, pdf_of, picture_of
+
+
+def read(tmp_path: Path, content: bytes, name: str = "file", **more: object) -> tuple[Extracted, list[str], Path]:
+    file, into = tmp_path / "received", tmp_path / "into"
+    file.write_bytes(content)
+    into.mkdir()
+    extracted = extract(file, name, into=into, **more)  # type: ignore[arg-type]
+    text = into / "text.json"
+    return extracted, json.loads(text.read_text()) if text.exists() else [], into
+
+
+def test_a_pdf_is_read_page_by_page(tmp_path):
+    extracted, pages, _ = read(tmp_path, pdf_of([f"This is page {number}." for number in range(1, 101)]), "report.txt")
+    assert (extracted.kind, extracted.media_type, extracted.pages) == ("pdf", "application/pdf", 100)
+    assert [page.strip() for page in pages] == [f"This is page {number}." for number in range(1, 101)]
+
+
+def test_a_scan_says_that_there_is_no_text(tmp_path):
+    extracted, _, _ = read(tmp_path, pdf_of(["", ""]))
+    assert (extracted.pages, extracted.problem) == (2, "no_text")
+
+
+def test_a_damaged_pdf_is_kept_without_text(tmp_path):
+    extracted, pages, _ = read(tmp_path, b"%PDF-1.4\nnothing of it holds")
+    assert (extracted.kind, extracted.problem, pages) == ("pdf", "damaged", [])
+
+
+def test_a_word_document_is_read_with_its_tables(tmp_path):
+    content = docx_of(["Dear Ada,", "the figures:"], table=[["name", "sum"], ["tea", "12"]])
+    extracted, pages, _ = read(tmp_path, content, "letter.docx")
+    assert extracted.kind == "docx"
+    assert pages == ["Dear Ada,\nthe figures:\nname\tsum\ntea\t12"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "media_type", "text"),
+    [
+        ("def f():\n    return 'ä'\n".encode(), "f.py", "text/plain", "def f():\n    return 'ä'\n"),
+        (b"\xef\xbb\xbfa;b\r\n1;2\r\n", "table.csv", "text/csv", "a;b\n1;2\n"),
+        (b'{"a": 1}', "a.json", "application/json", '{"a": 1}'),
+        ("wörter".encode("utf-16"), "w.txt", "text/plain", "wörter"),
+        (b"<!DOCTYPE html><script>alert(1)</script>", "x.txt", "text/html", "<!DOCTYPE html><script>alert(1)</script>"),
+        (b"<svg onload='alert(1)'/>", "x.png", "image/svg+xml", "<svg onload='alert(1)'/>"),
+        (b"", "empty.txt", "text/plain", ""),
+    ],
+)
+def test_text_is_read_as_it_is(tmp_path, content, name, media_type, text):
+    extracted, pages, _ = read(tmp_path, content, name)
+    assert (extracted.kind, extracted.media_type) == ("text", media_type)
+    assert "".join(pages) == text
+
+
+def test_text_in_an_older_encoding_is_recognised(tmp_path):
+    german = "Die Größe der Bäume überrascht die Gäste, und die Straße führt über schöne Brücken. " * 20
+    _, pages, _ = read(tmp_path, german.encode("cp1252"))
+    assert pages == [german]
+
+
+@pytest.mark.parametrize(
+    "content", [b"MZ\x90\x00\x03program\x00", b"PK\x03\x04no archive", b"\x7fELF\x02\x01\x01\x00"], ids=str
+)
+def test_what_nobody_could_see_is_refused(tmp_path, content):
+    with pytest.raises(FileTypeError):
+        read(tmp_path, content, "picture.png")
+
+
+def test_a_picture_is_turned_upright_and_loses_its_metadata(tmp_path):
+    extracted, _, into = read(tmp_path, picture_of(40, 20, turned=True), "photo.jpg")
+    assert (extracted.kind, extracted.width, extracted.height) == ("image", 20, 40)
+    made = (into / "picture").read_bytes()
+    assert b"secret" not in made
+    with Image.open(io.BytesIO(made)) as picture:
+        assert picture.size == (20, 40)
+        assert dict(picture.getexif()) == {}
+
+
+def test_a_large_picture_is_made_smaller(tmp_path):
+    extracted, _, into = read(tmp_path, picture_of(4000, 1000, fmt="PNG"))
+    assert (extracted.width, extracted.height) == (4000, 1000)
+    with Image.open(into / "picture") as picture:
+        assert picture.size == (2048, 512)
+
+
+def test_a_broken_picture_is_refused(tmp_path):
+    with pytest.raises(FileTypeError):
+        read(tmp_path, picture_of()[:200])
+
+
+def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path):
+    with pytest.raises(FileTooLargeError):
+        read(tmp_path, huge_png(60_000, 60_000))
+
+
+def test_a_document_that_eats_memory_is_contained(tmp_path):
+    bomb = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(docx_of(["x"]))) as source,
+        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as made,
+    ):
+        for entry in source.infolist():
+            content = source.read(entry) if entry.filename != "word/document.xml" else b" " * 300_000_000
+            made.writestr(entry.filename, content)
+    extracted, pages, _ = read(tmp_path, bomb.getvalue(), limits=Limits(memory=256, cpu=20))
+    assert extracted.kind == "docx"
+    assert extracted.problem in {"too_costly", "damaged"}
+    assert pages == []
+
+
+def test_reading_that_hangs_is_ended(tmp_path):
+    child, file = tmp_path / "child.py", tmp_path / "received"
+    child.write_text("import time\nwhile True:\n    time.sleep(1)\n")
+    file.write_bytes(b"any")
+    # What a child writes before it begins to read.
+    begun = {"media_type": "application/pdf", "kind": "pdf", "problem": "too_costly"}
+    (tmp_path / "meta.json").write_text(json.dumps(begun))
+    extracted = extract(file, "x", into=tmp_path, child=child, limits=Limits(time=0.5))
+    assert extracted == Extracted(**begun)

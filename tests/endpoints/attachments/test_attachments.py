@@ -1,0 +1,297 @@
+"""Files in messages over HTTP: uploaded, served, given to the model, named in later messages."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from PIL import Image
+
+from attachments.storage import Attachments
+from database.conversations.deletion import purge_bin
+from endpoints.http.scope import EXTENSION
+from language_models.testing import Reply, ScriptedChatModel
+from settings import Settings, load_settings
+from tests.attachments.made_files import docx_of, pdf_of, picture_of
+from tests.endpoints.conftest import Person, refused
+
+pytestmark = pytest.mark.contract
+PAGES = [f"Page {number} tells of the {number * 7} lighthouses." for number in range(1, 101)]
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str | None) -> Settings:
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    limits = {"ANAPHORA_FILE_MEGABYTES": "1", "ANAPHORA_FILE_QUOTA": "2", "DATABASE_URL": database_url or ""}
+    return load_settings(environ | limits, env_file=tmp_path / "no.env")
+
+
+@pytest.fixture
+def main_model() -> ScriptedChatModel:
+    return ScriptedChatModel(replies=lambda _prompt: Reply("Noted."), context_window=64_000)
+
+
+@pytest.fixture
+def files(app: Flask) -> Attachments:
+    return app.extensions[EXTENSION].attachments
+
+
+def upload(person: Person, content: bytes, name: str = "notes.txt") -> Any:
+    return person.post(f"/attachments?name={name}", data=content, content_type="application/octet-stream")
+
+
+def attached(person: Person, content: bytes, name: str = "notes.txt") -> str:
+    answer = upload(person, content, name)
+    assert answer.status_code == 201, answer.get_data(as_text=True)
+    return answer.json["attachment_id"]
+
+
+def asked(model: ScriptedChatModel) -> str:
+    """What the model was asked last."""
+    return model.prompts[-1][-1]["content"]
+
+
+def reported(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in events[0]["references"] if entry["kind"] == "file"]
+
+
+def test_an_upload_is_told_by_its_content(ada: Person) -> None:
+    told = upload(ada, pdf_of(PAGES), "a%2Fb%2Freport.txt").json
+    assert (told["name"], told["media_type"], told["kind"], told["pages"]) == (
+        "report.txt",
+        "application/pdf",
+        "pdf",
+        100,
+    )
+    assert ada.get(f"/attachments/{told['attachment_id']}/about").json == told
+    assert ada.get(f"/attachments/{told['attachment_id']}/text?page=7").json["text"].strip() == PAGES[6]
+    assert refused(ada.get(f"/attachments/{told['attachment_id']}/text?page=101")) == (400, "bad_request")
+
+
+def test_a_text_file_reaches_the_model_word_for_word(ada: Person, main_model: ScriptedChatModel) -> None:
+    text = "def area(r):\n    return 3.14159 * r ** 2  # π, roughly\n"
+    conversation_id, file = ada.new_conversation(), attached(ada, text.encode(), "area.py")
+    events = ada.say(conversation_id, "What does it do?", files=[file])
+    assert f'type="file">file_1: area.py, 3 lines\n{text}</pkb_item>' in asked(main_model)
+    assert 'source="attached"' in asked(main_model)
+    (entry,) = reported(events)
+    assert (entry["status"], entry["title"], entry["chars"]) == ("resolved", "area.py", len(text))
+    question, _ = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    (part,) = question["parts"]
+    assert (part["kind"], part["attachment_id"], part["name"]) == ("file", file, "area.py")
+
+
+def test_a_pdf_of_a_hundred_pages_reaches_the_model_with_its_page_numbers(
+    ada: Person, main_model: ScriptedChatModel
+) -> None:
+    ada.say(ada.new_conversation(), "Summarise it.", files=[attached(ada, pdf_of(PAGES), "report.pdf")])
+    for number, text in enumerate(PAGES, 1):
+        assert f"[Page {number}]\n{text}" in asked(main_model)
+
+
+def test_a_word_document_reaches_the_model(ada: Person, main_model: ScriptedChatModel) -> None:
+    file = attached(ada, docx_of(["The password of the safe is 4711."]), "letter.docx")
+    ada.say(ada.new_conversation(), "What is it?", files=[file])
+    assert "The password of the safe is 4711." in asked(main_model)
+
+
+def test_what_is_cut_is_announced_with_the_pages_that_are_in(ada: Person, main_model: ScriptedChatModel) -> None:
+    main_model._context_window = 4_000
+    events = ada.say(ada.new_conversation(), "Go.", files=[attached(ada, pdf_of(PAGES), "report.pdf")])
+    (entry,) = reported(events)
+    assert entry["status"] == "truncated"
+    last = entry["said"][0][0]["values"]["last"]
+    assert 1 < last < 100
+    assert f"[Page {last}]" in asked(main_model)
+    assert f"[Page {last + 1}]" not in asked(main_model)
+    assert f"Pages 1 to {last} of 100 are given" in asked(main_model)
+
+
+def test_a_scan_says_so(ada: Person, main_model: ScriptedChatModel) -> None:
+    events = ada.say(ada.new_conversation(), "Go.", files=[attached(ada, pdf_of([""]), "scan.pdf")])
+    assert [entry["status"] for entry in reported(events)] == ["unavailable"]
+    assert "file_1: scan.pdf, 1 page: No text could be read" in asked(main_model)
+
+
+def test_a_model_that_sees_gets_the_picture_upright(ada: Person, main_model: ScriptedChatModel) -> None:
+    main_model._sees_pictures = True
+    ada.say(ada.new_conversation(), "What is it?", files=[attached(ada, picture_of(40, 20, turned=True), "photo.jpg")])
+    (url,) = main_model.prompts[-1][-1]["pictures"]
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+        assert picture.size == (20, 40)
+
+
+def test_of_a_model_that_does_not_see_the_report_says_so(ada: Person, main_model: ScriptedChatModel) -> None:
+    events = ada.say(ada.new_conversation(), "What is it?", files=[attached(ada, picture_of(), "photo.jpg")])
+    (entry,) = reported(events)
+    assert (entry["status"], entry["notes"]) == ("unavailable", ["scripted does not see pictures."])
+    assert "pictures" not in main_model.prompts[-1][-1]
+
+
+def test_a_later_turn_of_a_model_without_tools_keeps_the_text(ada: Person, main_model: ScriptedChatModel) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Read it.", files=[attached(ada, b"The code is 4711.", "code.txt")])
+    ada.say(conversation_id, "And now?")
+    assert "The code is 4711." in main_model.prompts[-1][1]["content"]
+
+
+def test_a_later_turn_of_a_model_with_tools_has_one_line_and_the_tool(
+    ada: Person, main_model: ScriptedChatModel
+) -> None:
+    main_model._calls_tools = True
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Read it.", files=[attached(ada, pdf_of(PAGES), "report.pdf")])
+    ada.say(conversation_id, "And now?")
+    (told,) = [message["content"] for message in main_model.prompts[-1] if "report.pdf" in message["content"]]
+    assert "[file_1: report.pdf, 100 pages; read_file @conversation_" in told
+    assert PAGES[0] not in told
+    assert "read_file" in [tool["function"]["name"] for tool in main_model.calls[-1].tools or ()]
+    reference = told.partition("read_file ")[2].partition("]")[0]
+    call = {"reference": reference, "pageStart": 7, "pageEnd": 8}
+    read = ada.post("/api/tools/read_file", json=call).json
+    assert (read["totalPages"], read["pageStart"], read["pageEnd"]) == (100, 7, 8)
+    assert [page for page in PAGES if page in read["content"]] == PAGES[6:8]
+    lines = ada.post("/api/tools/read_file", json={**call, "lineStart": 2, "lineEnd": 2}).json
+    assert lines["content"] == f"2→{PAGES[6]}"
+
+
+def message_reference(person: Person, conversation_id: str) -> str:
+    question = person.get(f"/list_messages_by_conversation/{conversation_id}").json[0]
+    fid = person.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    return f"@conversation_{fid}_message_{question['message_short_hash']}"
+
+
+def test_a_file_and_its_pages_can_be_named(ada: Person, eve: Person, main_model: ScriptedChatModel) -> None:
+    first = ada.new_conversation()
+    ada.say(first, "Read it.", files=[attached(ada, pdf_of(PAGES), "report.pdf")])
+    reference = message_reference(ada, first)
+    ada.say(ada.new_conversation(), f"Compare {reference}_file_1_pages_3-5 please")
+    assert f'source="referenced" type="file" ref="{reference}_file_1_pages_3-5"' in asked(main_model)
+    assert [page for page in PAGES if page in asked(main_model)] == PAGES[2:5]
+
+    def fate(name: str, person: Person = ada) -> tuple[str, str]:
+        entry = person.get("/references/resolve", query_string={"ref": name}).json
+        return entry["kind"], entry["status"]
+
+    assert fate(f"{reference}_file_1") == ("file", "resolved")
+    assert fate(f"{reference}_file_2") == ("file", "not_found")
+    assert fate(f"{reference}_file_1_pages_101-102") == ("file", "out_of_range")
+    assert fate(f"{reference}_file_1_pages_5-3") == ("file", "malformed")
+    assert fate(f"{reference}_file_1", eve) == ("file", "not_found")
+
+
+def test_an_answer_made_again_and_a_question_asked_again_have_the_files(
+    ada: Person, main_model: ScriptedChatModel
+) -> None:
+    conversation_id = ada.new_conversation()
+    events = ada.say(conversation_id, "Read it.", files=[attached(ada, b"The code is 4711.", "code.txt")])
+    ids = [event["message_ids"] for event in events if "message_ids" in event][-1]
+    for path, body in (
+        (f"/regenerate/{conversation_id}/{ids['response_message_id']}", {}),
+        (f"/branch/{conversation_id}/{ids['user_message_id']}", {"text": "Read it well."}),
+    ):
+        asked_before = len(main_model.prompts)
+        answer = ada.post(path, json=body)
+        assert answer.status_code == 200
+        assert answer.get_data()
+        assert len(main_model.prompts) == asked_before + 1
+        assert "The code is 4711." in asked(main_model)
+    question = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[0]
+    assert [part["name"] for part in question["parts"]] == ["code.txt"]
+
+
+def test_a_clone_keeps_the_files(ada: Person, files: Attachments) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Read it.", files=[attached(ada, b"The code is 4711.", "code.txt")])
+    clone = ada.post(f"/clone_conversation/{conversation_id}").json["conversation_id"]
+    (part,) = ada.get(f"/list_messages_by_conversation/{clone}").json[0]["parts"]
+    assert ada.get(f"/attachments/{part['attachment_id']}").get_data() == b"The code is 4711."
+
+
+def test_files_are_saved_and_never_shown_as_pages(ada: Person) -> None:
+    html = b"<!doctype html><script>alert(1)</script>"
+    file = attached(ada, html, "x.html")
+    answer = ada.get(f"/attachments/{file}")
+    assert answer.get_data() == html
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="x.html"')
+    assert answer.mimetype == "application/octet-stream"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert refused(ada.get(f"/attachments/{file}?form=picture")) == (404, "attachment_not_found")
+
+
+def test_a_picture_is_shown_anew_and_saved_as_it_was(ada: Person) -> None:
+    content = picture_of(40, 20, turned=True)
+    file = attached(ada, content, "photo.jpg")
+    shown = ada.get(f"/attachments/{file}?form=picture")
+    assert (shown.mimetype, "sandbox" in shown.headers["Content-Security-Policy"]) == ("image/jpeg", True)
+    assert b"secret" not in shown.get_data()
+    assert ada.get(f"/attachments/{file}").get_data() == content
+
+
+def test_uploads_beyond_the_limits_are_refused(ada: Person, files: Attachments) -> None:
+    assert refused(upload(ada, b"x" * (1024 * 1024 + 1))) == (413, "too_large")
+    assert refused(upload(ada, b"MZ\0\0program")) == (415, "unsupported_media_type")
+    wrong = ada.post("/attachments?name=x", data=b"x", content_type="text/plain")
+    assert refused(wrong) == (415, "unsupported_media_type")
+    for number in range(2):
+        attached(ada, bytes([97 + number]) * 1024 * 1024)
+    assert refused(upload(ada, b"one more")) == (507, "quota_exceeded")
+    assert list((files.folder / "incoming").iterdir()) == []
+
+
+def test_the_same_content_is_kept_once(ada: Person, eve: Person, files: Attachments) -> None:
+    first, again = attached(ada, b"same", "a.txt"), attached(ada, b"same", "a.txt")
+    other = attached(ada, b"same", "b.txt")
+    assert first == again != other
+    attached(eve, b"same", "a.txt")
+    assert sorted(len(list(folder.iterdir())) for folder in files.folder.iterdir()) == [0, 1, 1]  # incoming, two people
+
+
+def test_a_file_of_somebody_else_can_not_be_attached(ada: Person, eve: Person) -> None:
+    conversation_id = eve.new_conversation()
+    body = {"messageText": "Read it.", "files": [attached(ada, b"secret")]}
+    assert refused(eve.post(f"/send_message/{conversation_id}", json=body)) == (404, "attachment_not_found")
+    assert eve.get(f"/list_messages_by_conversation/{conversation_id}").json == []
+
+
+def test_a_file_can_be_taken_back_until_a_message_uses_it(ada: Person, files: Attachments) -> None:
+    file = attached(ada, b"take me back")
+    assert ada.delete(f"/attachments/{file}").status_code == 200
+    assert refused(ada.get(f"/attachments/{file}")) == (404, "attachment_not_found")
+    assert [list(folder.iterdir()) for folder in files.folder.iterdir()] == [[], []]
+    used = attached(ada, b"keep me")
+    ada.say(ada.new_conversation(), "Read it.", files=[used])
+    assert refused(ada.delete(f"/attachments/{used}")) == (409, "conflict")
+
+
+def test_a_file_is_erased_with_its_last_use(
+    ada: Person, files: Attachments, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation_id = ada.new_conversation()
+    used, unsent = attached(ada, b"used"), attached(ada, b"never sent")
+    ada.say(conversation_id, "Read it.", files=[used])
+    assert files.sweep() == 0
+    monkeypatch.setattr("attachments.storage.UNSENT_HOURS", -1)
+    assert files.sweep() == 1
+    assert refused(ada.get(f"/attachments/{unsent}/about")) == (404, "attachment_not_found")
+    assert ada.get(f"/attachments/{used}").get_data() == b"used"
+    ada.delete(f"/delete_conversation/{conversation_id}")
+    assert files.sweep() == 0  # the conversation can be restored
+    ada.post("/empty_bin/assistant")
+    purge_bin(database=files.database)
+    assert files.sweep() == 1
+    assert [list(folder.iterdir()) for folder in files.folder.iterdir()] == [[], []]
+
+
+def test_an_account_takes_its_files_along(ada: Person, eve: Person, app: Flask, files: Attachments) -> None:
+    attached(eve, b"stays")
+    attached(ada, b"goes")
+    assert ada.delete("/account", json={"password": "correct horse battery"}).status_code == 200
+    app.extensions[EXTENSION].account_erasure.erase_closed()
+    assert [file.read_bytes() for file in files.folder.rglob("original")] == [b"stays"]
+    assert files.list_of(ada.email) == []
