@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from sqlalchemy import Connection, Text, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Text, and_, bindparam, func, select, tuple_
 
 from database.engine.database import Database
 from database.engine.statements import Prepared, Row
-from database.schema import conversations, messages
+from database.schema import conversation_workspaces, conversations, messages, workspaces
 
 from .listing import decode_cursor, encode_cursor
 
 _c, _m = conversations.c, messages.c
+_PAGE = 500
 _LATEST = (
     select(_c.conversation_id, _c.conversation_friendly_id, _c.updated_at, _c.title, _c.message_count, _c.agent_id)
     .where(_c.user_email == bindparam("owner"), _c.deleted_at.is_(None), _c.expires_at.is_(None))
@@ -45,6 +46,51 @@ class ConversationOverview:
     updated_at: str
     beginning: str
     agent_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptConversation:
+    """One conversation in a list of all. friendly_id: None until its first turn. workspace: the name of its folder."""
+
+    conversation_id: str
+    friendly_id: str | None
+    title: str
+    domain: str
+    workspace: str | None
+    created_at: str
+    updated_at: str
+    message_count: int
+
+
+def count_conversations(*, database: Database, user_email: str) -> int:
+    """How many live conversations of all domains the user has, without temporary ones."""
+    with database.reading() as connection:
+        return int(connection.execute(select(func.count()).where(*_kept(user_email))).scalar_one())
+
+
+def all_conversations(*, database: Database, user_email: str) -> Iterator[KeptConversation]:
+    """The user's live conversations of all domains by id, archived ones too, without temporary ones; read in pages."""
+    place, folder = conversation_workspaces.c, workspaces.c
+    columns = [_c.conversation_id, _c.conversation_friendly_id, _c.title, _c.domain, folder.workspace_name]
+    query = (
+        select(*columns, _c.created_at, _c.updated_at, _c.message_count)
+        .outerjoin(conversation_workspaces, place.conversation_id == _c.conversation_id)
+        .outerjoin(workspaces, and_(folder.user_email == _c.user_email, folder.workspace_id == place.workspace_id))
+        .where(*_kept(user_email), _c.conversation_id > bindparam("after"))
+        .order_by(_c.conversation_id)
+        .limit(_PAGE)
+    )
+    after: str | None = ""
+    while after is not None:
+        with database.reading() as connection:
+            rows = connection.execute(query, {"after": after}).all()
+        for row in rows:
+            yield KeptConversation(**dict(zip(KeptConversation.__dataclass_fields__, row, strict=True)))
+        after = rows[-1][0] if len(rows) == _PAGE else None
+
+
+def _kept(user_email: str) -> tuple[ColumnElement[bool], ...]:
+    return _c.user_email == user_email, _c.deleted_at.is_(None), _c.expires_at.is_(None)
 
 
 def conversation_overviews(

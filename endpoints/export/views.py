@@ -11,10 +11,11 @@ from activity.export import INCLUDED, MEDIA_TYPES, Export, export
 from activity.export_document import file_name
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
 from endpoints.http.responses import saved_as
-from endpoints.http.scope import access_conversation, current_state, current_user_scope
+from endpoints.http.scope import access_conversation, current_state, current_user_email, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
+from portability.account_archive import AccountSource, account_archive, archive_name
 from portability.bundles import zipped_bundle
 
 blueprint = Blueprint("exports", __name__)
@@ -94,6 +95,34 @@ def export_activities(query: ActivityExport) -> StreamResponse:
             fmt=query.format,
             include=query.include,
         )
+    )
+
+
+@blueprint.get("/export_account")
+@answers(None, media=_BUNDLE_MEDIA)
+@fails("knowledge_unavailable", "vault_unavailable")
+@works(Work.LONG)
+def export_account() -> StreamResponse:
+    """Everything of the caller's as one ZIP: conversations, memories, documents, settings. Keys are not in it."""
+    user_email = current_user_email()
+    chunks = account_archive(account_source(user_email))
+    return _sent(Export(name=archive_name(user_email), media=_BUNDLE_MEDIA, chunks=chunks))
+
+
+def account_source(user_email: str) -> AccountSource:
+    """Where the things of an account are read from; works outside of a request too."""
+    state = current_state()
+    servers = state.tool_servers.servers_of(user_email)
+    return AccountSource(
+        user_email=user_email,
+        database=state.database,
+        recipes=state.recipes,
+        memories=state.knowledge.for_user(user_email),
+        vault=state.vaults.of(user_email),
+        tool_servers=[
+            {"name": each.name, "url": each.server.url, "headers": sorted(each.server.headers), "is_on": each.is_on}
+            for each in servers
+        ],
     )
 
 

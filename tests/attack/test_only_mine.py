@@ -145,6 +145,8 @@ WITHOUT_ID = {
     ("GET", "/api/proposals"),
     # tests/endpoints/export asks for other people's rooms, threads and activities.
     ("GET", "/api/export"),
+    # tests/endpoints/export/test_account_archive.py tries it with two people.
+    ("GET", "/export_account"),
     ("GET", "/api/proposals/count"),
     ("GET", "/api/recipes"),
     # tests/endpoints/tool_servers tries them with two people.

@@ -1,0 +1,213 @@
+"""The archive of an account: everything of one person's in one ZIP, packed while it is sent.
+
+People read it without this program: `index.html` links every conversation. This program imports it again
+(`importers.account_archive`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO, Any
+
+import orjson
+
+from activity.export import FORMATS, INCLUDED, export
+from activity.recipes import RecipeRegistry
+from database.accounts.users import UserRow, get_user
+from database.agents.repository import AgentRules, list_agents
+from database.conversations.overview import KeptConversation, all_conversations, count_conversations
+from database.engine.clock import now_iso
+from database.engine.database import Database
+from database.errors import ConversationNotFoundError
+from database.library import PRESETS, PROMPTS
+from database.workspaces.repository import load_workspaces
+from truth_management_system import ActionResult
+from truth_management_system.interface.structured_api import StructuredAPI
+from vault.documents import Vault
+
+from .account_index import IndexedConversation, render_index
+
+FORMAT, SCHEMA = "anaphora-account", 1
+MANIFEST, SETTINGS, MEMORIES = "manifest.json", "settings.json", "memories/memories.json"
+CONVERSATIONS, DOCUMENTS, ATTACHMENTS = "conversations/", "documents/", "attachments/"
+_EXTENSIONS = {"html": "html", "markdown": "md", "json": "json"}
+assert set(_EXTENSIONS) == set(FORMATS)
+_IN_MEMORY = 1024 * 1024
+_BYTES_AT_ONCE = 64 * 1024
+_INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+
+Progress = Callable[[int, int], None]
+"""Called with how many conversations are packed, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedFile:
+    """A file of the archive. path: inside the ZIP, with "/" between its parts."""
+
+    path: str
+    chunks: Iterable[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountSource:
+    """Where an account's things are read from.
+
+    tool_servers: of the person, without keys. attachments: the files of messages, below `ATTACHMENTS`.
+    """
+
+    user_email: str
+    database: Database
+    recipes: RecipeRegistry
+    memories: StructuredAPI
+    vault: Vault
+    tool_servers: Sequence[Mapping[str, Any]] = ()
+    attachments: Iterable[ArchivedFile] = ()
+
+
+def account_archive(source: AccountSource, *, progress: Progress = lambda _done, _total: None) -> Iterator[bytes]:
+    """The ZIP, piece by piece. Raises UserNotFoundError before the first piece.
+
+    A conversation that is deleted meanwhile is left out. The bin and temporary conversations are not in it.
+    """
+    own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
+    user, total = get_user(**own), count_conversations(**own)
+    return _packed(_files(source, user, total=total, progress=progress))
+
+
+def archive_name(user_email: str) -> str:
+    """The name of the file of an archive that is made now."""
+    plain = "".join(each if each.isascii() and (each.isalnum() or each in "@.-") else "-" for each in user_email)
+    return f"anaphora-{plain}-{now_iso()[:10]}.zip"
+
+
+def _packed(files: Iterable[ArchivedFile]) -> Iterator[bytes]:
+    from zipstream import ZIP_DEFLATED, ZipStream  # an archive is rare, so the library is loaded by the first one
+
+    archive = ZipStream(compress_type=ZIP_DEFLATED)
+    for file in files:
+        archive.add(iter(file.chunks), file.path)
+        yield from archive.file()
+    yield from archive.finalize()
+
+
+def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progress) -> Iterator[ArchivedFile]:
+    yield _json(MANIFEST, _manifest(user, conversations=total))
+    listed: list[IndexedConversation] = []
+    yield from _conversations(source, listed, total=total, progress=progress)
+    yield from _memories(source.memories)
+    documents: list[str] = []
+    yield from _documents(source.vault, documents)
+    yield _json(SETTINGS, _settings(source, user))
+    attachments: list[str] = []
+    for file in source.attachments:
+        attachments.append(file.path)
+        yield file
+    index = render_index(user.name or user.user_email, listed, documents=documents, attachments=len(attachments))
+    yield ArchivedFile(path="index.html", chunks=(piece.encode() for piece in index))
+
+
+def _manifest(user: UserRow, *, conversations: int) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "created_at": now_iso(),
+        "account": user.user_email,
+        "conversations": conversations,
+        "files": {
+            "index.html": "Open this one: it leads to everything else.",
+            CONVERSATIONS: "Each conversation as a page (.html), as Markdown (.md) and as JSON (.json).",
+            "memories/": "All memories as JSON and as Markdown.",
+            DOCUMENTS: "The documents as they are.",
+            SETTINGS: "What you told about yourself, agents, presets, prompts, folders, tool servers without keys.",
+            ATTACHMENTS: "The files of messages.",
+        },
+    }
+
+
+def _conversations(
+    source: AccountSource, listed: list[IndexedConversation], *, total: int, progress: Progress
+) -> Iterator[ArchivedFile]:
+    found = all_conversations(database=source.database, user_email=source.user_email)
+    for done, conversation in enumerate(found, 1):
+        with ExitStack() as written:
+            try:
+                drafts = {fmt: written.enter_context(_draft(source, conversation, fmt)) for fmt in _EXTENSIONS}
+            except ConversationNotFoundError:
+                continue
+            stem = f"{CONVERSATIONS}{conversation.friendly_id or conversation.conversation_id.rpartition('_')[2]}"
+            for fmt, draft in drafts.items():
+                yield ArchivedFile(path=f"{stem}.{_EXTENSIONS[fmt]}", chunks=_pieces(draft))
+        listed.append(IndexedConversation(conversation=conversation, stem=stem))
+        progress(done, max(done, total))
+
+
+def _draft(source: AccountSource, conversation: KeptConversation, fmt: str) -> IO[bytes]:
+    """A whole export, so that a conversation that is deleted meanwhile leaves no half of a file."""
+    made = export(
+        source.user_email,
+        database=source.database,
+        recipes=source.recipes,
+        room=conversation.conversation_id,
+        fmt=fmt,
+        include=INCLUDED,
+    )
+    draft = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
+    try:
+        draft.writelines(made.chunks)
+        draft.seek(0)
+    except BaseException:
+        draft.close()
+        raise
+    return draft
+
+
+def _pieces(draft: IO[bytes]) -> Iterator[bytes]:
+    while piece := draft.read(_BYTES_AT_ONCE):
+        yield piece
+
+
+def _memories(memories: StructuredAPI) -> Iterator[ArchivedFile]:
+    yield _json(MEMORIES, _data_of(memories.export_data()))
+    yield ArchivedFile(path="memories/memories.md", chunks=[str(_data_of(memories.export_markdown())).encode()])
+
+
+def _data_of(result: ActionResult) -> Any:
+    if not result.success:
+        raise result.metadata["error"]
+    return result.data
+
+
+def _documents(vault: Vault, listed: list[str]) -> Iterator[ArchivedFile]:
+    for _ in vault.refresh():
+        pass
+    for entry in vault.all_documents():
+        document = vault.read_if_there(entry.path)
+        if document is not None:
+            listed.append(entry.path)
+            yield ArchivedFile(path=f"{DOCUMENTS}{entry.path}", chunks=[document.text.encode()])
+
+
+def _settings(source: AccountSource, user: UserRow) -> dict[str, Any]:
+    own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
+    domains = sorted({"assistant", *(each.domain for each in all_conversations(**own))})
+    rules = AgentRules.__dataclass_fields__
+    return {
+        "schema": SCHEMA,
+        "name": user.name,
+        "language": user.language,
+        "detail": user.detail,
+        "preference": user.preference,
+        "agents": [{name: getattr(agent, name) for name in rules} for agent in list_agents(**own)],
+        "presets": [{"name": each.name, "content": each.content} for each in PRESETS.items(**own)],
+        "prompts": [{"name": each.name, "content": each.content} for each in PROMPTS.items(**own)],
+        "workspaces": list(chain.from_iterable(load_workspaces(**own, domain=domain) for domain in domains)),
+        "tool_servers": list(source.tool_servers),
+    }
+
+
+def _json(path: str, content: Mapping[str, Any]) -> ArchivedFile:
+    return ArchivedFile(path=path, chunks=[orjson.dumps(content, option=_INDENTED)])

@@ -1,0 +1,101 @@
+"""The page of an archive that leads to all of its files: no scripts, no requests, read from the disk."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from urllib.parse import quote
+
+from activity.export_document import UNTITLED
+from activity.formatting import one_line
+from database.conversations.overview import KeptConversation
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6e9ee; --muted: #9aa4b2; --line: #3a424d; }
+  body { background: #14181d; }
+  a { color: #79b8ff; }
+}
+body { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; color: var(--text); }
+body { font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; }
+h2 { font-size: 1.2rem; margin-top: 2rem; }
+p { color: var(--muted); }
+table { width: 100%; border-collapse: collapse; }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: start; vertical-align: top; }
+td:not(:first-child) { color: var(--muted); white-space: nowrap; }
+"""
+_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedConversation:
+    """A conversation of the archive. stem: the path of its files without their extensions."""
+
+    conversation: KeptConversation
+    stem: str
+
+
+def render_index(
+    name: str, conversations: Sequence[IndexedConversation], *, documents: Sequence[str], attachments: int
+) -> Iterator[str]:
+    """The page, piece by piece: the conversations newest first, a section for each folder, then all else.
+
+    name: whose archive it is. documents: their paths in the archive's folder of documents. attachments: how many files
+    of messages there are.
+    """
+    title = escape(f"Anaphora: everything of {name}")
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        f"<p>Conversations: {len(conversations)}. Documents: {len(documents)}. Unpack the ZIP first; "
+        "Anaphora imports it again as it is.</p>\n"
+    )
+    yield from _conversations(conversations)
+    yield (
+        '<h2>Memories</h2>\n<ul><li><a href="memories/memories.md">All memories</a> '
+        '(<a href="memories/memories.json">JSON</a>)</li></ul>\n'
+    )
+    if documents:
+        yield "<h2>Documents</h2>\n<ul>\n"
+        for path in documents:
+            yield f'<li><a href="documents/{_address(path)}">{escape(path)}</a></li>\n'
+        yield "</ul>\n"
+    files = f'<li><a href="attachments/">Files of messages: {attachments}</a></li>' if attachments else ""
+    yield (
+        '<h2>Everything else</h2>\n<ul><li><a href="settings.json">Settings, agents, presets, prompts, folders</a></li>'
+        f"{files}</ul>\n</body>\n</html>\n"
+    )
+
+
+def _conversations(conversations: Sequence[IndexedConversation]) -> Iterator[str]:
+    folders: dict[str, list[IndexedConversation]] = {}
+    for each in sorted(conversations, key=lambda each: each.conversation.updated_at, reverse=True):
+        folders.setdefault(each.conversation.workspace or "", []).append(each)
+    for folder, members in sorted(folders.items()):
+        yield f"<h2>{escape(one_line(folder) or 'Conversations')}</h2>\n"
+        yield "<table>\n<thead><tr><th>Title<th>Messages<th>Last updated<th>Other forms</tr></thead>\n<tbody>\n"
+        for each in members:
+            yield _row(each)
+        yield "</tbody>\n</table>\n"
+
+
+def _row(each: IndexedConversation) -> str:
+    conversation, stem = each.conversation, _address(each.stem)
+    title = escape(one_line(conversation.title) or UNTITLED)
+    return (
+        f'<tr><td><a href="{stem}.html">{title}</a><td>{conversation.message_count}'
+        f"<td>{escape(conversation.updated_at[:10])}"
+        f'<td><a href="{stem}.md">Markdown</a> <a href="{stem}.json">JSON</a></tr>\n'
+    )
+
+
+def _address(path: str) -> str:
+    return escape(quote(path))

@@ -1,0 +1,189 @@
+"""Everything of one person's in one ZIP: over HTTP, on the command line, streamed, and nobody else's."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from flask import Flask
+
+from activity.export import export
+from benchmarks.made_up.history import SeedPlan, seed
+from database.conversations.overview import all_conversations, count_conversations
+from endpoints.export.views import account_source
+from endpoints.http.scope import EXTENSION, AppState
+from portability.account_archive import ArchivedFile, account_archive
+from tests.endpoints.conftest import Person, refused
+
+pytestmark = pytest.mark.contract
+
+
+def fill(person: Person, mark: str) -> str:
+    """Something of every kind with `mark` in it; the friendly id of its conversation."""
+    workspace = person.post(f"/create_workspace/assistant/{mark}folder", json={}).json["workspace_id"]
+    conversation_id = person.post(f"/create_conversation/assistant/{workspace}").json["conversation_id"]
+    person.say(conversation_id, f"{mark} & <b>how much water?</b>")
+    person.put(f"/conversations/{conversation_id}/title", json={"title": f"{mark} <Tomatoes>"})
+    event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": f"{mark}event"}}
+    assert person.post(f"/api/conversations/{conversation_id}/activities", json=event).status_code == 201
+    person.remember(f"{mark} memory")
+    person.put(f"/api/vault/document?path={mark}/notes%20%231.md", json={"text": f"# {mark} notes\n"})
+    person.post("/modify_user_detail", json={"text": f"{mark}detail"})
+    person.post("/api/agents", json={"title": f"{mark}agent", "system_prompt": f"{mark}instructions"})
+    person.post("/presets", json={"name": f"{mark}preset", "system_prompt": f"{mark}preset"})
+    person.post("/prompts", json={"name": f"{mark}prompt", "text": f"{mark}text"})
+    return str(person.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"])
+
+
+def archive_of(person: Person) -> zipfile.ZipFile:
+    answer = person.get("/export_account")
+    assert (answer.status_code, answer.mimetype) == (200, "application/zip")
+    assert re.search(r'attachment; filename="anaphora-.+-\d{4}-\d\d-\d\d\.zip"', answer.headers["Content-Disposition"])
+    archive = zipfile.ZipFile(io.BytesIO(answer.data))
+    assert archive.testzip() is None
+    return archive
+
+
+def text_of(archive: zipfile.ZipFile, name: str) -> str:
+    return archive.read(name).decode()
+
+
+def test_the_archive_holds_everything_of_the_person_and_nothing_of_anybody_else(ada: Person, eve: Person) -> None:
+    friendly_id = fill(ada, "zqxada")
+    fill(eve, "zqxeve")
+    archive = archive_of(ada)
+    stem = f"conversations/{friendly_id}"
+    assert {
+        "manifest.json",
+        "index.html",
+        f"{stem}.html",
+        f"{stem}.md",
+        f"{stem}.json",
+        "memories/memories.json",
+        "memories/memories.md",
+        "documents/zqxada/notes #1.md",
+        "settings.json",
+    } == set(archive.namelist())
+    manifest = json.loads(text_of(archive, "manifest.json"))
+    assert (manifest["format"], manifest["schema"], manifest["account"]) == ("anaphora-account", 1, ada.email)
+    assert "zqxadaevent" in text_of(archive, f"{stem}.md")
+    assert json.loads(text_of(archive, f"{stem}.json"))["count"] == 3
+    assert "zqxada memory" in text_of(archive, "memories/memories.md")
+    assert text_of(archive, "documents/zqxada/notes #1.md") == "# zqxada notes\n"
+    settings = json.loads(text_of(archive, "settings.json"))
+    assert settings["detail"] == {"text": "zqxadadetail"}
+    assert [each["name"] for each in settings["presets"] + settings["prompts"]] == ["zqxadapreset", "zqxadaprompt"]
+    assert "zqxadaagent" in [each["title"] for each in settings["agents"]]
+    for name in archive.namelist():
+        content = name.encode() + archive.read(name)
+        assert b"zqxeve" not in content, name
+        assert eve.email.encode() not in content, name
+
+
+def test_the_index_links_every_file_without_scripts_or_requests(ada: Person) -> None:
+    fill(ada, "zqxada")
+    archive = archive_of(ada)
+    index = text_of(archive, "index.html")
+    links = [unquote(link) for link in re.findall(r'href="([^"]+)"', index)]
+    assert set(links) == set(archive.namelist()) - {"index.html", "manifest.json"}
+    assert "zqxada &lt;Tomatoes&gt;" in index
+    assert "<h2>zqxadafolder</h2>" in index
+    assert not re.search(r"<script|src=|https?:", index)
+
+
+def test_keys_of_tool_servers_stay_here(app: Flask, ada: Person) -> None:
+    server = {"name": "notes", "url": "http://127.0.0.1:9/mcp", "headers": {"X-Key": "zqxsecret"}}
+    state: AppState = app.extensions[EXTENSION]
+    state.tool_servers._reach = "private"
+    assert state.tool_servers.add(ada.email, **server).name == "notes"
+    archive = archive_of(ada)
+    assert json.loads(text_of(archive, "settings.json"))["tool_servers"] == [
+        {"name": "notes", "url": server["url"], "headers": ["X-Key"], "is_on": True}
+    ]
+    assert all(b"zqxsecret" not in archive.read(name) for name in archive.namelist())
+
+
+def test_conversations_are_read_one_by_one_while_the_archive_is_sent(
+    app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 60 conversations, as many are read as were asked for by the receiver, and the rest by nobody."""
+    with app.app_context():
+        source = account_source(ada.email)
+    plan = SeedPlan(conversations=60, messages=240, chars=2_000)
+    for _ in seed(database=source.database, user_email=ada.email, plan=plan):
+        pass
+    own: dict[str, Any] = {"database": source.database, "user_email": ada.email}
+    assert count_conversations(**own) == len(list(all_conversations(**own))) == 60
+    begun: list[str] = []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        begun.append(more["room"])
+        return export(*args, **more)
+
+    monkeypatch.setattr("portability.account_archive.export", counted)
+    seen: list[tuple[int, int]] = []
+    pieces = account_archive(source, progress=lambda *counts: seen.append(counts))
+    next(pieces)
+    assert begun == []
+    largest = sent = 0
+    for piece in pieces:
+        sent, largest = sent + len(piece), max(largest, len(piece))
+        assert len(set(begun)) <= len(seen) + 1
+    assert seen == [(done, 60) for done in range(1, 61)]
+    assert largest <= 128 * 1024 < sent
+
+
+def test_what_is_deleted_while_the_archive_is_made_is_left_out_whole(app: Flask, ada: Person) -> None:
+    kept, deleted = sorted([ada.new_conversation(), ada.new_conversation()])
+    with app.app_context():
+        source = account_source(ada.email)
+
+    def delete(done: int, _total: int) -> None:
+        if done == 1:
+            assert ada.delete(f"/delete_conversation/{deleted}").status_code == 200
+
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(account_archive(source, progress=delete))))
+    pages = [name for name in archive.namelist() if name.startswith("conversations/")]
+    assert len(pages) == 3
+    assert {name.split("/")[1].split(".")[0] for name in pages} == {kept.rpartition("_")[2]}
+
+
+def test_files_of_messages_come_along(app: Flask, ada: Person) -> None:
+    def files() -> Iterator[ArchivedFile]:
+        yield ArchivedFile(path="attachments/report.pdf", chunks=[b"%PDF", b"-1.7"])
+
+    with app.app_context():
+        source = replace(account_source(ada.email), attachments=files())
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(account_archive(source))))
+    assert archive.read("attachments/report.pdf") == b"%PDF-1.7"
+    assert "Files of messages: 1" in text_of(archive, "index.html")
+
+
+def test_the_command_writes_the_archive_whole_and_replaces_nothing_unasked(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    friendly_id = fill(ada, "zqxada")
+    runner = app.test_cli_runner()
+    file = tmp_path / "ada.zip"
+    done = runner.invoke(args=["data", "export", str(file), "--email", ada.email])
+    assert (done.exit_code, f"{file} holds everything of {ada.email}" in done.output) == (0, True), done.output
+    assert f"conversations/{friendly_id}.md" in zipfile.ZipFile(file).namelist()
+    assert file.stat().st_mode & 0o077 == 0
+    again = runner.invoke(args=["data", "export", str(file), "--email", ada.email])
+    assert (again.exit_code, "--force" in again.output) == (2, True)
+    assert runner.invoke(args=["data", "export", str(file), "--email", eve.email, "--force"]).exit_code == 0
+    assert not [name for name in zipfile.ZipFile(file).namelist() if name.startswith("conversations/")]
+    assert [each.name for each in tmp_path.iterdir() if each.is_file() and each.suffix == ".zip"] == ["ada.zip"]
+    assert runner.invoke(args=["data", "export", str(tmp_path / "no" / "a.zip"), "--email", ada.email]).exit_code == 1
+
+
+def test_nobody_gets_an_archive_without_signing_in(app: Flask) -> None:
+    assert refused(app.test_client().get("/export_account")) == (401, "unauthorized")
