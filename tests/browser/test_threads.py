@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.activity.packages import install
 from tests.browser.history import hold_talk, messages
 from tests.browser.transcript import body, card, clipboard, send
 from tests.http_client import Client
+from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -147,3 +151,66 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
     expect(card(page, 8)).to_have_attribute("data-status", "complete")
     body(page, 7).locator(".reference-chip").click()
     expect(lines.first.locator(".activity-summary")).to_be_focused()
+
+
+def castle_session(person: Client, conversation_id: str) -> list[dict[str, Any]]:
+    """A few moves of the example game, in one thread: what the server says of each."""
+    posted: list[dict[str, Any]] = []
+    for kind, payload in (
+        ("chat_message", {"text": "Should we add tower upgrades?"}),
+        ("game_action", {"type": "spawn_upgrade_ui", "location": {"x": 100, "y": 200}}),
+        ("system_event", {"type": "upgrade_ui_spawned", "description": "Tower upgrade menu created"}),
+    ):
+        reply_to = {"reply_to": posted[-1]["id"]} if posted else {}
+        body = {"recipe": "castle-defense-game", "type": kind, "payload": payload, **reply_to}
+        posted.append(person.post(f"/api/conversations/{conversation_id}/activities", body).json())
+    return posted
+
+
+def test_activities_of_a_package_are_seen_with_and_without_it(
+    start_server: Callable[..., LiveServer], open_page: OpenPage, tmp_path: Path
+) -> None:
+    packages = tmp_path / "packages" / "installed"
+    packages.parent.mkdir()
+    install("castle_defense", "data_pipeline", target=packages)
+    server = start_server(PYTHONPATH=str(packages))
+    person = server.sign_up()
+    conversation_id = person.create_conversation()
+    address = f"/api/conversations/{conversation_id}/activities"
+    ingested = {"type": "data_ingestion", "payload": {"rows": 12000, "source": "orders.csv"}, "session_id": "run-1"}
+    person.post(address, ingested)
+    asked, *_ = castle_session(person, conversation_id)
+
+    def look(*lines: str) -> Page:
+        """A page that shows these lines, though the conversation has no message, and the thread of the game."""
+        page = open_page(person, f"/interface/{conversation_id}")
+        shown = page.locator(".activity-line .activity-text")
+        expect(shown).to_have_text([re.compile(re.escape(line)) for line in lines])
+        expect(page.locator(".empty-state")).to_have_count(0)
+        page.locator(f".activity-line[data-short-id='{asked['short_id']}']").get_by_role(
+            "button", name="replies"
+        ).click()
+        expect(page.locator("details.thread[open] .thread-activity")).to_have_count(3)
+        return page
+
+    def exported(page: Page) -> str:
+        with page.expect_download() as download:
+            page.locator("details.thread[open]").get_by_role("button", name="Export as Markdown").click()
+        return download.value.path().read_text(encoding="utf-8")
+
+    page = look(
+        "📥 data_ingestion · You 12,000 rows orders.csv",
+        "Should we add tower upgrades?",
+        "🎮 spawn_upgrade_ui · You",
+        "🔔 upgrade_ui_spawned · You Tower upgrade menu created",
+    )
+    assert r"🎮 spawn\_upgrade\_ui" in exported(page)
+    page.close()
+
+    server.stop()
+    shutil.rmtree(packages)
+    server.start()
+    page = look("❓ data_ingestion", "❓ chat_message", "❓ game_action", "❓ system_event")
+    page.locator(".activity-summary", has_text="game_action").click()
+    expect(page.get_by_label("What the activity holds")).to_contain_text('"type": "spawn_upgrade_ui"')
+    assert r"❓ game\_action" in exported(page)
