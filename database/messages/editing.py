@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
+from database.activities.calls import mark_calls_deleted
 from database.changes import MESSAGE, ChangeType, record
 from database.conversations.conversation import access_head, touch
 from database.conversations.summary import forget_summary
@@ -109,6 +110,7 @@ def delete_message(
         fulltext_index.reindex(connection, message, text=None)
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=deleted_at))
+        mark_calls_deleted(connection, message, deleted_at=deleted_at)
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count - (message.other_branch is None))
         _record(connection, message, "gone")
@@ -131,6 +133,7 @@ def restore_message(*, database: Database, user_email: str, conversation_id: str
             return
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
+        mark_calls_deleted(connection, message, deleted_at=None)
         fulltext_index.readmit(connection, message)
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count + (message.other_branch is None))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlalchemy import Connection, select
 
-from database.activities.storing import NewActivity, insert_activities
+from database.activities.calls import place_below_question
+from database.activities.storing import NewActivity, Place, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.schema import conversations, messages
@@ -48,7 +49,8 @@ def record_write(
 ) -> None:
     """Store that a document was written. version: of what is there now; None where it was deleted.
 
-    The activity stands in the conversation of `source`; without one, in a room beside the conversations.
+    The activity stands in the conversation of `source`, as a reply to what was asked there; without one, in a room
+    beside the conversations.
     """
     written = NewActivity(
         recipe="vault",
@@ -67,6 +69,7 @@ def record_write(
     room = source.conversation_id if source else f"{user_email}_documents"
 
     def job(connection: Connection) -> None:
-        insert_activities(connection, [written], user_email=user_email, conversation_id=room)
+        place = place_below_question(connection, source.message_id) if source else Place()
+        insert_activities(connection, [replace(written, place=place)], user_email=user_email, conversation_id=room)
 
     database.write(job)
