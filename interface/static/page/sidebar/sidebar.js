@@ -29,6 +29,8 @@ class Sidebar {
   #container = document.getElementById('workspaces-container');
   #status = document.getElementById('sidebar-status');
   #model;
+  /** The tree before the first lists: made while the server is asked, and empty. */
+  #empty = null;
   #tree = null;
   #isLoaded = false;
   /** What is to be drawn anew, by the drawing that comes next; and the end of the last one. */
@@ -71,10 +73,9 @@ class Sidebar {
     const { domain } = this.#bootstrap;
     try {
       await this.#store.loadLists(async () => {
-        const [workspaces, conversations] = await Promise.all([
-          this.#api.listWorkspaces(domain),
-          this.#api.listBriefly(domain),
-        ]);
+        const asked = Promise.all([this.#api.listWorkspaces(domain), this.#api.listBriefly(domain)]);
+        this.#empty ??= this.#createTree();
+        const [workspaces, conversations] = await asked;
         this.#isLoaded = true;
         return { workspaces, conversations: conversations.map((each) => wholeOf(each, domain)) };
       }, isUnlisted);
@@ -140,7 +141,7 @@ class Sidebar {
     const { reload, redraw, isOpenNew } = this.#next;
     this.#next = null;
     if (!this.#tree) {
-      await this.#makeTree();
+      await this.#showTree();
       return;
     }
     for (const conversation of redraw.values()) this.#tree.redrawConversation(conversation);
@@ -170,8 +171,16 @@ class Sidebar {
     await this.#drawn;
   }
 
-  async #makeTree() {
-    this.#tree = new SidebarTree(this.#container, {
+  async #showTree() {
+    await this.#empty.ready;
+    this.#tree = this.#empty;
+    await this.#tree.reload(ROOT);
+    this.#markBeside();
+    if (this.#store.openId !== null) await this.#select();
+  }
+
+  #createTree() {
+    return new SidebarTree(this.#container, {
       model: this.#model,
       menuOf: (subject, show) => this.#controls.command((commands) => show(commands.menuOf(subject))),
       on: {
@@ -185,9 +194,6 @@ class Sidebar {
         },
       },
     });
-    await this.#tree.ready;
-    this.#markBeside();
-    if (this.#store.openId !== null) await this.#select();
   }
 
   /** @param {{isBeside?: boolean}} [how] `isBeside`: beside the conversation that is open */
