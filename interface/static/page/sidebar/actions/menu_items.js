@@ -91,13 +91,6 @@ function outwardItems(id, actions) {
   };
 }
 
-/** What can be done to one conversation only: while several are chosen it says so, and does nothing. */
-function forOne(items, count) {
-  if (count === 1) return items;
-  const closed = { _disabled: true, submenu: undefined, title: escapeHtml(sidebarStrings.menu.forOne(count)) };
-  return Object.fromEntries(Object.entries(items).map(([name, each]) => [name, { ...each, ...closed }]));
-}
-
 /** References to it, a window for it, its name. */
 function namingItems({ conversation_id: id, conversation_friendly_id: friendlyId }, { actions, hasPlaceBeside }) {
   const words = shellStrings.conversationMenu;
@@ -133,10 +126,12 @@ export function conversationMenu(conversation, context) {
   const { chosen, actions } = context;
   const words = shellStrings.conversationMenu;
   const { length: count } = chosen;
+  // What can be done to one conversation only is not offered for several.
+  const isOne = count === 1;
   return {
-    ...forOne({ ...namingItems(conversation, context), ...copyingItems(conversation, actions) }, count),
+    ...(isOne ? { ...namingItems(conversation, context), ...copyingItems(conversation, actions) } : {}),
     ...placingItems(conversation, context),
-    ...forOne(outwardItems(conversation.conversation_id, actions), count),
+    ...(isOne ? outwardItems(conversation.conversation_id, actions) : {}),
     delete: item(count > 1 ? words.deleteMany(chosen.length) : words.delete, 'fa fa-trash', () => actions.remove(chosen), {
       _class: 'menu-danger',
     }),

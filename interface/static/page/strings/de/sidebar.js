@@ -11,7 +11,6 @@ export const sidebarStrings = fill(english, {
     export: 'Exportieren',
     stopKeeping: 'Nicht mehr speichern',
     keep: 'Wieder speichern',
-    forOne: (n) => `Immer nur für eine Unterhaltung: ${number(n)} sind ausgewählt`,
   },
 
   many: {

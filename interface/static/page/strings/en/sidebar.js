@@ -10,7 +10,6 @@ export const sidebarStrings = {
     export: 'Export',
     stopKeeping: 'Toggle Stateless',
     keep: 'Toggle Stateless (on)',
-    forOne: (n) => `For one conversation at a time: ${n} are selected`,
   },
 
   many: {

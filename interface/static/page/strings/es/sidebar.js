@@ -11,7 +11,6 @@ export const sidebarStrings = fill(english, {
     export: 'Exportar',
     stopKeeping: 'Dejar de guardar',
     keep: 'Volver a guardar',
-    forOne: (n) => `Solo para una conversación a la vez: hay ${number(n)} seleccionadas`,
   },
 
   many: {

@@ -9,7 +9,6 @@ export const sidebarStrings = fill(english, {
     export: '导出',
     stopKeeping: '停止保存',
     keep: '恢复保存',
-    forOne: (n) => `一次只能用于一个对话：已选择 ${number(n)} 个`,
   },
 
   many: {
