@@ -17,6 +17,7 @@ from activity.errors import RecipePluginError
 from activity.recipes import RecipeRegistry, installed_recipes
 from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
+from chat.agents.inbox import InboxDesk, InboxWorker
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
 from chat.runtime.account_erasure import AccountErasure
@@ -105,6 +106,12 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     services, turns = _turns(
         settings, database, models, metrics, knowledge, vectors, vaults, attachments, tool_loop, recipes
     )
+    inboxes = InboxDesk(
+        database=database,
+        services=services,
+        loader_for=_loaders(database),
+        hourly_limit=settings.agent_answers_per_hour,
+    )
     changes = ChangeFeed(database=database)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -136,6 +143,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         attachments=attachments,
         account_erasure=account_erasure,
         requests=requests,
+        inboxes=inboxes,
         server=_server_process(
             settings,
             database,
@@ -148,6 +156,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
             changes,
             account_erasure,
             recipes,
+            inboxes,
         ),
     )
 
@@ -200,6 +209,7 @@ def _server_process(
     changes: ChangeFeed,
     account_erasure: AccountErasure,
     recipes: RecipeRegistry,
+    inboxes: InboxDesk,
 ) -> ServerProcess:
     """What begins with the first request, with the upkeep that goes on beside all requests."""
     titles = ThreadTitles(database=database, recipes=recipes, model=models.cheap, seconds=settings.title_timeout)
@@ -220,6 +230,7 @@ def _server_process(
             close_abandoned_turns=turns.close_abandoned,
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
+            inboxes=partial(InboxWorker, desk=inboxes, database=database),
         ),
         tidy=partial(restoring.tidy, settings.data_dir),
     )

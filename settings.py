@@ -263,6 +263,11 @@ class Settings(BaseModel):
     turns_per_person: Annotated[int, _whole(1, 100_000)] = _setting(
         64, "Answers that one person may have written at once."
     )
+    agent_answers_per_hour: Annotated[int, _whole(0, 1000)] = _setting(
+        20,
+        "Activities of its inbox that an agent answers by itself within an hour at most, whatever its own limit; 0: no "
+        "agent answers by itself.",
+    )
     openai_base_url: Annotated[str | None, _reads(_web_address)] = _setting(
         None, "Service that serves `openai:<model>`; OpenAI's own when empty."
     )

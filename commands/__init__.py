@@ -14,7 +14,7 @@ from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 from settings import SettingsError
 
-from . import activity, agents, archives, bench, data, mcp, mcp_servers, models, users, vault
+from . import activity, agents, archives, bench, data, inbox, mcp, mcp_servers, models, users, vault
 from .chat import exports, messages, terminal
 
 
@@ -23,6 +23,7 @@ def register(app: Flask) -> None:
     groups = (
         users.group,
         agents.group,
+        inbox.group,
         data.group,
         mcp_servers.group,
         models.group,

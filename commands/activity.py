@@ -15,7 +15,16 @@ from database.activities.posting import Actor
 from endpoints.http.models import JsonObject
 from endpoints.http.scope import current_state
 
-from .shell import CommandGroup, account_option, errors_as_exit_codes, examples, find_account, flag, typed_text
+from .shell import (
+    CommandGroup,
+    account_option,
+    agent_name,
+    errors_as_exit_codes,
+    examples,
+    find_account,
+    flag,
+    typed_text,
+)
 
 group = CommandGroup("activity", help="What happened: activities of all domains.")
 recipes_group = CommandGroup("recipes", help="Which types of activities there are.")
@@ -28,6 +37,7 @@ _PAYLOAD: TypeAdapter[dict[str, Any]] = TypeAdapter(JsonObject)
         """activity post --room general --type system_event --payload '{"description": "Deployed"}'""",
         """activity post --room general --recipe castle-defense-game --type game_action \\""",
         """    --payload '{"type": "spawn_minigame"}' --actor designer --reply-to '#a1b2c3'""",
+        """activity post --room general --type system_event --payload '{"description": "Down"}' --notify helper_ai""",
         "jq -n '{description: now | todate}' | activity post --room general --type system_event --payload -",
     ),
 )
@@ -40,6 +50,7 @@ _PAYLOAD: TypeAdapter[dict[str, Any]] = TypeAdapter(JsonObject)
 @flag("--reply-to", help="The activity that it replies to: its short id or uuid.")
 @flag("--thread-id", help="The thread that it joins.")
 @flag("--session-id", help="The game or run that it belongs to.")
+@click.option("--notify", multiple=True, help="An agent whose inbox it goes to; give it once for each agent.")
 @with_appcontext
 def post(
     email: str | None,
@@ -51,6 +62,7 @@ def post(
     reply_to: str | None,
     thread_id: str | None,
     session_id: str | None,
+    notify: tuple[str, ...],
 ) -> None:
     """Post an activity and print `{activityId, shortId, threadId}` of it."""
     state, told = current_state(), _parsed(payload)
@@ -66,6 +78,7 @@ def post(
             reply_to=reply_to,
             thread_id=thread_id,
             session_id=session_id,
+            notify=[agent_name(each) for each in notify],
             recipes=state.recipes,
             database=state.database,
         )

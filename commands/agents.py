@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from activity.rooms import find_room
 from chat.ports import AgentCaller, AgentQuestion
 from Conversation import Conversation
 from database.agents import repository
@@ -18,11 +20,12 @@ from database.agents.repository import AgentRules
 from database.errors import ConversationNotFoundError
 from endpoints.http.scope import UserScope, current_state
 
-from .shell import CommandGroup, account_option, errors_as_exit_codes, examples, find_account
+from .shell import CommandGroup, account_option, agent_name, errors_as_exit_codes, examples, find_account
 
 group = CommandGroup("agents", help="A person's agents.")
 
 _named = click.argument("agent")
+_RULE = re.compile(r"(?P<recipe>[^/@+]+)/(?P<type>[^/@+]+)(?:@(?P<room>.+?))?(?P<agents>\+agents)?")
 
 
 def _settable(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,6 +40,15 @@ def _settable(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--tool", "tools", multiple=True, help="A tool that it may use; give it once for each tool."),
         click.option("--service", type=click.Choice(repository.SERVICES), help="When it answers its inbox."),
         click.option("--hourly-limit", type=click.IntRange(0, 1000), help="Answers an hour, at most, by itself."),
+        click.option(
+            "--rule",
+            "rules",
+            multiple=True,
+            metavar="RECIPE/TYPE[@ROOM][+agents]",
+            help="What its inbox takes, of all conversations or of ROOM; +agents: also of agents and models. Give it "
+            "once for each rule: they take the place of those that it has.",
+        ),
+        click.option("--no-rules", is_flag=True, help="Its inbox takes nothing by rules any more."),
     )
     for option in reversed(options):
         command = option(command)
@@ -62,7 +74,7 @@ def list_agents(email: str | None) -> None:
 def create(email: str | None, title: str, **options: Any) -> None:
     """Make an agent and print how messages name it."""
     with _owner(email) as who:
-        agent = repository.create_agent(**who, rules=_changed(AgentRules(title=title), options))
+        agent = repository.create_agent(**who, rules=_changed(AgentRules(title=title), options, who))
     click.echo(f"@agent_{agent.slug}")
 
 
@@ -74,9 +86,9 @@ def create(email: str | None, title: str, **options: Any) -> None:
 def update(email: str | None, agent: str, title: str | None, **options: Any) -> None:
     """Change an AGENT, named by its id or by what stands behind @agent_; what is left out stays."""
     with _owner(email) as who:
-        stored = repository.get_agent(**who, agent=_name(agent))
+        stored = repository.get_agent(**who, agent=agent_name(agent))
         rules = AgentRules(**{name: getattr(stored, name) for name in AgentRules.__dataclass_fields__})
-        rules = _changed(replace(rules, title=title or rules.title), options)
+        rules = _changed(replace(rules, title=title or rules.title), options, who)
         changed = repository.replace_agent(**who, agent=stored.agent_id, rules=rules)
     click.echo(f"@agent_{changed.slug} is changed.")
 
@@ -88,7 +100,7 @@ def update(email: str | None, agent: str, title: str | None, **options: Any) -> 
 def delete(email: str | None, agent: str, for_good: bool) -> None:
     """Delete an AGENT; its answers stay."""
     with _owner(email) as who:
-        repository.delete_agent(**who, agent=_name(agent), for_good=for_good)
+        repository.delete_agent(**who, agent=agent_name(agent), for_good=for_good)
     click.echo(f"{agent} is deleted.")
 
 
@@ -106,7 +118,7 @@ def ask(email: str | None, agent: str, question: str, context: str, conversation
         if services.agents is None:
             raise click.ClickException("No agents can be asked here.")
         result = services.agents.ask(
-            AgentQuestion(agent=_name(agent), text=question, context=context, conversation_id=conversation),
+            AgentQuestion(agent=agent_name(agent), text=question, context=context, conversation_id=conversation),
             caller=AgentCaller(user_email=user_email),
             services=services,
             load=partial(_own_conversation, user_email),
@@ -131,7 +143,7 @@ def _owner(email: str | None, *, writes: bool = True) -> Iterator[UserScope]:
         yield UserScope(database=database, user_email=find_account(database, email, writes=writes))
 
 
-def _changed(rules: AgentRules, options: dict[str, Any]) -> AgentRules:
+def _changed(rules: AgentRules, options: dict[str, Any], who: UserScope) -> AgentRules:
     file = options["told_file"]
     told = file.read_text(encoding="utf-8") if file else options["told"]
     model = options["model"]
@@ -143,9 +155,24 @@ def _changed(rules: AgentRules, options: dict[str, Any]) -> AgentRules:
         "service": options["service"],
         "hourly_limit": options["hourly_limit"],
         "enabled_tools": list(options["tools"]) or None,
+        "rules": [] if options["no_rules"] else [_rule(each, who) for each in options["rules"]] or None,
     }
     given = {name: value for name, value in values.items() if value is not None}
     return replace(rules, model=rules.model if model is None else model or None, **given)
+
+
+def _rule(text: str, who: UserScope) -> dict[str, Any]:
+    """A rule as it is stored. Raises UsageError, RoomNotFoundError."""
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"{text!r} is no rule. Write <recipe>/<type>, such as system-monitoring/system_event.")
+    room = found["room"]
+    return {
+        "conversation_id": find_room(room, **who) if room else None,
+        "recipe": found["recipe"],
+        "type": found["type"],
+        "from_agents": found["agents"] is not None,
+    }
 
 
 def _check_model(name: str) -> None:
@@ -153,7 +180,3 @@ def _check_model(name: str) -> None:
         current_state().models.for_name(name)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _name(agent: str) -> str:
-    return agent.removeprefix("@").removeprefix("agent_")

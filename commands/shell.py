@@ -111,6 +111,11 @@ def _account_of_token(database: Database, secret: str, *, email: str | None, wri
     return owner.user_email
 
 
+def agent_name(name: str) -> str:
+    """The id or slug in `name`, which may be as messages name agents."""
+    return name.removeprefix("@").removeprefix("agent_")
+
+
 def typed_text() -> str:
     """What standard input holds. Raises ClickException where it is not UTF-8, whatever the locale."""
     try:

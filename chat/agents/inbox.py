@@ -80,20 +80,18 @@ class InboxDesk:
         self._services = services
         self._replier = Replier(database=database, services=services, loader_for=loader_for)
         self._most_an_hour = hourly_limit
-        self._is_closing = False
 
     def hourly_limit(self, agent: Agent) -> int:
         """How many items the agent may answer by itself within an hour."""
         return min(agent.hourly_limit, self._most_an_hour)
 
-    def close(self) -> None:
-        """Give back items whose answers break off from now on: the server stops."""
-        self._is_closing = True
-
-    def service(self, user_email: str, agent: str, *, by_itself: bool = False) -> Serviced | None:
+    def service(
+        self, user_email: str, agent: str, *, by_itself: bool = False, is_stopping: Callable[[], bool] = lambda: False
+    ) -> Serviced | None:
         """Answer the oldest item of an agent (id or slug); None where there is nothing to answer.
 
-        by_itself: nobody asked for it, so the agent's limits hold.
+        by_itself: nobody asked for it, so the agent's limits hold. is_stopping: whether the server stops, so that an
+        answer that breaks off has not failed: its item waits again.
         Raises AgentNotFoundError, ConflictError (the agent is answering already), StoreError.
         """
         found = get_agent(database=self._database, user_email=user_email, agent=agent)
@@ -109,16 +107,16 @@ class InboxDesk:
             chain_error=failure("inbox_chain_stopped", stopped),
             crash_error=failure("inbox_crashed", say("inbox_crashed", count=MOST_ATTEMPTS)),
         )
-        return None if claim is None else self._serviced(found, claim, limit)
+        return None if claim is None else self._serviced(found, claim, limit, is_stopping)
 
-    def _serviced(self, agent: Agent, claim: Claim, limit: int) -> Serviced:
+    def _serviced(self, agent: Agent, claim: Claim, limit: int, is_stopping: Callable[[], bool]) -> Serviced:
         try:
             reply = blocking.run(self._held(claim, self._replier.reply(agent, claim.activity)), timeout=None)
             answer = self._stored(agent, claim, reply, limit)
         except ClaimLostError:
             answer = None
         except Exception as error:  # noqa: BLE001 - whatever goes wrong, the item is given back or fails
-            if self._is_closing:
+            if is_stopping():
                 release_item(database=self._database, claim=claim)
                 return Serviced(activity=claim.activity)
             return self._failed(claim, error)
@@ -186,6 +184,7 @@ class InboxWorker:
         self._database = database
         self._threads = WorkerThreads(_PEOPLE_AT_ONCE, name="inboxes")
         self._busy: set[str] = set()
+        self._closed = threading.Event()
         self._lock = threading.Lock()
 
     def look(self) -> int:
@@ -213,13 +212,14 @@ class InboxWorker:
 
     def close(self) -> None:
         """Begin nothing more; what breaks off now goes back into its inbox."""
-        self._desk.close()
+        self._closed.set()
         self._threads.shutdown(cancel_futures=True)
 
     def _answer(self, user_email: str, agent_ids: list[str]) -> None:
         try:
             for agent_id in agent_ids:
-                self._desk.service(user_email, agent_id, by_itself=True)
+                if not self._closed.is_set():
+                    self._desk.service(user_email, agent_id, by_itself=True, is_stopping=self._closed.is_set)
         except AgentNotFoundError:
             log.info("an agent of %s was deleted before it could answer", user_email)
         except StoreError as error:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from chat.turns.threads import WorkerThreads
 from database.agents.repository import purge_agents
@@ -36,6 +37,18 @@ _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
 
 
+class InboxWork(Protocol):
+    """Has agents answer their inboxes by themselves: `InboxWorker`."""
+
+    def look(self) -> object:
+        """Begin to answer what waits."""
+        ...
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        ...
+
+
 async def keep_up(
     *,
     database: Database,
@@ -47,10 +60,12 @@ async def keep_up(
     close_abandoned_turns: Callable[[], object] = lambda: None,
     name_threads: Callable[[], object] = lambda: None,
     sweep_files: Callable[[], object] = lambda: None,
+    inboxes: Callable[[], InboxWork] | None = None,
 ) -> None:
     """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
-    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn.
+    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. inboxes:
+    makes what has agents answer their inboxes.
     """
 
     def tell_and_erase() -> None:
@@ -79,12 +94,24 @@ async def keep_up(
         quickly(watcher.look, what="documents"),
         quickly(vaults.summaries.make_waiting, what="summaries of documents"),
         quickly(name_threads, what="titles of threads"),
+        _answer_inboxes(inboxes),
         quickly(
             partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
             what="vectors of documents",
             begin_after=_EMBED_AFTER,
         ),
     )
+
+
+async def _answer_inboxes(make: Callable[[], InboxWork] | None) -> None:
+    """Look into the inboxes again and again; begin nothing more at the end."""
+    if make is None:
+        return
+    inboxes = make()
+    try:
+        await _keep_doing(inboxes.look, what="inboxes", every=_EVERY, after_failure=_AFTER_FAILURE)
+    finally:
+        inboxes.close()
 
 
 def _hourly(

@@ -429,6 +429,8 @@ def _tell(
 ) -> None:
     """Store a notice as an event behind an activity; it is delivered to no inbox."""
     actor_id = f"inbox of {item.agent_id}"
+    if not read_activities(connection, live_activities(activity.user_email, activity_id=activity.activity_id)):
+        return  # it was deleted meanwhile, maybe with its conversation
     if once_an_hour and _was_told(connection, activity, actor_id):
         return
     where = {"user_email": activity.user_email, "conversation_id": activity.conversation_id}

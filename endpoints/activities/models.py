@@ -27,7 +27,7 @@ class ActivityBody(Body):
 
     `recipe`: may be left out where the `type` says enough. `actor`: the person where it is left out. `reply_to`: an id
     or short id of an activity of yours. `thread_id`: of a thread to join. `session_id`: of a game or a run, for
-    recipes that have a thread for each session.
+    recipes that have a thread for each session. `notify`: agents (ids or slugs) whose inboxes the activity goes to.
     """
 
     type: _Name
@@ -37,6 +37,7 @@ class ActivityBody(Body):
     reply_to: Id | None = None
     thread_id: Id | None = None
     session_id: Id | None = None
+    notify: Annotated[list[_Name], Field(max_length=20)] = Field(default_factory=list)
 
 
 class Near(Query):

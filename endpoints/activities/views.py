@@ -58,6 +58,7 @@ def list_recipes() -> object:
 @answers(activity_models.ActivityItem, status=HTTPStatus.CREATED)
 @fails(
     "activity_not_found",
+    "agent_not_found",
     "ambiguous",
     "ambiguous_type",
     "cross_domain_reply",

@@ -16,7 +16,11 @@ _Service = Literal["asked", "later", "by_itself"]
 
 
 class InboxRule(Body):
-    """Activities that an agent's inbox takes; null: of every conversation."""
+    """Activities that an agent's inbox takes.
+
+    `conversation_id`: an id, friendly id or exact title; null: of every conversation. `from_agents`: also what agents
+    and models do.
+    """
 
     conversation_id: Id | None = None
     recipe: _Word
@@ -43,7 +47,10 @@ class AgentBody(Body):
 
 
 class AgentItem(Shape):
-    """An agent. `reference`: how a message names it. `is_global`: the one that everybody has."""
+    """An agent. `reference`: how a message names it. `is_global`: the one that everybody has.
+
+    `conversations`: the titles of those that its rules name, by their ids; deleted ones are left out.
+    """
 
     agent_id: str
     slug: str
@@ -54,6 +61,7 @@ class AgentItem(Shape):
     model: str | None
     service: _Service
     rules: list[InboxRule]
+    conversations: dict[str, str]
     hourly_limit: int
     is_global: bool
     created_at: str

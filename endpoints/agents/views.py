@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint
 
+from activity.rooms import find_room
 from database.agents import repository
 from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules
+from database.conversations.repository import get_conversation
+from database.errors import ConversationNotFoundError
 from endpoints.http import models as http_models
 from endpoints.http.scope import check_model, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
@@ -28,10 +32,10 @@ def list_agents() -> object:
 @blueprint.post("/api/agents")
 @takes(agent_models.AgentBody)
 @answers(agent_models.AgentItem, status=HTTPStatus.CREATED)
-@fails("conflict", "model_not_allowed")
+@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed")
 def create_agent(body: agent_models.AgentBody) -> object:
     """A new agent."""
-    return _item(repository.create_agent(**current_user_scope(), rules=_checked_rules(body)))
+    return _item(repository.create_agent(**current_user_scope(), rules=_checked_rules(body, known=())))
 
 
 @blueprint.get("/api/agents/<agent_id>")
@@ -44,10 +48,12 @@ def get_agent(agent_id: str) -> object:
 @blueprint.put("/api/agents/<agent_id>")
 @takes(agent_models.AgentBody)
 @answers(agent_models.AgentItem)
-@fails("conflict", "model_not_allowed")
+@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed")
 def replace_agent(agent_id: str, body: agent_models.AgentBody) -> object:
     """Replace what an agent is; what is left out gets its default, the slug stays."""
-    return _item(repository.replace_agent(**current_user_scope(), agent=agent_id, rules=_checked_rules(body)))
+    who = current_user_scope()
+    known = repository.get_agent(**who, agent=agent_id).rules
+    return _item(repository.replace_agent(**who, agent=agent_id, rules=_checked_rules(body, known=known)))
 
 
 @blueprint.delete("/api/agents/<agent_id>")
@@ -69,11 +75,30 @@ def assign_agent(conversation_id: str, body: agent_models.Assignment) -> object:
     return {"status": "ok", "agent_id": agent and agent.agent_id}
 
 
-def _checked_rules(body: agent_models.AgentBody) -> AgentRules:
+def _checked_rules(body: agent_models.AgentBody, *, known: Sequence[Mapping[str, Any]]) -> AgentRules:
+    """What the body says, its rooms by their ids. known: the agent's rules, of which the rooms may be deleted."""
     check_model(body.model)
-    return AgentRules(**body.model_dump())
+    kept = {rule.get("conversation_id") for rule in known} | {None}
+    rules = [rule.model_dump() for rule in body.rules]
+    for rule in rules:
+        if rule["conversation_id"] not in kept:
+            rule["conversation_id"] = find_room(rule["conversation_id"], **current_user_scope())
+    return AgentRules(**{**body.model_dump(), "rules": rules})
 
 
 def _item(agent: Agent) -> dict[str, Any]:
     fields = {name: getattr(agent, name) for name in Agent.__dataclass_fields__}
-    return {**fields, "reference": f"@agent_{agent.slug}", "is_global": agent.slug == GLOBAL_SLUG}
+    named = {rule["conversation_id"]: _title_of(rule["conversation_id"]) for rule in agent.rules}
+    titles = {conversation_id: title for conversation_id, title in named.items() if title is not None}
+    is_global = agent.slug == GLOBAL_SLUG
+    return {**fields, "reference": f"@agent_{agent.slug}", "is_global": is_global, "conversations": titles}
+
+
+def _title_of(conversation_id: str | None) -> str | None:
+    """The title of a conversation; None for none, or a deleted one."""
+    if conversation_id is None:
+        return None
+    try:
+        return get_conversation(**current_user_scope(), conversation_id=conversation_id).title
+    except ConversationNotFoundError:
+        return None

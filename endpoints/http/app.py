@@ -19,6 +19,7 @@ from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
 from endpoints.export import views as export_views
+from endpoints.inbox import views as inbox_views
 from endpoints.language_models import views as language_model_views
 from endpoints.languages import register_languages
 from endpoints.library import views as library_views
@@ -76,6 +77,7 @@ _NOUNS = (
     limits,
     intake,
     history,
+    inbox_views,
     library_views,
     mcp_views,
     message_views,

@@ -21,6 +21,7 @@ from .errors import InvalidRequestError, UnauthorizedError
 if TYPE_CHECKING:
     from activity.recipes import RecipeRegistry
     from attachments.storage import Attachments
+    from chat.agents.inbox import InboxDesk
     from chat.ports import TurnServices
     from chat.runtime.account_erasure import AccountErasure
     from chat.runtime.cache import DefaultDictQueue
@@ -91,6 +92,7 @@ class AppState:
     services: TurnServices
     tools: ToolRegistry
     recipes: RecipeRegistry
+    inboxes: InboxDesk
     tool_servers: PersonalServers
     knowledge: KnowledgeAccess
     vectors: MessageVectors

@@ -78,6 +78,9 @@ PROBES = {
     ("GET", "/api/agents/<agent_id>"): Probe(),
     ("PUT", "/api/agents/<agent_id>"): Probe({"title": "Mine now"}),
     ("DELETE", "/api/agents/<agent_id>"): Probe(),
+    ("GET", "/api/inbox/<agent_id>"): Probe(),
+    ("POST", "/api/inbox/<agent_id>/service"): Probe(),
+    ("POST", "/api/inbox/<agent_id>/retry"): Probe(),
     ("PUT", "/conversations/<conversation_id>/agent"): Probe({"agent": None}),
     ("POST", "/api/conversations/<conversation_id>/activities"): Probe(
         {"type": "system_event", "payload": {"description": "Mine now"}}
@@ -159,6 +162,7 @@ WITHOUT_ID = {
     ("POST", "/mcp"),
     ("GET", "/account"),
     ("GET", "/api/agents"),
+    ("GET", "/api/inbox"),
     ("POST", "/api/agents"),
     # tests/endpoints/agents/test_agents.py tries it with two people.
     ("POST", "/api/tools/ask_agent"),
