@@ -44,6 +44,9 @@ from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from endpoints.operations.logs import write_logs_as
 from language_models.roles import ModelRoles
 from portability import restoring
+from portability.imports import runner as import_runner
+from portability.imports.documents import DocumentStore
+from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
 from settings import Settings, SettingsError, load_settings
 from truth_management_system.interface.structured_api import KnowledgeModels
@@ -228,12 +231,19 @@ def _server_process(
             erase_closed_accounts=account_erasure.erase_closed,
             look_for_changes=changes.look,
             close_abandoned_turns=turns.close_abandoned,
+            work_on_imports=_import_runner(settings, database, vaults).work,
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
             inboxes=partial(InboxWorker, desk=inboxes, database=database),
         ),
         tidy=partial(restoring.tidy, settings.data_dir),
     )
+
+
+def _import_runner(settings: Settings, database: Database, vaults: Vaults) -> ImportRunner:
+    """What works on imports behind the answers."""
+    uploads = settings.data_dir / import_runner.FOLDER
+    return ImportRunner(database=database, uploads=uploads, store_document=DocumentStore(vaults))
 
 
 def _loaders(database: Database) -> Callable[[str], ConversationLoader]:

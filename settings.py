@@ -378,6 +378,9 @@ class Settings(BaseModel):
         256,
         "Megabytes that the bodies of all requests may take up together; of one person a quarter. Further ones: 503.",
     )
+    import_megabytes: Annotated[int, _whole(1, 1_000_000)] = _setting(
+        4096, "Megabytes of the largest file that can be imported by the page; the command line knows no limit."
+    )
     synchronous: Literal["normal", "full"] = _setting(
         "normal", "`normal` survives a killed process, `full` also a power failure, at the price of slower writes."
     )

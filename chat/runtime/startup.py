@@ -17,6 +17,7 @@ from chat.turns.threads import in_thread
 from database.conversations.copying import remove_unfinished_clones
 from database.engine.database import Database
 from database.errors import StorageFailedError, StoreError
+from database.imports.repository import release_imports
 from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store
 from database.turns.recovery import ReportMaker, close_interrupted_turns
@@ -199,3 +200,4 @@ def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) 
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
     remove_unfinished_clones(database=database)
     release_jobs(database=database)
+    release_imports(database=database, owner="server-")

@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 _EVERY = 1.0
 # What other windows are to see within a second.
 _TELL_EVERY = 0.5
+# The first conversation of an import is to be seen at once.
+_IMPORT_EVERY = 0.25
 _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
@@ -58,6 +60,7 @@ async def keep_up(
     erase_closed_accounts: Callable[[], object] = lambda: None,
     look_for_changes: Callable[[], object] = lambda: None,
     close_abandoned_turns: Callable[[], object] = lambda: None,
+    work_on_imports: Callable[[], object] = lambda: None,
     name_threads: Callable[[], object] = lambda: None,
     sweep_files: Callable[[], object] = lambda: None,
     inboxes: Callable[[], InboxWork] | None = None,
@@ -83,6 +86,7 @@ async def keep_up(
         quickly(look_for_changes, what="the streams of changes"),
         quickly(close_abandoned_turns, what="turns of processes that are gone"),
         quickly(jobs.run_due, what="jobs"),
+        _keep_doing(work_on_imports, what="imports", every=_IMPORT_EVERY, after_failure=_AFTER_FAILURE),
         _keep_doing(tell_and_erase, what="memories", every=_TELL_EVERY, after_failure=_AFTER_FAILURE),
         # Loading the model must not delay the first page.
         quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from database.conversations.repository import workspace_for
 from database.engine.database import Database, Urgency
-from database.errors import ConflictError
+from database.errors import ConflictError, InvalidChangeError, WorkspaceNotFoundError
 
 from .arriving import ArrivingConversation
 from .repository import MOST_FAILURES, Import, advance
@@ -86,9 +87,18 @@ def _target(connection: Connection, which: Import, arriving: Sequence[ArrivingCo
         source=which.source,
         user_email=which.user_email,
         domain=domain,
-        workspace_id=which.choice.get("workspace_id"),
+        workspace_id=_workspace(connection, which, domain),
         workspaces=workspaces_named(connection, names, user_email=which.user_email, domain=domain),
     )
+
+
+def _workspace(connection: Connection, which: Import, domain: str) -> str | None:
+    """The workspace that the person chose; the default one where it was deleted meanwhile."""
+    chosen = which.choice.get("workspace_id")
+    try:
+        return workspace_for(connection, user_email=which.user_email, domain=domain, workspace_id=chosen)
+    except (WorkspaceNotFoundError, InvalidChangeError):
+        return None
 
 
 def _progress(which: Import, batch: Batch, done: Stored) -> dict[str, Any]:

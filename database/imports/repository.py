@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from sqlalchemy import Connection, and_, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from database.changes import IMPORT, ChangeType, record
+from database.conversations.repository import workspace_for
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError, ImportNotFoundError
@@ -168,12 +169,20 @@ def change_state(
     among: Collection[State],
     **values: Any,
 ) -> Import:
-    """Put an import into another state. Raises ImportNotFoundError; ConflictError unless it is in one of `among`."""
+    """Put an import into another state; values: columns.
+
+    Raises ImportNotFoundError, ConflictError unless it is in one of `among`, WorkspaceNotFoundError and
+    InvalidChangeError for a workspace that conversations can't be imported into.
+    """
 
     def change(connection: Connection) -> Import:
         before = _one(connection, user_email, import_id)
         if before.state not in among:
             raise ConflictError(f"The import is {before.state}.")
+        choice = values.get("choice") or {}
+        if choice.get("workspace_id") is not None:
+            place = {"domain": choice["domain"], "workspace_id": choice["workspace_id"]}
+            workspace_for(connection, user_email=user_email, **place)
         changed = update(imports).where(_c.import_id == import_id)
         released = {"owner": None, "lease_until": None}
         connection.execute(changed.values(**values, **released, state=state, updated_at=now_iso()))
@@ -182,6 +191,20 @@ def change_state(
         return after
 
     return database.write(change)
+
+
+def delete_import(*, database: Database, user_email: str, import_id: str) -> Import:
+    """Delete an import that has ended or never began; what it brought stays. Raises as `change_state`."""
+
+    def remove(connection: Connection) -> Import:
+        before = _one(connection, user_email, import_id)
+        if before.state not in {*ENDED, "ready", "counting"}:
+            raise ConflictError(f"The import is {before.state}.")
+        connection.execute(delete(imports).where(_c.import_id == import_id))
+        _tell(connection, before, "gone")
+        return before
+
+    return database.write(remove)
 
 
 def unfinished_paths(*, database: Database) -> set[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attachments.storage import Attachments
 from endpoints.http.errors import TooLargeError
-from endpoints.http.scope import current_request, current_settings
+from endpoints.http.scope import current_request
 from endpoints.http.wsgi import UPLOAD
 from settings import Settings
 
@@ -21,18 +21,23 @@ def largest_attachment(settings: Settings) -> int:
     return settings.file_megabytes * _MEGABYTE
 
 
+def largest_import(settings: Settings) -> int:
+    """The largest file to import, in bytes."""
+    return settings.import_megabytes * _MEGABYTE
+
+
 @contextmanager
-def receive_upload(attachments: Attachments) -> Iterator[Path]:
+def receive_upload(attachments: Attachments, *, most: int) -> Iterator[Path]:
     """The file that the body of the current request is; it is gone afterwards, unless it was moved.
 
-    Raises TooLargeError.
+    Raises TooLargeError for more than `most` bytes.
     """
     written: Path | None = current_request().environ.get(UPLOAD)
     if written is not None:
         yield written  # the server has written it, and removes it
         return
     with attachments.receiving() as path:
-        _write(path, most=largest_attachment(current_settings()))
+        _write(path, most=most)
         yield path
 
 

@@ -15,7 +15,7 @@ from database.errors import AttachmentNotFoundError
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply, ok, saved_as
-from endpoints.http.scope import current_state, current_user_email
+from endpoints.http.scope import current_settings, current_state, current_user_email
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
 from endpoints.http.work_queues import Work, works
@@ -43,7 +43,7 @@ def upload_attachment(query: attachment_models.UploadQuery) -> object:
     413 `too_large`, 415 `unsupported_media_type` for what is no text, PDF, DOCX or picture, 507 `quota_exceeded`.
     """
     files = _files()
-    with receive_upload(files) as received:
+    with receive_upload(files, most=largest_attachment(current_settings())) as received:
         return _shape(files.store(current_user_email(), received, name=query.name))
 
 

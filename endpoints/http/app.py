@@ -19,6 +19,7 @@ from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
 from endpoints.export import views as export_views
+from endpoints.imports import views as import_views
 from endpoints.inbox import views as inbox_views
 from endpoints.language_models import views as language_model_views
 from endpoints.languages import register_languages
@@ -71,6 +72,7 @@ _NOUNS = (
     conversation_views,
     event_views,
     export_views,
+    import_views,
     search,
     groups,
     health,

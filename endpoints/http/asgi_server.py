@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import sys
@@ -25,7 +26,7 @@ from .app import max_body_bytes
 from .bodies import STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, RequestBody, Send
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_responses import refusing
-from .errors import RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
+from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import Views, is_public, shows_credentials, who_asks
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
@@ -177,8 +178,13 @@ class Bridge:
         if person is None:
             raise UnauthorizedError
         with self._state.attachments.receiving() as path:
-            with path.open("xb") as file:
-                await body.write_of_person(person, file, most=most)
+            try:
+                with path.open("xb") as file:
+                    await body.write_of_person(person, file, most=most)
+            except OSError as error:
+                if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                    raise DiskFullError from None
+                raise
             return await self._ask(scope, route, b"", receive, upload=path)
 
     async def _ask(

@@ -18,6 +18,7 @@ from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from chat.turns import errors
 from database import errors as store
 from language_models import errors as models
+from portability.errors import BrokenImportError
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,
     KnowledgeBusyError,
@@ -65,6 +66,13 @@ class UnsupportedMediaError(RequestError):
 
 class TooLargeError(RequestError):
     """The request is larger than allowed."""
+
+
+class DiskFullError(RequestError):
+    """The disk has no room for the file that the request uploads."""
+
+    def __init__(self) -> None:
+        super().__init__("The disk of the server is full.")
 
 
 class RequestTooSlowError(RequestError):
@@ -136,6 +144,8 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(activity.CrossDomainReplyError, HTTPStatus.UNPROCESSABLE_ENTITY, "cross_domain_reply"),
     Row(activity.InvalidPayloadError, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_payload"),
     Row(activity.UnknownTypeError, HTTPStatus.UNPROCESSABLE_ENTITY, "unknown_type"),
+    Row(BrokenImportError, HTTPStatus.UNPROCESSABLE_ENTITY, "import_refused"),
+    Row(DiskFullError, HTTPStatus.INSUFFICIENT_STORAGE, "disk_full"),
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
     Row(errors.TooManyTurnsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_turns"),
     Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),

@@ -33,6 +33,7 @@ _NOUN_OF_ARGUMENT = {
     "entity_id": "entity",
     "friendly_id": "conversation",
     "identifier": "message",
+    "import_id": "import",
     "message_id": "message",
     "preset_id": "preset",
     "prompt_id": "prompt",

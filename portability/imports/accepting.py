@@ -47,3 +47,10 @@ def accept_file(
         choice=choice,
         import_id=import_id,
     )
+
+
+def discard_upload(which: Import, *, uploads: Path) -> None:
+    """Delete the file of an import, if it is an upload; any other file is the person's own."""
+    path = Path(which.path)
+    if path.parent == uploads:
+        path.unlink(missing_ok=True)

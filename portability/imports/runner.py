@@ -44,6 +44,7 @@ from portability.importers.imported import (
 )
 from portability.importers.registry import importer_named
 
+from .accepting import discard_upload
 from .placing import placed
 
 log = logging.getLogger(__name__)
@@ -53,12 +54,13 @@ MOST_TITLES = 1_000
 _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
 _TELL_EVERY = 0.5
+_TIDY_EVERY = 3_600.0
 _NO_MESSAGES = "It has no messages."
 _BROKEN = "It is not what it should be."
 _FAULT = "Something went wrong here. The server's log says what."
 
-StoreDocument = Callable[[str, ImportedDocument], str]
-"""Puts a document into a person's vault: "imported", or "skipped" where it is there already. Raises StoreError."""
+StoreDocument = Callable[[str, ImportedDocument], bool]
+"""Puts a document into a person's vault; False where it is there already. Raises StoreError."""
 
 
 @dataclass(slots=True)
@@ -112,7 +114,14 @@ class ImportRunner:
         self._store_document = store_document
         self._share = share
         self._open: dict[str, _Reading] = {}
-        self._told_at = 0.0
+        self._told_at = self._tidy_at = 0.0
+
+    def work(self) -> None:
+        """Work on what waits for a second; now and then delete uploads that nobody needs."""
+        self.run_due()
+        if time.monotonic() >= self._tidy_at:
+            self._tidy_at = time.monotonic() + _TIDY_EVERY
+            self.delete_stray_uploads()
 
     def run_due(self, *, seconds: float = 1.0, import_id: str | None = None) -> Import | None:
         """Work for about `seconds` on an import that waits for it; the import as it is then, None where none waits."""
@@ -289,7 +298,7 @@ class ImportRunner:
             return True
         if self._store_document is None:
             raise InvalidChangeError("Documents can't be stored here.")
-        return self._store_document(which.user_email, each) == "imported"
+        return self._store_document(which.user_email, each)
 
     def _store(
         self,
@@ -367,9 +376,7 @@ class ImportRunner:
             self._close(import_id)
 
     def _delete_upload(self, which: Import) -> None:
-        path = Path(which.path)
-        if path.parent == self._uploads:
-            path.unlink(missing_ok=True)
+        discard_upload(which, uploads=self._uploads)
 
     def _advance(self, which: Import, *, told: bool = False, **values: Any) -> Import:
         return store_progress(database=self._database, which=which, owner=self.owner, told=told, **values)

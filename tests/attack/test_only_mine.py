@@ -36,6 +36,7 @@ MISSING = {
     "activity_reference": "00000000-0000-4000-8000-000000000008",
     "server_name": "nothing-here",
     "user_email": "nobody@example.org",
+    "import_id": "00000000-0000-4000-8000-00000000000b",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
 
@@ -63,6 +64,14 @@ PROBES = {
     ("PUT", "/conversations/<conversation_id>/pin"): Probe(),
     ("DELETE", "/conversations/<conversation_id>/pin"): Probe(),
     ("PUT", "/conversations/<conversation_id>/tags"): Probe({"tags": ["mine"]}),
+    ("GET", "/imports/<import_id>"): Probe(),
+    ("DELETE", "/imports/<import_id>"): Probe(),
+    ("GET", "/imports/<import_id>/report"): Probe(),
+    ("POST", "/imports/<import_id>/start"): Probe({"domain": "assistant"}),
+    ("POST", "/imports/<import_id>/pause"): Probe(),
+    ("POST", "/imports/<import_id>/resume"): Probe(),
+    ("POST", "/imports/<import_id>/cancel"): Probe(),
+    ("POST", "/imports/<import_id>/undo"): Probe(),
     ("GET", "/api/proposals/<proposal_id>"): Probe(),
     ("POST", "/api/proposals/<proposal_id>/accept"): Probe(),
     ("POST", "/api/proposals/<proposal_id>/decline"): Probe(),
@@ -177,6 +186,9 @@ WITHOUT_ID = {
     ("GET", "/get_user_info"),
     ("GET", "/get_user_preference"),
     ("GET", "/healthz"),
+    ("GET", "/imports"),
+    ("GET", "/imports/sources"),
+    ("POST", "/import"),
     ("GET", "/interface/"),
     ("GET", "/list_conversation_by_user/<domain>"),
     ("GET", "/limits"),
@@ -280,6 +292,11 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
     secret = {"data": b"secret", "content_type": "application/octet-stream"}
     return {
         "attachment_id": ada.post("/attachments?name=secret.txt", **secret).json["attachment_id"],
+        "import_id": ada.post(
+            "/import?name=a.jsonl",
+            data=b'{"conversation": "1", "role": "user", "text": "Secret"}',
+            content_type="application/octet-stream",
+        ).json["import_id"],
         "conversation_id": conversation_id,
         "message_id": last["response_message_id"],
         "friendly_id": details["conversation_friendly_id"],

@@ -1,0 +1,1 @@
+"""Importing history from elsewhere."""

@@ -1,0 +1,102 @@
+"""Request and response models of imports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from endpoints.http.models import Body, Id, Query, Shape, Text
+
+State = Literal["counting", "ready", "running", "paused", "done", "failed", "cancelled", "undoing", "undone"]
+
+
+class UploadName(Query):
+    """What the file is called on the person's machine."""
+
+    name: Annotated[str, Field(min_length=1, max_length=255)] = "import"
+
+
+class ImportSource(Shape):
+    """A source whose files can be imported. `expects`: which files."""
+
+    source: str
+    title: str
+    expects: str
+
+
+class ImportItem(Shape):
+    """An import. `state`: `counting` and `ready` before it is started; `conversations` and `messages` are those of the
+    file, of its whole once `counted`. `done`: messages that were read since it was started. `imported`, `updated`,
+    `skipped`, `failed`: conversations. `messages_per_second` and `seconds_left` are null where they are unknown.
+    """  # noqa: D205
+
+    import_id: str
+    source: str
+    source_title: str
+    file_name: str
+    file_size: int
+    state: State
+    counted: bool
+    conversations: int
+    messages: int
+    done: int
+    imported: int
+    updated: int
+    skipped: int
+    failed: int
+    error: str
+    messages_per_second: float | None
+    seconds_left: float | None
+    created_at: str
+    updated_at: str
+
+
+class ConversationOfFile(Shape):
+    """A conversation in the file, by the source's id."""
+
+    id: str
+    title: str
+    messages: int
+
+
+class Failure(Shape):
+    """What was not imported, and why; or what an undo kept, and why."""
+
+    item: str
+    reason: str
+
+
+class ImportDetails(ImportItem):
+    """An import with the first 1,000 conversations of its file, failures, and what an undo kept."""
+
+    titles: list[ConversationOfFile]
+    failures: list[Failure]
+    kept: list[Failure]
+
+
+class ImportOutcome(Shape):
+    """What became of the conversations of a file. `failed` holds the first 1,000; `failed_count` counts all."""
+
+    file_name: str
+    source: str
+    state: State
+    imported: int
+    updated: int
+    skipped: int
+    failed_count: int
+    failed: list[Failure]
+    kept: list[Failure]
+    error: str
+    created_at: str
+    updated_at: str
+
+
+class Choice(Body):
+    """What is imported, and where to. `conversations`: the source's ids; null for all of them. `workspace_id`: null for
+    the default one; folders and projects of the source become workspaces of their names either way.
+    """  # noqa: D205
+
+    conversations: Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=100_000)] | None = None
+    workspace_id: Id | None = None
+    domain: Annotated[Text, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")] = "assistant"

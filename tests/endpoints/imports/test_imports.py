@@ -1,0 +1,121 @@
+"""An import over HTTP: uploaded, looked at, started, paused, reported, taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from database.changes import changes_after
+from database.conversations.repository import get_conversations_for_user
+from endpoints.http.scope import EXTENSION
+from endpoints.imports.models import ImportItem
+from portability.imports.runner import FOLDER, ImportRunner
+from tests.endpoints.conftest import Person, refused, told
+
+LINES = b"".join(
+    b'{"conversation": "%d", "title": "Talk %d", "role": "user", "text": "Hello"}\n'
+    b'{"conversation": "%d", "role": "assistant", "text": "Hi"}\n' % (number, number, number)
+    for number in range(3)
+)
+
+
+@pytest.fixture
+def uploaded(ada: Person) -> Any:
+    """Upload a file; the answer."""
+
+    def upload(content: bytes = LINES, *, name: str = "talks.jsonl", **more: Any) -> TestResponse:
+        return ada.post(f"/import?name={name}", data=content, content_type="application/octet-stream", **more)
+
+    return upload
+
+
+@pytest.fixture
+def work(app: Flask) -> Any:
+    """Do what the server does behind."""
+    state = app.extensions[EXTENSION]
+    runner = ImportRunner(database=state.database, uploads=state.settings.data_dir / FOLDER, share=1.0)
+    yield runner.run_until_idle
+    runner.close()
+
+
+def titles(app: Flask, person: Person) -> list[str]:
+    rows = get_conversations_for_user(database=app.extensions[EXTENSION].database, user_email=person.email)
+    return sorted(row.title for row in rows)
+
+
+def test_a_file_is_uploaded_counted_started_and_reported(app, ada, uploaded, work):
+    answer = uploaded()
+    assert answer.status_code == 201
+    item = answer.json
+    assert (item["source"], item["source_title"], item["state"]) == ("json_lines", "JSON Lines", "counting")
+    assert (item["file_name"], item["file_size"]) == ("talks.jsonl", len(LINES))
+    path = f"/imports/{item['import_id']}"
+    work()
+    details = ada.get(path).json
+    assert (details["state"], details["conversations"], details["messages"]) == ("ready", 3, 6)
+    assert [each["title"] for each in details["titles"]] == ["Talk 0", "Talk 1", "Talk 2"]
+
+    chosen = [each["id"] for each in details["titles"][:2]]
+    assert ada.post(f"{path}/start", json={"conversations": chosen}).json["state"] == "running"
+    assert ada.post(f"{path}/pause").json["state"] == "paused"
+    assert ada.post(f"{path}/pause").status_code == 409
+    assert ada.post(f"{path}/resume").json["state"] == "running"
+    work()
+    (listed,) = told(ada.get("/imports"), list[ImportItem])
+    assert (listed.state, listed.imported, listed.skipped, listed.done) == ("done", 2, 1, 4)
+    assert listed.messages_per_second is None or listed.messages_per_second > 0
+    assert listed.seconds_left is None
+    assert titles(app, ada) == ["Talk 0", "Talk 1"]
+
+    report = ada.get(f"{path}/report")
+    assert report.headers["Content-Disposition"].startswith("attachment")
+    assert (report.json["imported"], report.json["failed"]) == (2, [])
+    changes = [each["state"] for each in told_states(app, ada)]
+    assert changes[0] == "counting"
+    assert changes[-1] == "done"
+
+    assert ada.post(f"{path}/undo").json["state"] == "undoing"
+    work()
+    assert ada.get(path).json["state"] == "undone"
+    assert titles(app, ada) == []
+    assert ada.delete(path).json == {"status": "ok"}
+    assert ada.get(path).status_code == 404
+
+
+def told_states(app: Flask, person: Person) -> list[dict[str, Any]]:
+    found = changes_after(database=app.extensions[EXTENSION].database, user_email=person.email, after=0, most=1_000)
+    return [each.fields for each in found if each.kind == "import" and each.change != "gone"]
+
+
+def test_a_form_that_is_not_known_is_refused_and_leaves_nothing(app, ada, uploaded):
+    answer = uploaded(b"Dear diary", name="diary.txt")
+    assert refused(answer) == (422, "import_refused")
+    assert "ChatGPT" in answer.get_data(as_text=True)
+    assert ada.get("/imports").json == []
+    folder = app.extensions[EXTENSION].settings.data_dir / FOLDER
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_a_cancelled_import_leaves_no_file_and_is_not_started_again(app, ada, uploaded):
+    path = f"/imports/{uploaded().json['import_id']}"
+    folder = app.extensions[EXTENSION].settings.data_dir / FOLDER
+    assert len(list(folder.iterdir())) == 1
+    assert ada.post(f"{path}/cancel").json["state"] == "cancelled"
+    assert list(folder.iterdir()) == []
+    assert ada.post(f"{path}/start").status_code == 409
+
+
+def test_a_workspace_that_is_not_mine_takes_no_import(ada, uploaded):
+    path = f"/imports/{uploaded().json['import_id']}"
+    answer = ada.post(f"{path}/start", json={"workspace_id": "nothing"})
+    assert refused(answer) == (404, "workspace_not_found")
+    assert ada.get(path).json["state"] == "counting"
+
+
+def test_the_sources_say_what_they_expect(ada):
+    sources = ada.get("/imports/sources").json
+    assert {"chatgpt", "claude", "anaphora", "json_lines"} <= {each["source"] for each in sources}
+    assert all(each["expects"] for each in sources)
