@@ -36,7 +36,7 @@ SCREENS = (
     "setup", "login", "login-refused", "not-found",
     "empty", "welcome", "shortcuts-dialog", "palette",
     "messages", "references", "answering", "answer-failed", "variants-and-earlier-texts",
-    "message-menu", "message-editor", "message-deleted", "rail", "branch-tree",
+    "message-menu", "message-editor", "message-deleted", "rail", "branch-tree", "activities", "thread",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",
     "commands", "command-help", "models", "options", "answer-settings", "prompt-library", "file-preview",
     "new-memory", "memory-proposals", "memories-empty", "proposals", "documents",

@@ -13,7 +13,8 @@ from playwright.sync_api import expect
 
 from tests.activity.packages import install
 from tests.browser.history import hold_talk, messages
-from tests.browser.transcript import body, card, clipboard, send
+from tests.browser.screens import findings
+from tests.browser.transcript import body, card, clipboard, opened_id, send
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -95,6 +96,7 @@ def test_a_thread_stands_beside_the_conversation_and_its_ids_are_links(person: C
     expect(page).to_have_title(re.compile("The game"))
 
 
+@pytest.mark.shows("activities", "thread")
 def test_other_activities_stand_between_the_messages(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Castle defence", "Shall we build a castle?", "And then?")
     address = f"/api/conversations/{talk.conversation_id}/activities"
@@ -116,8 +118,10 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
 
     # A click opens what it holds, and what can be done with it.
     lines.nth(1).locator(".activity-summary").click()
-    expect(lines.nth(1).get_by_label("What the activity holds")).to_have_text("towers: 1 → 2")
-    lines.nth(1).get_by_role("button", name=f"Copy the short id: #{second['short_id']}").click()
+    held = lines.nth(1).get_by_label("What the activity holds")
+    expect(held).to_have_text("towers: 1 → 2")
+    assert findings(page, "activities", shown=held) == []
+    lines.nth(1).get_by_role("button", name=f"#{second['short_id']}", exact=True).click()
     expect(lines.nth(1).locator(".activity-tools")).to_contain_text("Copied!")
     assert clipboard(page) == f"#{second['short_id']}"
     lines.nth(1).get_by_role("button", name="Reply", exact=True).click()
@@ -126,7 +130,9 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
     expect(lines.first.locator(".activity-summary")).to_be_focused()
     lines.nth(1).get_by_role("button", name="Open the thread").click()
     rail = page.get_by_role("complementary", name="Beside the conversation")
-    expect(rail.locator("details.thread[open] .thread-activity")).to_have_count(2)
+    threaded = rail.locator("details.thread[open] .thread-activity")
+    expect(threaded).to_have_count(2)
+    assert findings(page, "thread", shown=threaded.first) == []
 
     # Hidden they stay hidden, until they are shown again.
     lines.first.locator(".activity-summary").click()
@@ -151,6 +157,14 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
     expect(card(page, 8)).to_have_attribute("data-status", "complete")
     body(page, 7).locator(".reference-chip").click()
     expect(lines.first.locator(".activity-summary")).to_be_focused()
+
+    # In a conversation that begins on the page, too.
+    page.get_by_role("button", name="New conversation", exact=True).click()
+    expect(page.locator(".empty-state")).to_be_visible()
+    send(page, "Hi")
+    expect(card(page, 2)).to_have_attribute("data-status", "complete")
+    person.post(f"/api/conversations/{opened_id(page)}/activities", event)
+    expect(lines).to_have_count(1)
 
 
 def castle_session(person: Client, conversation_id: str) -> list[dict[str, Any]]:

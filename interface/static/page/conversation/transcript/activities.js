@@ -32,10 +32,10 @@ async function goToReplied(activity, page) {
 /** What stands below the line of an activity when it is open: what it holds, and what can be done with it. */
 function detailsNodes(activity, page) {
   const shortId = `#${activity.short_id}`;
-  const copy = button(shortId, () => copyAndSay(shortId, copy, strings.badge.copied), { title: words.copyShortId, 'aria-label': `${words.copyShortId}: ${shortId}` });
+  const copy = button(shortId, () => copyAndSay(shortId, copy, strings.badge.copied), { title: words.copyShortId });
   const { reply_to_id: repliedId, reply_to_short_id: repliedShortId } = activity;
   return [
-    element('pre', { class: 'activity-payload', dir: 'auto', tabindex: '0', 'aria-label': words.details, text: detailsOf(activity) }),
+    element('pre', { class: 'activity-payload', role: 'group', dir: 'auto', tabindex: '0', 'aria-label': words.details, text: detailsOf(activity) }),
     element('div', { class: 'activity-tools' }, copy,
       button(words.replyHere, () => page.replyTo(replyTarget(activity))),
       repliedShortId ? button(words.replyTo(`#${repliedShortId}`), () => goToReplied(activity, page)) : '',

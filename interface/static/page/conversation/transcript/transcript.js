@@ -33,7 +33,7 @@ export class Transcript {
   #window = new TranscriptWindow({ limit: MOST_CARDS });
   #list;
   #lines;
-  /** Whether the messages of the open conversation have come. */
+  /** Whether the messages of the open conversation have come, or it began here. */
   #isLoaded = false;
   #scroll;
   #notes = {};
@@ -289,6 +289,7 @@ export class Transcript {
 
   /** Puts messages at the end that were just written here. */
   push(...messages) {
+    this.#isLoaded = true;
     this.#window.push(...messages);
     this.#show();
     this.#scroll.toEnd();
@@ -334,6 +335,7 @@ export class Transcript {
     const sentFrom = unnumbered[0]?.message_index ?? Infinity;
     const shown = messages.filter(({ message_id: id, message_index: index }) => index < sentFrom || this.find(id));
     const stays = (message) => this.card(message.message_id)?.isEditing;
+    this.#isLoaded = true;
     this.#scroll.keepInPlace(() => {
       this.#window.refresh(shown.slice(-MOST_CARDS), { atEnd, stays });
       this.#window.push(...unnumbered);
