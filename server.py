@@ -45,7 +45,9 @@ from endpoints.operations.logs import write_logs_as
 from language_models.roles import ModelRoles
 from portability import restoring
 from portability.imports import runner as import_runner
+from portability.imports.accepting import erase_uploads
 from portability.imports.documents import DocumentStore
+from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
 from settings import Settings, SettingsError, load_settings
@@ -124,6 +126,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         vaults=vaults,
         attachments=attachments,
         erase_tool_servers=tool_servers.erase,
+        erase_uploads=partial(erase_uploads, database=database, uploads=settings.data_dir / import_runner.FOLDER),
         compact_up_to=settings.compact_up_to,
         forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
         is_busy=requests.has_any,
@@ -231,7 +234,7 @@ def _server_process(
             erase_closed_accounts=account_erasure.erase_closed,
             look_for_changes=changes.look,
             close_abandoned_turns=turns.close_abandoned,
-            work_on_imports=_import_runner(settings, database, vaults).work,
+            work_on_imports=_import_runner(settings, database, vaults, knowledge).work,
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
             inboxes=partial(InboxWorker, desk=inboxes, database=database),
@@ -240,10 +243,14 @@ def _server_process(
     )
 
 
-def _import_runner(settings: Settings, database: Database, vaults: Vaults) -> ImportRunner:
+def _import_runner(settings: Settings, database: Database, vaults: Vaults, knowledge: KnowledgeAccess) -> ImportRunner:
     """What works on imports behind the answers."""
-    uploads = settings.data_dir / import_runner.FOLDER
-    return ImportRunner(database=database, uploads=uploads, store_document=DocumentStore(vaults))
+    return ImportRunner(
+        database=database,
+        uploads=settings.data_dir / import_runner.FOLDER,
+        store_document=DocumentStore(vaults),
+        store_part=PartStore(database=database, memories=knowledge.for_user),
+    )
 
 
 def _loaders(database: Database) -> Callable[[str], ConversationLoader]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import IO, Any
 
 import orjson
@@ -163,6 +164,12 @@ def _draft(source: AccountSource, conversation: KeptConversation, fmt: str) -> I
         draft.close()
         raise
     return draft
+
+
+def file_chunks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, piece by piece."""
+    with path.open("rb") as file:
+        yield from _pieces(file)
 
 
 def _pieces(draft: IO[bytes]) -> Iterator[bytes]:

@@ -48,6 +48,7 @@ class AccountErasure:
         vaults: Vaults,
         attachments: Attachments,
         erase_tool_servers: Callable[[str], None],
+        erase_uploads: Callable[[str], None],
         forget: Callable[[str], None] = lambda _user_email: None,
         is_busy: Callable[[str], bool] = lambda _user_email: False,
     ) -> None:
@@ -56,6 +57,7 @@ class AccountErasure:
         self._vaults = vaults
         self._attachments = attachments
         self._erase_tool_servers = erase_tool_servers
+        self._erase_uploads = erase_uploads
         self._compact_up_to = compact_up_to * _BYTES_A_MEGABYTE
         self._forget = forget
         self._is_busy = is_busy
@@ -76,6 +78,7 @@ class AccountErasure:
             self._vaults.erase(user_email)
             self._attachments.erase(user_email)
             self._erase_tool_servers(user_email)
+            self._erase_uploads(user_email)
             erase_account(database=self._database, user_email=user_email)
             erased += 1
         if erased:

@@ -118,7 +118,13 @@ def has_running_turn(*, database: Database, user_email: str) -> bool:
 def erase_account(*, database: Database, user_email: str) -> None:
     """Erase all rows of a closed account, the account itself last. No conversation of it may have a running answer."""
     theirs = conversations.c.user_email == user_email
-    database.write(lambda connection: mark_for_deletion(connection, theirs, recorded=False), urgency=Urgency.INDEX)
+
+    def begin(connection: Connection) -> None:
+        # A batch of an import is stored only while its import is there, so that none arrives from now on.
+        _delete_all(connection, (imports,), user_email)
+        mark_for_deletion(connection, theirs, recorded=False)
+
+    database.write(begin, urgency=Urgency.INDEX)
     _erase_rows(database, changes, user_email)
     with database.reading() as connection:
         found = connection.execute(select(conversations.c.conversation_id).where(theirs)).scalars().all()

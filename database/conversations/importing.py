@@ -287,12 +287,20 @@ def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: 
 
 
 def _own_id(connection: Connection, each: ImportedConversation, user_email: str) -> str:
-    """The id of the file, if it is one of this person's and free; else a new one."""
+    """The id of the file, if it is one of this person's and free; else one that follows from it.
+
+    Raises ConflictError where the person has imported it already.
+    """
     owner, _, own = each.conversation_id.rpartition("_")
     taken = select(conversations.c.conversation_id).where(conversations.c.conversation_id == each.conversation_id)
     if owner == user_email and _OWN_PART.fullmatch(own) and connection.execute(taken).first() is None:
         return each.conversation_id
-    return new_conversation_id(user_email)
+    derived = new_conversation_id(user_email, client_id=f"imported {each.conversation_id}")
+    if connection.execute(
+        select(conversations.c.conversation_id).where(conversations.c.conversation_id == derived)
+    ).first():
+        raise ConflictError("The conversation was imported already.")
+    return derived
 
 
 def _is_taken(connection: Connection, friendly_id: str | None, user_email: str) -> bool:

@@ -207,10 +207,11 @@ def delete_import(*, database: Database, user_email: str, import_id: str) -> Imp
     return database.write(remove)
 
 
-def unfinished_paths(*, database: Database) -> set[str]:
-    """The files of all imports that have not ended."""
+def unfinished_paths(*, database: Database, user_email: str | None = None) -> set[str]:
+    """The files of the imports that have not ended: of one person's, or of everybody's."""
+    whose = [] if user_email is None else [_c.user_email == user_email]
     with database.reading() as connection:
-        return set(connection.execute(select(_c.path).where(_c.state.not_in(ENDED))).scalars())
+        return set(connection.execute(select(_c.path).where(_c.state.not_in(ENDED), *whose)).scalars())
 
 
 def release_imports(*, database: Database, owner: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, get_args
 
 from flask import Blueprint
@@ -15,7 +16,14 @@ from endpoints.http.scope import access_conversation, current_state, current_use
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
-from portability.account_archive import AccountSource, account_archive, archive_name
+from portability.account_archive import (
+    ATTACHMENTS,
+    AccountSource,
+    ArchivedFile,
+    account_archive,
+    archive_name,
+    file_chunks,
+)
 from portability.bundles import zipped_bundle
 
 blueprint = Blueprint("exports", __name__)
@@ -123,6 +131,17 @@ def account_source(user_email: str) -> AccountSource:
             {"name": each.name, "url": each.server.url, "headers": sorted(each.server.headers), "is_on": each.is_on}
             for each in servers
         ],
+        attachments=_attachments_of(user_email),
+    )
+
+
+def _attachments_of(user_email: str) -> Iterator[ArchivedFile]:
+    """The files of messages, each in a folder called by its id; those that are erased meanwhile are left out."""
+    attachments = current_state().attachments
+    return (
+        ArchivedFile(path=f"{ATTACHMENTS}{each.attachment_id}/{each.name}", chunks=file_chunks(original))
+        for each in attachments.list_of(user_email)
+        if (original := attachments.original(each)).is_file()
     )
 
 

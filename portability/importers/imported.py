@@ -6,7 +6,7 @@ again when it is imported once more, is the same for all of them (`database.impo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -105,6 +105,14 @@ class ImportedExport:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedPart:
+    """Memories or settings in the archive of an account. item: the path of their file. content: a JSON object."""
+
+    item: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class FailedItem:
     """A part of the file that could not be read. item: its title, id or place in the file. reason: one sentence."""
 
@@ -112,7 +120,7 @@ class FailedItem:
     reason: str
 
 
-ImportedItem = ImportedConversation | ImportedDocument | ImportedExport | FailedItem
+ImportedItem = ImportedConversation | ImportedDocument | ImportedExport | ImportedPart | FailedItem
 
 
 class Importer(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from portability.errors import BrokenImportError
 
+from .account_archive import AccountArchiveImporter
 from .anaphora import AnaphoraImporter
 from .chatgpt import ChatGPTImporter
 from .claude import ClaudeImporter
@@ -18,6 +19,7 @@ from .open_webui import OpenWebUIImporter
 from .zk_chat import ZkChatImporter
 
 _IMPORTERS: tuple[Importer, ...] = (
+    AccountArchiveImporter(),
     ChatGPTImporter(),
     ClaudeImporter(),
     OpenWebUIImporter(),

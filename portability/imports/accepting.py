@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from database.engine.database import Database
-from database.imports.repository import Import, State, add_import
+from database.imports.repository import Import, State, add_import, unfinished_paths
 from portability.importers.import_file import ImportFile
 from portability.importers.registry import importer_for
 
@@ -54,3 +54,10 @@ def discard_upload(which: Import, *, uploads: Path) -> None:
     path = Path(which.path)
     if path.parent == uploads:
         path.unlink(missing_ok=True)
+
+
+def erase_uploads(user_email: str, *, database: Database, uploads: Path) -> None:
+    """Erase the uploaded files of a person whose account is erased; their imports go with the account."""
+    for path in unfinished_paths(database=database, user_email=user_email):
+        if Path(path).parent == uploads:
+            Path(path).unlink(missing_ok=True)

@@ -41,6 +41,7 @@ from portability.importers.imported import (
     ImportedDocument,
     ImportedExport,
     ImportedItem,
+    ImportedPart,
 )
 from portability.importers.registry import importer_named
 
@@ -63,6 +64,10 @@ StoreDocument = Callable[[str, ImportedDocument], bool]
 """Puts a document into a person's vault; False where it is there already. Raises StoreError."""
 
 
+StorePart = Callable[[str, ImportedPart], bool]
+"""Stores memories or settings of a person; whether anything was new. Raises BrokenImportError, StoreError."""
+
+
 @dataclass(slots=True)
 class _Reading:
     """An import's file that is open. state: what it is read for. position: how many items were read."""
@@ -78,7 +83,7 @@ class _Read:
     """What was read and is to be stored together."""
 
     conversations: list[ArrivingConversation] = field(default_factory=list)
-    others: list[ImportedDocument | ImportedExport] = field(default_factory=list)
+    others: list[ImportedDocument | ImportedExport | ImportedPart] = field(default_factory=list)
     failures: list[FailedItem] = field(default_factory=list)
     items: int = 0
     messages: int = 0
@@ -105,6 +110,7 @@ class ImportRunner:
         database: Database,
         uploads: Path,
         store_document: StoreDocument | None = None,
+        store_part: StorePart | None = None,
         share: float = 0.8,
         process: str = "server",
     ) -> None:
@@ -112,6 +118,7 @@ class ImportRunner:
         self._database = database
         self._uploads = uploads
         self._store_document = store_document
+        self._store_part = store_part
         self._share = share
         self._open: dict[str, _Reading] = {}
         self._told_at = self._tidy_at = 0.0
@@ -281,14 +288,14 @@ class ImportRunner:
             try:
                 is_new = self._store_other(each, which)
             except (BrokenImportError, StoreError) as error:
-                name = each.item if isinstance(each, ImportedExport) else each.name
+                name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
             else:
                 stored.imported += is_new
                 stored.skipped += not is_new
         return stored, failures
 
-    def _store_other(self, each: ImportedDocument | ImportedExport, which: Import) -> bool:
+    def _store_other(self, each: ImportedDocument | ImportedExport | ImportedPart, which: Import) -> bool:
         """Whether it is new here."""
         if isinstance(each, ImportedExport):
             try:
@@ -296,6 +303,10 @@ class ImportRunner:
             except ConflictError:
                 return False
             return True
+        if isinstance(each, ImportedPart):
+            if self._store_part is None:
+                raise InvalidChangeError("Memories and settings can't be stored here.")
+            return self._store_part(which.user_email, each)
         if self._store_document is None:
             raise InvalidChangeError("Documents can't be stored here.")
         return self._store_document(which.user_email, each)

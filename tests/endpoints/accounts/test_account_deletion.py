@@ -101,6 +101,7 @@ def fill(person: Person, state: AppState) -> None:
     while index_pending(database=state.database):
         pass
     write_documents(person)
+    write_files(person, state, talk)
     bundle = state.database.folder / "bundles" / talk
     bundle.mkdir(parents=True)
     (bundle / "talk.json").write_text(f"{mark}bundle")
@@ -109,6 +110,22 @@ def fill(person: Person, state: AppState) -> None:
     assert file is not None
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"{mark}vectors")
+
+
+def write_files(person: Person, state: AppState, talk: str) -> None:
+    """An event, a tool server with its key, a file, and the upload of an import that has not ended."""
+    mark = MARK[person.email]
+    event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": f"{mark}event"}}
+    assert person.post(f"/api/conversations/{talk}/activities", json=event).status_code == 201
+    state.tool_servers._reach = "private"
+    key = {"Authorization": f"{mark}key"}
+    state.tool_servers.add(person.email, name=f"{mark}-tools", url="http://127.0.0.1:9/mcp", headers=key)
+    body = {"content_type": "application/octet-stream"}
+    file = person.post(f"/attachments?name={mark}.txt", data=f"{mark}text of a file".encode(), **body)
+    assert file.status_code == 201, file.get_data(as_text=True)
+    line = f'{{"conversation": "c", "role": "user", "text": "{mark}imported"}}\n'
+    upload = person.post(f"/import?name={mark}.jsonl", data=line.encode(), **body)
+    assert upload.status_code == 201, upload.get_data(as_text=True)
 
 
 def write_documents(person: Person) -> None:

@@ -167,6 +167,15 @@ def test_files_of_messages_come_along(app: Flask, ada: Person) -> None:
     assert "Files of messages: 1" in text_of(archive, "index.html")
 
 
+def test_the_files_of_messages_are_in_it(ada: Person, eve: Person) -> None:
+    for person, text in ((ada, b"zqxada"), (eve, b"zqxeve")):
+        sent = person.post("/attachments?name=notes.txt", data=text, content_type="application/octet-stream")
+        assert sent.status_code == 201
+    archive = archive_of(ada)
+    (name,) = [name for name in archive.namelist() if name.startswith("attachments/")]
+    assert (name.endswith("/notes.txt"), archive.read(name)) == (True, b"zqxada")
+
+
 def test_the_command_writes_the_archive_whole_and_replaces_nothing_unasked(
     app: Flask, ada: Person, eve: Person, tmp_path: Path
 ) -> None:
