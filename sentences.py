@@ -232,6 +232,44 @@ _FILES = {
     "message_has_files": "The message has {count} files.",
     "picture_not_seen": "{model} does not see pictures.",
 }
+_REFUSALS = {
+    "most_agents_kept": "A person has at most {most} agents. Delete some first.",
+    "agent_keeps_name": "The {agent} keeps its name @agent_{name}.",
+    "agent_of_everybody": "Everybody has the {agent}: it can be changed, not deleted.",
+    "agent_name_malformed": "The name behind @agent_ is of letters, digits and single underscores, at most {most} "
+    "characters.",
+    "agent_name_taken": "Another agent has this name behind @agent_.",
+    "agent_busy": "The agent is answering just now. Try again in a moment.",
+    "most_presets": "A person has at most {most} presets. Delete some first.",
+    "most_prompts": "A person has at most {most} prompts. Delete some first.",
+    "preset_name_taken": "Another preset has this name.",
+    "prompt_name_taken": "Another prompt has this name.",
+    "tag_malformed": "A tag has 1 to {most} printable characters.",
+    "most_tags": "A conversation has at most {most} tags.",
+    "most_pinned": "At most {most} memories can be pinned to one conversation.",
+    "answer_in_other_branch": "This answer lies in another branch. Choose that branch, then try again.",
+    "answer_empty": "This answer is empty, so nothing can be continued. It can be made again.",
+    "question_gone": "The question of this answer is not there any more.",
+    "no_branches_unkept": "The turns of this conversation are not kept, so its questions have no branches.",
+    "said_later": "Something was said after this question. A further answer can only be added to the last turn.",
+    "account_exists": "There is an account with this e-mail address already.",
+    "no_email_address": "That is not an e-mail address that can be used here.",
+    "password_length": "A password has {shortest} to {longest:,} characters.",
+    "too_many_attempts": "Too many attempts. Try again in {seconds} seconds.",
+    "account_disabled": "This account is disabled. Enable it first.",
+    "own_account": "You can't shut yourself out.",
+    "share_changed": "The conversation, or its share, changed at the same moment. Try again.",
+    "document_path_taken": "Another document has this path.",
+    "path_malformed": "A document's path is relative, with / between folders and without control characters.",
+    "path_absolute": "The path is absolute; name it relative to the vault.",
+    "path_part_empty": "The path holds an empty part, '.' or '..'.",
+    "path_part_long": "A part of the path is too long.",
+    "path_hidden": "The path leads into a hidden folder or file.",
+    "path_ending": "A document's name ends in {endings}.",
+    "path_outside": "The path leads out of the vault.",
+    "document_too_large": "The document is larger than {megabytes} MiB.",
+    "archive_unreadable": "The archive is damaged, encrypted, or no ZIP archive.",
+}
 SENTENCES: Mapping[str, str] = MappingProxyType(
     _TURN
     | _FILES
@@ -245,6 +283,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
     | _SEARCH
     | _SUGGESTIONS
     | _TOOL_SERVERS
+    | _REFUSALS
 )
 """The English of each sentence by its code, with its values in braces."""
 

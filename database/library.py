@@ -22,6 +22,7 @@ from database.errors import (
     PromptNotFoundError,
 )
 from database.schema import library
+from sentences import say
 
 MOST_ITEMS = 500
 """How many presets a person may have, and how many prompts."""
@@ -71,7 +72,7 @@ class Shelf:
         def job(connection: Connection) -> LibraryItem:
             own = (_c.user_email == user_email) & (_c.kind == self.change.name)
             if connection.execute(select(func.count()).where(own)).scalar_one() >= MOST_ITEMS:
-                raise InvalidChangeError(f"A person has at most {MOST_ITEMS} {self.change.name}s. Delete some first.")
+                raise InvalidChangeError(say(f"most_{self.change.name}s", most=MOST_ITEMS))
             connection.execute(insert(library).values(user_email=user_email, kind=self.change.name, **row))
             self._record(connection, "created", user_email, item_id, named)
             return self._item(connection, user_email, item_id)
@@ -117,7 +118,7 @@ class Shelf:
         try:
             written: LibraryItem = database.write(job)
         except IntegrityError as error:
-            raise NameTakenError(f"Another {self.change.name} has this name.") from error
+            raise NameTakenError(say(f"{self.change.name}_name_taken")) from error
         return written
 
 

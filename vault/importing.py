@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from database.errors import InvalidChangeError, StoreError
+from sentences import say
 
 from . import paths
 from .errors import DocumentExistsError, VersionMissingError
@@ -47,7 +48,7 @@ def import_files(vault: Vault, files: Iterable[PackedFile], *, folder: str = "")
         try:
             _import(vault, wanted, content, report)
         except VersionMissingError:
-            report.refused.append((wanted, DocumentExistsError("Another document has this path.")))
+            report.refused.append((wanted, DocumentExistsError(say("document_path_taken"))))
         except StoreError as error:
             if vault.read_only:
                 raise
@@ -115,7 +116,7 @@ def _of_archive(file: IO[bytes]) -> Iterator[PackedFile]:
                 yield PackedFile(entry.filename, content if len(content) <= paths.LARGEST_BYTES else None)
     # RuntimeError: encrypted, or an unknown compression. ValueError: no text as a name, a place outside of the file.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError):
-        raise InvalidChangeError("The archive is damaged, encrypted, or no ZIP archive.") from None
+        raise InvalidChangeError(say("archive_unreadable")) from None
 
 
 def _within_limits(files: Iterator[PackedFile]) -> Iterator[PackedFile]:

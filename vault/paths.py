@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sentences import say
+
 from .errors import DocumentNotFoundError, DocumentTooLargeError, PathRefusedError, VaultUnavailableError
 
 EXTENSIONS = (".md", ".markdown", ".txt")
@@ -45,18 +47,18 @@ class DeletedDocument:
 def checked_path(path: str) -> str:
     """`path` if it may be that of a document. Raises PathRefusedError that says why not."""
     if not path or _REFUSED.search(path) or len(path.encode()) > _LONGEST_PATH:
-        raise PathRefusedError("A document's path is relative, with / between folders and without control characters.")
+        raise PathRefusedError(say("path_malformed"))
     segments = path.split("/")
     if path.startswith("/") or _DRIVE.match(path):
-        raise PathRefusedError("The path is absolute; name it relative to the vault.")
+        raise PathRefusedError(say("path_absolute"))
     if any(segment in ("", ".", "..") for segment in segments):
-        raise PathRefusedError("The path holds an empty part, '.' or '..'.")
+        raise PathRefusedError(say("path_part_empty"))
     if any(len(segment.encode()) > _LONGEST_NAME for segment in segments):
-        raise PathRefusedError("A part of the path is too long.")
+        raise PathRefusedError(say("path_part_long"))
     if any(segment.startswith(".") for segment in segments):
-        raise PathRefusedError("The path leads into a hidden folder or file.")
+        raise PathRefusedError(say("path_hidden"))
     if not is_document_name(segments[-1]):
-        raise PathRefusedError(f"A document's name ends in {', '.join(EXTENSIONS)}.")
+        raise PathRefusedError(say("path_ending", endings=", ".join(EXTENSIONS)))
     return path
 
 
@@ -73,9 +75,9 @@ def file_of(root: Path, path: str) -> Path:
     real_root = Path(os.path.realpath(root))
     found = Path(os.path.realpath(real_root / checked_path(path)))
     if not found.is_relative_to(real_root) or found == real_root:
-        raise PathRefusedError("The path leads out of the vault.")
+        raise PathRefusedError(say("path_outside"))
     if any(part.startswith(".") for part in found.relative_to(real_root).parts):
-        raise PathRefusedError("The path leads into a hidden folder or file.")
+        raise PathRefusedError(say("path_hidden"))
     return found
 
 
@@ -101,7 +103,7 @@ def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
 def require_size(size: int) -> None:
     """Raises DocumentTooLargeError for more bytes than a document may have."""
     if size > LARGEST_BYTES:
-        raise DocumentTooLargeError(f"The document is larger than {LARGEST_BYTES // 2**20} MiB.")
+        raise DocumentTooLargeError(say("document_too_large", megabytes=LARGEST_BYTES // 2**20))
 
 
 def document_files(root: Path, *, below: str = "") -> Iterator[tuple[str, os.stat_result]]:

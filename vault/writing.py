@@ -17,6 +17,7 @@ from conversation_reference_utils import canonical_reference
 from database.documents import follow_renamed
 from database.errors import InvalidChangeError
 from database.vault.writes import Action, Source, find_source, record_write
+from sentences import say
 
 from . import history, index, paths
 from .errors import (
@@ -147,7 +148,7 @@ def restore(vault: Vault, kept_at: str) -> Document:
         path = paths.path_before_deletion(kept_at)
         kept, file = paths.binned_file(vault.root, kept_at), paths.file_of(vault.root, path)
         if os.path.lexists(file):
-            raise DocumentExistsError("Another document has this path.")
+            raise DocumentExistsError(say("document_path_taken"))
         _make_folder(file.parent)
         _move(kept, file)
         with suppress(OSError):
@@ -179,7 +180,7 @@ def rename(
         _require_version(current, version)
         old, new = paths.file_of(vault.root, path), paths.file_of(vault.root, new_path)
         if os.path.lexists(new) and not (old != new and old.samefile(new)):
-            raise DocumentExistsError("Another document has this path.")
+            raise DocumentExistsError(say("document_path_taken"))
         links: dict[str, set[str]] = defaultdict(set)
         for link in vault.backlinks(path):
             links[new_path if link.source == path else link.source].add(link.wikilink)

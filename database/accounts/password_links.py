@@ -10,6 +10,7 @@ from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
 from database.errors import ConflictError, PasswordLinkNotFoundError, UserNotFoundError
 from database.schema import password_links, users
+from sentences import say
 
 from .passwords import hash_password
 from .secret_tokens import fingerprint, new_secret
@@ -43,7 +44,7 @@ def create_password_link(*, database: Database, user_email: str) -> PasswordLink
         if account is None:
             raise UserNotFoundError
         if account.disabled_at is not None:
-            raise ConflictError("This account is disabled. Enable it first.")
+            raise ConflictError(say("account_disabled"))
         moment = now_iso()
         connection.execute(delete(password_links).where((_c.user_email == key) | (_c.expires_at <= moment)))
         connection.execute(

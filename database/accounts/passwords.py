@@ -10,6 +10,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from database.errors import InvalidChangeError
+from sentences import say
 
 SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1024
@@ -43,7 +44,7 @@ def hash_password(password: str) -> str:
         InvalidChangeError: too short or too long.
     """
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise InvalidChangeError(f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
+        raise InvalidChangeError(say("password_length", shortest=SHORTEST_PASSWORD, longest=LONGEST_PASSWORD))
     with _places:
         return _hasher.hash(_bytes(password))
 

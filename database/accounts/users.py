@@ -20,6 +20,7 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import InvalidChangeError, UserExistsError, UserNotFoundError
 from database.schema import api_tokens, conversations, password_links, sessions, users
+from sentences import say
 
 from .passwords import hash_password, needs_new_hash, password_matches
 
@@ -262,7 +263,7 @@ def told_to_models(*, database: Database, user_email: str) -> tuple[str, str, st
 def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dict[str, Any]:
     key = normalise_email(email)
     if len(key) > _LONGEST_EMAIL or not _EMAIL.fullmatch(key):
-        raise InvalidChangeError("That is not an e-mail address that can be used here.")
+        raise InvalidChangeError(say("no_email_address"))
     return {
         "user_email": key,
         "user_id": str(uuid.uuid4()),
@@ -282,7 +283,7 @@ def _insert(connection: Connection, values: dict[str, Any]) -> UserRow:
         with connection.begin_nested():
             connection.execute(insert(users).values(values))
     except IntegrityError as error:
-        raise UserExistsError("There is an account with this e-mail address already.") from error
+        raise UserExistsError(say("account_exists")) from error
     store_global_agent(connection, user_email=values["user_email"])
     fields = {name: values[name] for name in UserRow.__dataclass_fields__}
     return UserRow(**fields | {"is_admin": bool(values["is_admin"])})

@@ -23,6 +23,7 @@ from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.errors import ActivityNotFoundError, ConflictError
 from database.schema import activities, agents, inbox_items, messages, users
+from sentences import say
 
 CLAIM_SECONDS = 300.0
 """So long after it was last renewed a claim holds."""
@@ -229,7 +230,7 @@ def claim_item(
         if connection.execute(held.limit(1)).first() is not None:
             if by_itself:
                 return None
-            raise ConflictError("The agent is answering just now. Try again in a moment.")
+            raise ConflictError(say("agent_busy"))
         if by_itself and _answered_by_itself(connection, agent_id) >= hourly_limit:
             return None
         while (item := _oldest(connection, mine, is_automatic=by_itself)) is not None:

@@ -19,6 +19,7 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import AgentNotFoundError, ConversationNotFoundError, InvalidChangeError, NameTakenError
 from database.schema import agents, conversations, inbox_items
+from sentences import say
 
 GLOBAL_TITLE = "Global Assistant"
 GLOBAL_SLUG = "global_assistant"
@@ -137,7 +138,7 @@ def create_agent(*, database: Database, user_email: str, rules: AgentRules) -> A
     def job(connection: Connection) -> Agent:
         own = select(func.count()).select_from(agents).where(_live(user_email))
         if connection.execute(own).scalar_one() >= MOST_AGENTS:
-            raise InvalidChangeError(f"A person has at most {MOST_AGENTS} agents. Delete some first.")
+            raise InvalidChangeError(say("most_agents_kept", most=MOST_AGENTS))
         stored = agent if agent.slug else replace(agent, slug=_free_slug(connection, user_email, agent.title))
         _insert(connection, stored, user_email=user_email)
         _record(connection, "created", user_email, stored)
@@ -152,7 +153,7 @@ def replace_agent(*, database: Database, user_email: str, agent: str, rules: Age
     values = _checked(rules)
     slug = values["slug"] or before.slug
     if before.slug == GLOBAL_SLUG and slug != GLOBAL_SLUG:
-        raise InvalidChangeError(f"The {GLOBAL_TITLE} keeps its name @agent_{GLOBAL_SLUG}.")
+        raise InvalidChangeError(say("agent_keeps_name", agent=GLOBAL_TITLE, name=GLOBAL_SLUG))
     values |= {"slug": slug, "updated_at": now_iso()}
 
     def job(connection: Connection) -> Agent:
@@ -179,7 +180,7 @@ def delete_agent(*, database: Database, user_email: str, agent: str, for_good: b
     def job(connection: Connection) -> None:
         row = connection.execute(select(_c.agent_id, _c.slug, _c.deleted_at).where(mine)).first()
         if GLOBAL_SLUG in (agent.lower(), row and row.slug):
-            raise InvalidChangeError(f"Everybody has the {GLOBAL_TITLE}: it can be changed, not deleted.")
+            raise InvalidChangeError(say("agent_of_everybody", agent=GLOBAL_TITLE))
         if row is None or (row.deleted_at is not None and not for_good):
             raise AgentNotFoundError
         this_one = _c.agent_id == row.agent_id
@@ -237,9 +238,7 @@ def _checked(rules: AgentRules) -> dict[str, Any]:
     if not title:
         raise InvalidChangeError("An agent has a title.")
     if slug and (not _SLUG.fullmatch(slug) or len(slug) > _LONGEST_SLUG):
-        raise InvalidChangeError(
-            f"The name behind @agent_ is of letters, digits and single underscores, at most {_LONGEST_SLUG} characters."
-        )
+        raise InvalidChangeError(say("agent_name_malformed", most=_LONGEST_SLUG))
     values = {name: getattr(rules, name) for name in AgentRules.__dataclass_fields__}
     tools = None if rules.enabled_tools is None else list(rules.enabled_tools)
     return values | {
@@ -291,4 +290,4 @@ def _written(database: Database, job: Callable[[Connection], _T]) -> _T:
     try:
         return database.write(job)
     except IntegrityError as error:
-        raise NameTakenError("Another agent has this name behind @agent_.") from error
+        raise NameTakenError(say("agent_name_taken")) from error

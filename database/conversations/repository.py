@@ -26,6 +26,7 @@ from database.errors import (
 from database.schema import conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
+from sentences import say
 
 from .conversation import ConversationRow, conversation_row, record_listed, select_conversations
 
@@ -450,7 +451,7 @@ def pin_claim(*, database: Database, user_email: str, conversation_id: str, clai
     def pinned(ids: list[str]) -> list[str]:
         others = [other for other in ids if other != claim_id]
         if len(others) >= MOST_PINNED:
-            raise InvalidChangeError(f"At most {MOST_PINNED} memories can be pinned to one conversation.")
+            raise InvalidChangeError(say("most_pinned", most=MOST_PINNED))
         return [*others, claim_id]
 
     return _changed(database, user_email, conversation_id, pinned)

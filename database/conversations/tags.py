@@ -12,6 +12,7 @@ from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import InvalidChangeError
 from database.schema import conversation_tags, conversations
+from sentences import say
 
 from .conversation import access_head, touch_quietly
 
@@ -33,10 +34,10 @@ def tidy_tags(tags: Iterable[str]) -> list[str]:
     for tag in tags:
         tidy = storable(" ".join(tag.split()))
         if not 0 < len(tidy) <= LONGEST_TAG or not tidy.isprintable():
-            raise InvalidChangeError(f"A tag has 1 to {LONGEST_TAG} printable characters.")
+            raise InvalidChangeError(say("tag_malformed", most=LONGEST_TAG))
         tidied.setdefault(tidy.casefold(), tidy)
     if len(tidied) > MOST_TAGS:
-        raise InvalidChangeError(f"A conversation has at most {MOST_TAGS} tags.")
+        raise InvalidChangeError(say("most_tags", most=MOST_TAGS))
     return sorted(tidied.values(), key=str.casefold)
 
 

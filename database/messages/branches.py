@@ -22,6 +22,7 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.schema import messages
+from sentences import say
 
 from .message import MessageRow, live_in, previewed, row_with_id, text_beginning
 from .reading import access_message
@@ -123,7 +124,7 @@ def begin_branch(
     if question.sender != "user":
         raise InvalidChangeError("Only a question can be asked again. An answer can be made again as a variant.")
     if head.stateless:
-        raise InvalidChangeError("The turns of this conversation are not kept, so its questions have no branches.")
+        raise InvalidChangeError(say("no_branches_unkept"))
     tree = branches_of(connection, head.conversation_id)
     if not tree.group(message_id):
         alone = Fork(message_id, question.ordinal, question.branch_id, None, 1)

@@ -23,6 +23,7 @@ from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before
 from database.turns.identity import AgentIdentity, EndedAnswer, RepeatedTurn, config_of_answer
 from database.turns.leases import new_lease
+from sentences import say
 
 from .documents import store_documents
 from .message import MessageRow, live_in, row_with_id, rows_where
@@ -67,10 +68,10 @@ def accept_again(
         who = {"user_email": user_email, "conversation_id": conversation_id}
         answer = access_settled(connection, **who, message_id=message_id, index=None)
         if answer.other_branch is not None:
-            raise InvalidChangeError("This answer lies in another branch. Choose that branch, then try again.")
+            raise InvalidChangeError(say("answer_in_other_branch"))
         question = _question_of(connection, answer)
         if needs_text and not answer.text:
-            raise InvalidChangeError("This answer is empty, so nothing can be continued. It can be made again.")
+            raise InvalidChangeError(say("answer_empty"))
         created_at = now_iso()
         config = config_of_answer(model_name, agent)
         attempt = {"client_message_id": client_message_id, "created_at": created_at, "config": config}
@@ -163,7 +164,7 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
     )
     found = rows_where(connection, messages.c.seq == before.scalar_subquery())
     if answer.in_answer_to is not None or not found:
-        raise InvalidChangeError("The question of this answer is not there any more.")
+        raise InvalidChangeError(say("question_gone"))
     return found[0]
 
 

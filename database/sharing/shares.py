@@ -22,6 +22,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import ConflictError, NotShareableError, ShareNotFoundError
 from database.schema import conversations, shares, users
+from sentences import say
 
 from .snapshots import (
     MESSAGES_A_PAGE,
@@ -108,7 +109,7 @@ def share_conversation(
             share = database.write(partial(publish, snapshot=snapshot, secret_key=secret_key))
             if share is not None:
                 return share
-        raise ConflictError("The conversation, or its share, changed at the same moment. Try again.")
+        raise ConflictError(say("share_changed"))
     finally:
         _delete_stale_pages(database, conversation_id)
 

@@ -15,11 +15,10 @@ from database.engine.text import storable
 from database.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.messages.message import MessageRow, live_in, row_with_id
 from database.schema import messages
+from sentences import say
 
 from .identity import AgentIdentity, EndedAnswer, FinishedTurn, config_of_answer, finished_turn
 from .turns import answer_activity, answer_row, finish_in, insert_messages
-
-_LATER = "Something was said after this question. A further answer can only be added to the last turn."
 
 
 def add_answer(
@@ -124,5 +123,5 @@ def _last_question(connection: Connection, head: ConversationHead, question_id: 
     last = select(messages.c.message_id, messages.c.in_answer_to).where(live_in(head.conversation_id))
     newest = connection.execute(last.order_by(messages.c.ordinal.desc()).limit(1)).one()
     if question_id not in newest:
-        raise ConflictError(_LATER)
+        raise ConflictError(say("said_later"))
     return question

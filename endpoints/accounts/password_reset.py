@@ -13,6 +13,7 @@ from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimit
 from endpoints.http.scope import current_access, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
 from endpoints.http.work_queues import Work, works
+from sentences import say
 
 from . import models as account_models
 from .sign_in import shown_again_in, signed_in
@@ -73,7 +74,7 @@ def _owner_of(token: str) -> str:
     subject = throttle.login_subject("password link", request.remote_addr or "")
     seconds = throttle.seconds_to_wait(database=database, subject=subject)
     if seconds:
-        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+        raise RateLimitedError(say("too_many_attempts", seconds=seconds), retry_after=seconds)
     try:
         return password_links.password_link_owner(database=database, token=token)
     except PasswordLinkNotFoundError:

@@ -30,6 +30,7 @@ from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, 
 from endpoints.http.work_queues import Work, works
 from endpoints.languages import remember_language, translated
 from portability.restoring import is_incomplete
+from sentences import say
 
 from . import models as account_models
 
@@ -191,7 +192,7 @@ def _verified(body: account_models.Credentials) -> users.UserRow:
     limits = throttle.login_limits(body.email, request.remote_addr or "", device=_known_device(body.email))
     seconds = throttle.longest_wait(database=database, limits=limits)
     if seconds:
-        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+        raise RateLimitedError(say("too_many_attempts", seconds=seconds), retry_after=seconds)
     user = users.verify_password(database=database, user_email=body.email, password=body.password)
     if user is None:
         throttle.record_failures(database=database, limits=limits)

@@ -19,6 +19,7 @@ from endpoints.http.scope import current_access, current_state, current_user_ema
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.languages import remember_language
+from sentences import say
 
 from . import models as account_models
 from .sign_in import signed_in, user_info
@@ -60,7 +61,7 @@ def change_user(user_email: str, body: account_models.AccountState) -> None:
     """Shut an account out, or let it in again; administrators only, and never for their own."""
     require_administrator("Only an administrator changes accounts.")
     if users.normalise_email(user_email) == current_user_email():
-        raise InvalidRequestError("You can't shut yourself out.")
+        raise InvalidRequestError(say("own_account"))
     users.set_disabled(database=current_state().database, user_email=user_email, disabled=body.disabled)
 
 
@@ -227,7 +228,7 @@ def _proved_again(password: str, *, refusal: str) -> users.UserRow:
     subject = throttle.login_subject(me["user_email"], "password-change")
     seconds = throttle.seconds_to_wait(database=me["database"], subject=subject)
     if seconds:
-        raise RateLimitedError(f"Too many attempts. Try again in {seconds} seconds.", retry_after=seconds)
+        raise RateLimitedError(say("too_many_attempts", seconds=seconds), retry_after=seconds)
     user = users.verify_password(**me, password=password)
     if user is None:
         throttle.record_failure(database=me["database"], subject=subject)

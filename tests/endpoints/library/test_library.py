@@ -69,6 +69,19 @@ def test_what_makes_no_sense_is_refused(path: str, wrong: dict[str, Any], ada: P
     assert ada.get(path).json == []
 
 
+@pytest.mark.parametrize(("kind", "content"), [("preset", {}), ("prompt", {"text": "a"})])
+def test_a_refusal_says_its_code_for_other_languages(
+    kind: str, content: dict[str, Any], ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said() -> object:
+        return ada.post(f"/{kind}s", json={"name": "same", **content}).json["said"]
+
+    ada.post(f"/{kind}s", json={"name": "same", **content})
+    assert said() == [{"code": f"{kind}_name_taken", "values": {}}]
+    monkeypatch.setattr(library, "MOST_ITEMS", 1)
+    assert said() == [{"code": f"most_{kind}s", "values": {"most": 1}}]
+
+
 def test_a_name_is_there_once_for_each_person_and_kind(ada: Person, eve: Person) -> None:
     ada.post("/prompts", json={"name": "same", "text": "a"})
     other = ada.post("/prompts", json={"name": "other", "text": "a"}).json["prompt_id"]

@@ -13,8 +13,8 @@ const words = settingsStrings.toolServers;
 const find = (id) => document.getElementById(id);
 
 /** Under a server: why it does not answer, and what its tools are. */
-function partsOf({ state, reason, checked_at: since, tools }) {
-  const failed = state === 'failed' && element('p', { class: 'settings-state is-failed', text: words.failed(words.reasons[reason], shortTime(since)) });
+function partsOf({ state, reason, checked_at: since, tools }, { isTold }) {
+  const failed = state === 'failed' && element('p', { class: 'settings-state is-failed', role: isTold ? 'alert' : null, text: words.failed(words.reasons[reason], shortTime(since)) });
   const each = ({ name, description }) => element('li', {}, element('code', { text: name }), description ? ` ${description}` : '');
   const offered = tools.length > 0 && element('details', { class: 'tool-server-tools' },
     element('summary', { text: words.tools(tools.length) }), element('ul', { dir: 'auto' }, ...tools.map(each)));
@@ -37,7 +37,8 @@ export function mountToolServers(section, { settings }) {
     return isOn ? words.states[state] : words.isOff;
   }
 
-  function row(server) {
+  /** @param {{isTold?: boolean}} [how] `isTold`: somebody waits for what becomes of it */
+  function row(server, { isTold = false } = {}) {
     const { name, url, headers, is_on: isOn } = server;
     const actions = [
       { label: words.tryIt, onAct: () => tryOut(server) },
@@ -45,17 +46,17 @@ export function mountToolServers(section, { settings }) {
       { label: words.remove, onAct: () => remove(name) },
     ];
     const note = [url, ...headers.map(words.isSet)].join(' · ');
-    const node = record({ name, badges: [badgeOf(server)], note, parts: partsOf(server), actions: isOpen ? actions : actions.slice(2) });
+    const node = record({ name, badges: [badgeOf(server)], note, parts: partsOf(server, { isTold }), actions: isOpen ? actions : actions.slice(2) });
     node.dataset.server = name;
     return node;
   }
 
   /** Shows one server anew. Its button that has the focus keeps it. */
-  function refresh(server) {
+  function refresh(server, how) {
     const old = [...place.querySelectorAll('[data-server]')].find((node) => node.dataset.server === server.name);
     if (!old) return;
     const at = [...old.querySelectorAll('button')].indexOf(document.activeElement);
-    const now = row(server);
+    const now = row(server, how);
     old.replaceWith(now);
     now.querySelectorAll('button')[at]?.focus();
   }
@@ -78,7 +79,7 @@ export function mountToolServers(section, { settings }) {
   /** The server after a change; where that failed, the list tells what is there now. */
   async function changed(job, again) {
     const server = await attempt(job, { failed: settingsStrings.notDone, again });
-    if (server) refresh(server);
+    if (server) refresh(server, { isTold: true });
     else await show();
     return server;
   }
@@ -91,7 +92,6 @@ export function mountToolServers(section, { settings }) {
     const job = () => settings.tryToolServer(name).finally(() => asking.delete(name));
     const tried = await changed(job, () => tryOut(server));
     if (tried?.state === 'ready') showToast(words.answers(name, tried.tools.length), { kind: 'success' });
-    else if (tried) showToast(words.silent(name, words.reasons[tried.reason]), { kind: 'error' });
   }
 
   const turn = (server) => changed(() => settings.changeToolServer(server.name, { is_on: !server.is_on }), () => turn(server));

@@ -94,7 +94,6 @@ export const settingsStrings = fill(english, {
       failed: 'Er antwortet nicht wie ein Werkzeugserver.',
     },
     answers: (name, n) => `${name} antwortet. Er hat ${count(n, 'Werkzeug', 'Werkzeuge')}.`,
-    silent: (name, reason) => `${name} antwortet nicht. ${reason}`,
     removeTitle: (name) => `„${name}“ entfernen?`,
     removeText: 'Sein Schlüssel wird gelöscht. Modelle können seine Werkzeuge nicht mehr aufrufen, und was du ihnen erlaubt hast, ist vergessen.',
     removeConfirm: 'Server entfernen',

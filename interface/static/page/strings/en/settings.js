@@ -94,7 +94,6 @@ export const settingsStrings = {
       failed: 'It did not answer as a tool server does.',
     },
     answers: (name, n) => `${name} answers. It has ${count(n, 'tool', 'tools')}.`,
-    silent: (name, reason) => `${name} does not answer. ${reason}`,
     removeTitle: (name) => `Remove “${name}”?`,
     removeText: 'Its key is erased. Models can’t call its tools any more, and what you allowed them is forgotten.',
     removeConfirm: 'Remove server',

@@ -94,7 +94,6 @@ export const settingsStrings = fill(english, {
       failed: 'No responde como un servidor de herramientas.',
     },
     answers: (name, n) => `${name} responde. Tiene ${count(n, 'herramienta', 'herramientas')}.`,
-    silent: (name, reason) => `${name} no responde. ${reason}`,
     removeTitle: (name) => `¿Quitar «${name}»?`,
     removeText: 'Su clave se borra. Los modelos ya no pueden llamar a sus herramientas, y lo que les permitiste se olvida.',
     removeConfirm: 'Quitar servidor',

@@ -94,7 +94,6 @@ export const settingsStrings = fill(english, {
       failed: '它的响应不像工具服务器。',
     },
     answers: (name, n) => `${name} 有响应，有 ${number(n)} 个工具。`,
-    silent: (name, reason) => `${name} 无响应。${reason}`,
     removeTitle: (name) => `移除“${name}”？`,
     removeText: '它的密钥会被删除。模型不能再调用它的工具，你对这些工具的许可也会被清除。',
     removeConfirm: '移除服务器',
