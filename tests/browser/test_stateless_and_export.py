@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,3 +112,21 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     expect(page.locator("h1")).to_have_text("Bröd & butter")
     expect(page.locator("article")).to_have_count(2)
     assert findings(page, "exported") == []
+
+
+def test_everything_is_downloaded_and_read_from_the_disk(person: Client, open_page: OpenPage, tmp_path: Path) -> None:
+    hold_talk(person, "Bröd & butter", "How much water?")
+    page = open_page(person, "/settings")
+    with page.expect_download() as coming:
+        page.get_by_role("link", name="Download everything").click()
+    assert coming.value.suggested_filename.startswith("anaphora-")
+    packed = tmp_path / "everything.zip"
+    coming.value.save_as(packed)
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path / "everything")
+    page.goto((tmp_path / "everything" / "index.html").as_uri())
+    expect(page.locator("h1")).to_contain_text("everything of")
+    expect(page.get_by_role("link", name="All memories")).to_be_visible()
+    page.get_by_role("link", name="Bröd & butter").click()
+    expect(page.locator("article")).to_have_count(2)
+    expect(page.locator("article").first).to_contain_text("How much water?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import resource
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -139,6 +140,20 @@ def test_conversations_are_read_one_by_one_while_the_archive_is_sent(
         assert len(set(begun)) <= len(seen) + 1
     assert seen == [(done, 60) for done in range(1, 61)]
     assert largest <= 128 * 1024 < sent
+
+
+@pytest.mark.proof
+@pytest.mark.only_sqlite
+def test_ten_thousand_conversations_are_sent_in_bounded_memory(app: Flask, ada: Person) -> None:
+    with app.app_context():
+        source = account_source(ada.email)
+    plan = SeedPlan(conversations=10_000, messages=40_000, chars=560)
+    for _ in seed(database=source.database, user_email=ada.email, plan=plan):
+        pass
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    packed = sum(map(len, account_archive(source)))
+    assert packed > 10_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before <= 64 * 1024
 
 
 def test_what_is_deleted_while_the_archive_is_made_is_left_out_whole(app: Flask, ada: Person) -> None:
