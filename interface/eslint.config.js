@@ -2,7 +2,7 @@
 const browser = [
   'AbortController', 'AbortSignal', 'indexedDB', 'IDBKeyRange', 'Blob', 'CSS', 'CustomEvent', 'DOMParser', 'DOMRect', 'DOMException', 'Event', 'EventTarget', 'FormData', 'Headers',
   'HTMLElement', 'Element', 'Node', 'NodeFilter', 'IntersectionObserver', 'MutationObserver', 'ResizeObserver', 'Response', 'Request',
-  'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'XMLSerializer', 'cancelAnimationFrame', 'clearInterval',
+  'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'XMLHttpRequest', 'XMLSerializer', 'cancelAnimationFrame', 'clearInterval',
   'clearTimeout', 'console', 'crypto', 'document', 'fetch', 'getComputedStyle', 'getSelection', 'history', 'localStorage',
   'location', 'matchMedia', 'navigator', 'performance', 'queueMicrotask', 'requestAnimationFrame', 'requestIdleCallback',
   'sessionStorage', 'setInterval', 'setTimeout', 'structuredClone', 'window', 'globalThis', 'MessageChannel', 'Image',

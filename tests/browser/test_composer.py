@@ -226,8 +226,11 @@ def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(
     page.set_input_files("#attach-files", [TEXT_FILE])
     chip = page.locator(".file-chip")
     expect(chip).to_contain_text("notes.md")
+    page_problems.expect("415")
     page.set_input_files("#attach-files", [{"name": "cat.png", "mimeType": "image/png", "buffer": b"\x89PNG\x00\xff"}])
-    expect(page.locator(PROBLEM)).to_contain_text("“cat.png” is not a text file")
+    expect(page.locator(PROBLEM)).to_contain_text("“cat.png” could not be uploaded.")
+    page.get_by_role("button", name="Do not attach cat.png").click()
+    expect(chip).to_have_count(1)
     page.evaluate(DROP, ["data.csv", "a,b\n1,2\n"])
     expect(chip).to_have_count(2)
     assert page.evaluate("globalThis.dropShown") is True

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
-import { cleanName, fileBlock, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from '../../interface/static/page/composer/attachments_model.js';
+import {
+  cleanName, fileBlock, isForServer, LONG_PASTE, MOST_FILES, partsOf, readTextFile, RefusedFileError, storedOf, withFiles,
+} from '../../interface/static/page/composer/attachments_model.js';
 import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/page/composer/commands/commands_model.js';
 import {
   aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress,
@@ -100,3 +102,24 @@ test('a file stands in the message as a block that nothing in it ends', () => {
   assert.equal(cleanName('\n'), 'file');
 });
 
+test('what is no text, or too long for a message, is stored by the server; a small PDF is no text', async () => {
+  const file = (content) => ({ name: 'x', size: content.length, arrayBuffer: async () => new TextEncoder().encode(content).buffer });
+  const refused = (content) => readTextFile(file(content), { most: 20 }).then(() => null, (error) => error);
+  assert.equal(isForServer(await refused('%PDF-1.4 text')), true);
+  assert.equal(isForServer(await refused('x'.repeat(30))), true);
+  assert.equal(isForServer(await refused('  ')), false);
+  assert.equal(isForServer(undefined), false);
+});
+
+test('stored files are named by their ids and stand as parts behind the words', () => {
+  const stored = { attachment_id: 'a1', name: 'photo.jpg', kind: 'image', width: 20, height: 40 };
+  const files = [{ name: 'notes.md', text: 'x' }, { name: 'photo.jpg', stored }, { name: 'report.pdf', stored: { attachment_id: 'a2', name: 'report.pdf', kind: 'pdf', pages: 2 } }];
+  assert.deepEqual(storedOf(files).map(({ attachment_id: id }) => id), ['a1', 'a2']);
+  assert.deepEqual(partsOf(files, 5), [
+    { id: 1, at: 5, kind: 'image', attachment_id: 'a1', name: 'photo.jpg', width: 20, height: 40 },
+    { id: 2, at: 5, kind: 'file', attachment_id: 'a2', name: 'report.pdf', pages: 2 },
+  ]);
+  assert.equal(withFiles('Look', files.slice(1)), 'Look');
+  assert.equal(withFiles(' ', files.slice(1)), 'photo.jpg, report.pdf');
+  assert.match(withFiles('Look', files), /^Look\n\nAttached file `notes.md`:/);
+});

@@ -55,6 +55,8 @@ function receiveFiles({ form, input, area, onFiles, onPaste }) {
  */
 export function createAttachments({ form, input, place, page, most, onChange, onProblem, onFailed }) {
   let files = [];
+  /** Files on their way to the server, and those that did not get there: `{name, file, share, problem, controller}` each. */
+  let uploads = [];
   let list = null;
   let withdrawOffer = () => {};
   /** Counts the conversations that were turned to. */
@@ -62,11 +64,11 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   const part = () => bring(() => import('./files.js'));
 
   async function show() {
-    if (!list && files.length === 0) return;
+    if (!list && files.length === 0 && uploads.length === 0) return;
     try {
       const { createFileList } = await part();
-      list ??= createFileList({ place, input, page, onRemove: remove });
-      list.show(files);
+      list ??= createFileList({ place, input, page, onRemove: remove, onCancel: cancel, onRetry: upload });
+      list.show(files, uploads);
     } catch (error) {
       onFailed(error, show);
     }
@@ -88,9 +90,54 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   }
 
   async function remove(position) {
-    const { name } = files[position];
+    const { name, stored } = files[position];
+    // One that a message uses stays, and one that can't be erased now is erased by the server later.
+    if (stored) page.api.discardFile(stored.attachment_id).catch(() => {});
     await change(files.toSpliced(position, 1));
     list.removed(name, position);
+  }
+
+  async function cancel(one) {
+    const position = uploads.indexOf(one);
+    one.controller.abort();
+    uploads = uploads.filter((each) => each !== one);
+    onProblem('');
+    await change(files);
+    list.removed(one.name, files.length + position);
+  }
+
+  /** Brings a file to the server; from then on it is a file of the message. */
+  async function upload(one) {
+    one.problem = '';
+    one.share = 0;
+    one.controller = new AbortController();
+    const { signal } = one.controller;
+    if (!uploads.includes(one)) uploads = [...uploads, one];
+    onProblem('');
+    await show();
+    try {
+      const onProgress = (share) => {
+        one.share = share;
+        list?.progressed(one);
+      };
+      const stored = await page.api.uploadFile(one.file, { onProgress, signal });
+      if (signal.aborted) return;
+      uploads = uploads.filter((each) => each !== one);
+      await take([{ name: stored.name, stored }]);
+    } catch (error) {
+      if (signal.aborted) return;
+      one.problem = error.message;
+      await show();
+      onProblem((await part()).sentences.notUploaded(one.name, error.message));
+    }
+  }
+
+  /** What was on its way belongs to the conversation that was left. */
+  async function leaveUploads() {
+    if (uploads.length === 0) return;
+    for (const { controller } of uploads) controller.abort();
+    uploads = [];
+    onProblem((await part()).sentences.leftBehind);
   }
 
   async function take(added, problems = []) {
@@ -102,13 +149,15 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     const before = conversation;
     try {
       const { readFiles, sentences } = await part();
-      const { added, problems } = await readFiles(wanted, { most, held: files.length });
+      const { added, problems, others } = await readFiles(wanted, { most, held: files.length + uploads.length });
       // Whoever has turned elsewhere meanwhile did not mean that conversation.
-      if (before === conversation) await take(added, problems);
-      else onProblem(sentences.leftBehind);
+      if (before !== conversation) return onProblem(sentences.leftBehind);
+      await take(added, problems);
+      for (const one of others) upload(one);
     } catch (error) {
       onFailed(error, () => read(wanted));
     }
+    return undefined;
   }
 
   async function pasted(text) {
@@ -131,12 +180,15 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   return {
     all: () => files,
     /** How many characters they take, with what is written around them. */
-    length: () => files.reduce((sum, { text, name }) => sum + text.length + name.length + AROUND_A_FILE, 0),
+    length: () => files.reduce((sum, { text = '', name }) => sum + text.length + name.length + AROUND_A_FILE, 0),
+    /** Whether a file is on its way to the server, or did not get there. */
+    isUploading: () => uploads.length > 0,
     /** Shows other ones, or none. */
     set,
     /** Shows those of another conversation. */
     turnTo(wanted) {
       conversation += 1;
+      leaveUploads();
       return set(wanted);
     },
     /** @returns {Promise<string>} the text of the message with `attached` in it */

@@ -1,4 +1,7 @@
-/** Text files that go with a message, inside of its text: there is no other place for them yet. */
+/**
+ * Files that go with a message. Short text files stand inside of its text, `{name, text}`; all others are stored by the server
+ * first, `{name, stored}`, where `stored` is what it knows of them.
+ */
 
 export const MOST_FILES = 10;
 /** From this length on, pasted text is offered to become a file. */
@@ -50,12 +53,28 @@ export async function readTextFile(file, { most }) {
 function decoded(bytes, name) {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (!text.includes('\0')) return text.replace(/\r\n?/g, '\n');
+    // A small PDF may well be text; what it says, the server reads.
+    if (!text.includes('\0') && !text.startsWith('%PDF-')) return text.replace(/\r\n?/g, '\n');
   } catch {
     // It is no UTF-8.
   }
   throw new RefusedFileError('notText', name);
 }
+
+/** Whether a file that can't stand in the text is to be stored by the server. @param {Error} error of `readTextFile` */
+export const isForServer = (error) => error instanceof RefusedFileError && (error.reason === 'notText' || error.reason === 'tooBig');
+
+/** @param {Array<{stored?: object}>} files @returns {object[]} what the server knows of those that it has stored, in order */
+export const storedOf = (files) => files.map(({ stored }) => stored).filter(Boolean);
+
+/**
+ * The parts by which a message shows the files that the server has stored.
+ *
+ * @param {Array<{stored?: object}>} files
+ * @param {number} at characters of the message
+ */
+export const partsOf = (files, at) =>
+  storedOf(files).map(({ kind, ...known }, place) => ({ ...known, id: place + 1, at, kind: kind === 'image' ? 'image' : 'file' }));
 
 /** A fence that is longer than any within the text, so that nothing in it ends the block. */
 function fenceFor(text) {
@@ -72,6 +91,8 @@ export function fileBlock({ name, text }) {
 
 /** @param {string} text @param {Array<{name: string, text: string}>} files @returns {string} what is sent */
 export function withFiles(text, files) {
-  if (files.length === 0) return text;
-  return [text.trimEnd(), ...files.map(fileBlock)].filter(Boolean).join('\n\n');
+  const inside = files.filter(({ stored }) => !stored);
+  if (inside.length > 0) return [text.trimEnd(), ...inside.map(fileBlock)].filter(Boolean).join('\n\n');
+  // A message says something: one that is nothing but files, what they are called.
+  return text.trim() === '' ? files.map(({ name }) => name).join(', ') : text;
 }

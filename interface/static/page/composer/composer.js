@@ -173,6 +173,10 @@ export function mountComposer(form, page, { place, onStop }) {
   }
 
   async function send() {
+    if (files.isUploading()) {
+      tellProblem(words.uploading);
+      return;
+    }
     if (isEmpty()) return;
     const text = input.value;
     const kept = files.all();

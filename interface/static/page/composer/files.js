@@ -1,8 +1,9 @@
 /** Files that go with a message: reading them, showing them as chips, writing them into its text. Loaded with the first one. */
 
+import { bring } from '../core/api.js';
 import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
-import { LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from './attachments_model.js';
+import { cleanName, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from './attachments_model.js';
 import { openDialog } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
@@ -22,14 +23,37 @@ function showContents({ name, text }) {
   close.focus();
 }
 
-function chipFor(file, { onRemove }) {
-  const name = element('button', {
-    type: 'button', class: 'claim-chip-name', title: words.preview(file.name), text: file.name, onclick: () => showContents(file),
-  });
-  const label = words.remove(file.name);
-  const remove = element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: onRemove }, icon('x-lg'));
-  const chip = element('li', { class: 'composer-chip claim-chip file-chip' }, icon('file-text'), name,
-    element('span', { class: 'claim-chip-statement', text: words.size(file.text.length) }), remove);
+/** Shows a file that the server has stored. */
+async function showStored(stored, page) {
+  try {
+    const { openViewer } = await bring(() => import('./viewer.js'));
+    openViewer(stored, page.api);
+  } catch (error) {
+    showToast(error.message);
+  }
+}
+
+function chipFor(file, { page, onRemove }) {
+  const open = () => (file.stored ? showStored(file.stored, page) : showContents(file));
+  const name = element('button', { type: 'button', class: 'claim-chip-name', title: words.preview(file.name), text: file.name, onclick: open });
+  const note = file.stored ? words.about(file.stored) : words.size(file.text.length);
+  return removable(element('li', { class: 'composer-chip claim-chip file-chip' }, icon(file.stored?.kind === 'image' ? 'eye' : 'file-text'), name,
+    element('span', { class: 'claim-chip-statement', text: note })), file.name, onRemove);
+}
+
+/** A file that is on its way to the server, or did not get there. */
+function uploadChip(upload, { onCancel, onRetry }) {
+  const bar = element('progress', { max: '1', 'aria-label': words.uploading(upload.name) });
+  bar.value = upload.share;
+  const again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.retry, onclick: () => onRetry(upload) });
+  const chip = element('li', { class: 'composer-chip claim-chip file-chip', 'data-state': upload.problem ? 'failed' : 'uploading' }, icon('file-text'),
+    element('span', { class: 'claim-chip-statement', text: upload.name }), upload.problem ? again : bar);
+  return removable(chip, upload.name, () => onCancel(upload));
+}
+
+function removable(chip, name, onRemove) {
+  const label = words.remove(name);
+  chip.append(element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: onRemove }, icon('x-lg')));
   chip.addEventListener('keydown', (event) => {
     if (event.key !== 'Delete' && event.key !== 'Backspace') return;
     event.preventDefault();
@@ -39,16 +63,24 @@ function chipFor(file, { onRemove }) {
 }
 
 /**
- * @param {{place: HTMLElement, input: HTMLElement, page: object, onRemove: (position: number) => void}} options
- * @returns {{show: (files: object[]) => void, removed: (name: string, position: number) => void}}
+ * @param {{place: HTMLElement, input: HTMLElement, page: object, onRemove: (position: number) => void, onCancel: (upload: object) => void,
+ *   onRetry: (upload: object) => void}} options
+ * @returns {{show: (files: object[], uploads: object[]) => void, progressed: (upload: object) => void, removed: (name: string, position: number) => void}}
  */
-export function createFileList({ place, input, page, onRemove }) {
+export function createFileList({ place, input, page, onRemove, onCancel, onRetry }) {
+  /** The chips of files on their way. */
+  let chips = new Map();
   const list = element('ul', { class: 'claim-chips', 'aria-label': words.list, hidden: true });
   place.append(list);
   return {
-    show(files) {
-      setHidden(list, files.length === 0);
-      list.replaceChildren(...files.map((file, position) => chipFor(file, { onRemove: () => onRemove(position) })));
+    show(files, uploads) {
+      setHidden(list, files.length + uploads.length === 0);
+      chips = new Map(uploads.map((upload) => [upload, uploadChip(upload, { onCancel, onRetry })]));
+      list.replaceChildren(...files.map((file, position) => chipFor(file, { page, onRemove: () => onRemove(position) })), ...chips.values());
+    },
+    progressed(upload) {
+      const bar = chips.get(upload)?.querySelector('progress');
+      if (bar) bar.value = upload.share;
     },
     added(files) {
       page.announce(words.added(files.map(({ name }) => name)));
@@ -70,14 +102,17 @@ function sentenceFor(error, most) {
 /**
  * @param {File[]} wanted
  * @param {{most: number, held: number}} options `most` characters in a message, `held` files already
- * @returns {Promise<{added: Array<{name: string, text: string}>, problems: string[]}>} sentences for those that can't go along
+ * @returns {Promise<{added: Array<{name: string, text: string}>, others: object[], problems: string[]}>} `others`: what is no text, or
+ *   too long for the message, to be stored by the server; `problems`: sentences for those that can't go along
  */
 export async function readFiles(wanted, { most, held }) {
   const room = Math.max(0, MOST_FILES - held);
-  const read = await Promise.allSettled(wanted.slice(0, room).map((file) => readTextFile(file, { most })));
-  const problems = read.filter(({ status }) => status === 'rejected').map(({ reason }) => sentenceFor(reason, most));
+  const taken = wanted.slice(0, room);
+  const read = await Promise.allSettled(taken.map((file) => readTextFile(file, { most })));
+  const others = taken.filter((_, place) => isForServer(read[place].reason)).map((file) => ({ name: cleanName(file.name), file, share: 0, problem: '' }));
+  const problems = read.filter(({ reason }) => reason && !isForServer(reason)).map(({ reason }) => sentenceFor(reason, most));
   if (wanted.length > room) problems.push(words.tooMany(MOST_FILES));
-  return { added: read.filter(({ status }) => status === 'fulfilled').map(({ value }) => value), problems };
+  return { added: read.filter(({ status }) => status === 'fulfilled').map(({ value }) => value), others, problems };
 }
 
 /**
@@ -95,4 +130,4 @@ export function offerPasted(text, onAttach) {
 }
 
 /** What there is to say where the browser has no room for a draft's files, or a message and they are too long. */
-export const sentences = { notKept: words.notKept, tooLong: words.tooLong, leftBehind: words.leftBehind };
+export const sentences = { notKept: words.notKept, tooLong: words.tooLong, leftBehind: words.leftBehind, notUploaded: words.notUploaded };

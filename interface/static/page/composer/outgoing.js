@@ -15,9 +15,17 @@ async function referencesIn(text) {
 }
 
 async function withFilesIn(text, files) {
-  if (files.length === 0) return text;
-  const { withFiles } = await bring(() => import('./attachments_model.js'));
-  return withFiles(text, files);
+  if (files.length === 0) return { messageText: text };
+  const { withFiles, storedOf } = await bring(() => import('./attachments_model.js'));
+  const ids = storedOf(files).map(({ attachment_id: id }) => id);
+  return { messageText: withFiles(text, files), ...(ids.length > 0 ? { files: ids } : {}) };
+}
+
+/** @returns {Promise<object[]>} the parts by which the message shows its files until the server lists it */
+export async function filePartsOf({ files, text }) {
+  if (files.length === 0) return [];
+  const { partsOf } = await bring(() => import('./attachments_model.js'));
+  return partsOf(files, text.length);
 }
 
 /**
@@ -25,5 +33,5 @@ async function withFilesIn(text, files) {
  * @returns {Promise<object>} the body of the request that sends it: the same one each time
  */
 export async function requestOf({ id, text, files, fields }) {
-  return { messageText: await withFilesIn(text, files), ...(await referencesIn(text)), ...fields, client_message_id: id };
+  return { ...(await withFilesIn(text, files)), ...(await referencesIn(text)), ...fields, client_message_id: id };
 }

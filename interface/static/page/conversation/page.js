@@ -1,6 +1,6 @@
 import { parseAddress } from '../core/address.js';
 import { newId } from '../core/ids.js';
-import { requestOf } from '../composer/outgoing.js';
+import { filePartsOf, requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { createEditDrafts } from '../core/drafts.js';
@@ -380,7 +380,7 @@ export class ConversationPage {
     if (isHere()) await this.#loaded.catch(() => {}); // what is still on its way would take the place of what is written
     if (isHere() && !this.#transcript.atEnd) await this.#transcript.load();
     try {
-      if (await this.#turns.send(conversationId, request, { insteadOf })) this.#transcript.showState();
+      if (await this.#turns.send(conversationId, request, { insteadOf, parts: await filePartsOf(entry) })) this.#transcript.showState();
     } catch (error) {
       await this.#tellNotSent(conversationId, error, { isFirst: !entry.problem });
     }

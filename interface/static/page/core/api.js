@@ -214,6 +214,33 @@ export function createApi({
   /** Sends files. @param {FormData} form */
   const upload = (path, form, { query, signal } = {}) => request('POST', path, { query, body: form, signal, patience: LONG_PATIENCE_MS });
 
+  /**
+   * Stores a file for a message. Of `fetch`, no progress is heard.
+   *
+   * @param {File} file
+   * @param {{onProgress: (share: number) => void, signal: AbortSignal}} options `share`: how much is sent, 0 to 1
+   * @returns {Promise<object>} what the server knows of the file
+   */
+  function uploadFile(file, { onProgress, signal }) {
+    return counted(() => new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest();
+      const lost = () => reject(new ApiError({ message: strings.unreachable }));
+      request.open('POST', withQuery('/attachments', { name: file.name || 'file' }));
+      request.setRequestHeader('Content-Type', 'application/octet-stream');
+      if (user) request.setRequestHeader('X-Anaphora-User', encodeURIComponent(user));
+      request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0));
+      request.addEventListener('error', lost);
+      request.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
+      request.addEventListener('load', () => {
+        if (request.status === 201) resolve(JSON.parse(request.responseText));
+        else if (request.status === 0) lost();
+        else errorFrom(new Response(request.responseText, { status: request.status })).then(reject);
+      });
+      signal.addEventListener('abort', () => request.abort(), { once: true });
+      request.send(file);
+    }));
+  }
+
   return {
     open,
     get,
@@ -222,6 +249,9 @@ export function createApi({
     put,
     delete: remove,
     upload,
+    uploadFile,
+    aboutFileText: (id, page, options) => get(`/attachments/${part(id)}/text`, { page }, options),
+    discardFile: (id) => remove(`/attachments/${part(id)}`),
     /** Calls for what is certainly wanted soon: the first of the usual calls for the same takes the answer. */
     ahead: {
       ...conversationCalls({ get: getAhead }), ...messageCalls({ get: getAhead }), ...workspaceCalls({ get: getAhead }),

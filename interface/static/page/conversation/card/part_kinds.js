@@ -1,4 +1,5 @@
 import { errorText } from '../../core/api.js';
+import { createFile } from './file_parts.js';
 import { createProposal } from './proposal.js';
 import { saidText } from '../../core/said.js';
 import { strings } from '../../strings/en/conversation.js';
@@ -161,3 +162,5 @@ registerPart('tool_call', { inline: true, create: createToolCall });
 registerPart('text', { inline: true, create: createText });
 registerPart('thinking', { inline: true, create: createThinking });
 registerPart('notice', { inline: false, create: createNotice });
+registerPart('file', { inline: false, create: createFile });
+registerPart('image', { inline: false, create: createFile });

@@ -68,12 +68,12 @@ export class Turns {
    *
    * @param {string} conversationId
    * @param {object} message of the send route, with its `client_message_id`
-   * @param {{insteadOf?: string|null}} [options] the id of the question in whose place it is asked: what followed that one leaves
-   *   the page
+   * @param {{insteadOf?: string|null, parts?: object[]}} [options] the id of the question in whose place it is asked: what followed that
+   *   one leaves the page; the parts by which the message shows its files
    * @returns {Promise<boolean>} whether it is shown
    * @throws {ApiError} when it was not accepted
    */
-  async send(conversationId, message, { insteadOf = null } = {}) {
+  async send(conversationId, message, { insteadOf = null, parts = [] } = {}) {
     const open = (options) => (insteadOf
       ? this.#page.api.askInstead(conversationId, insteadOf, { text: message.messageText, client_message_id: message.client_message_id }, options)
       : this.#page.api.sendMessage(conversationId, message, options));
@@ -93,7 +93,7 @@ export class Turns {
     signal.addEventListener('abort', abort, { once: true });
     const transcript = this.#page.transcript();
     if (former) transcript.cutFrom(insteadOf);
-    const [question, answer] = this.#drafted(message, former?.message_index);
+    const [question, answer] = this.#drafted(message, parts, former?.message_index);
     transcript.push(question, answer);
     this.#restart({ answer });
     this.#follow({ answer, question, response, signal, reopen: open }).finally(() => signal.removeEventListener('abort', abort));
@@ -150,12 +150,12 @@ export class Turns {
     card.showProgress(turn.state.status);
   }
 
-  #drafted(payload, index = this.#page.transcript().nextIndex) {
+  #drafted(payload, parts, index = this.#page.transcript().nextIndex) {
     sent += 1;
     const kept = !this.#page.conversation().stateless;
     const common = { pending: true, kept, created_at: new Date().toISOString(), references: [], backlink_count: 0 };
     return [
-      { ...common, message_id: `unsent-${sent}-question`, sender: 'user', text: payload.messageText, message_index: index, status: 'complete', reply_to_id: null },
+      { ...common, message_id: `unsent-${sent}-question`, sender: 'user', text: payload.messageText, parts, message_index: index, status: 'complete', reply_to_id: null },
       { ...common, message_id: `unsent-${sent}-answer`, sender: 'model', text: '', message_index: index + 1, status: 'streaming', config: { model: this.#page.answering() } },
     ];
   }

@@ -50,7 +50,6 @@ export const composerStrings = fill(english, {
   files: {
     list: 'Dateien, die mit deiner Nachricht gehen',
     tooMany: (most) => `Höchstens ${count(most, 'Datei geht', 'Dateien gehen')} mit einer Nachricht.`,
-    notText: (name) => `„${name}“ ist keine Textdatei: Nur Text kann mit einer Nachricht gehen.`,
     empty: (name) => `In „${name}“ steht nichts.`,
     tooBig: (name, most) => `„${name}“ ist zu groß: Eine Nachricht mit ihren Dateien hat höchstens ${number(most)} Zeichen.`,
     unreadable: (name) => `„${name}“ konnte nicht gelesen werden. Vielleicht wurde die Datei verschoben, oder es ist ein Ordner.`,
@@ -66,6 +65,16 @@ export const composerStrings = fill(english, {
     attachPasted: 'Als Datei anhängen',
     pastedName: 'eingefügter Text.txt',
     tooLong: (limit) => `Eine Nachricht und ihre Dateien haben zusammen höchstens ${number(limit)} Zeichen.`,
+    uploading: (name) => `${name} wird hochgeladen`,
+    retry: 'Erneut versuchen',
+    notUploaded: (name, why) => `„${name}“ konnte nicht hochgeladen werden. ${why}`,
+    about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} Pixel` : pages ? count(pages, 'Seite', 'Seiten') : lines ? count(lines, 'Zeile', 'Zeilen') : `${number(Math.ceil(size / 1024))} KB`),
+    contents: 'Inhalt der Datei',
+    previousPage: 'Vorige Seite',
+    nextPage: 'Nächste Seite',
+    page: (page, last) => `Seite ${number(page)} von ${number(last)}`,
+    save: 'Speichern',
+    noText: () => 'Hier war kein Text zu lesen.',
   },
 
   models: {

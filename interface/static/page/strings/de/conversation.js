@@ -198,6 +198,7 @@ export const strings = fill(english, {
   },
 
   parts: {
+    openFile: (name) => `${name} zeigen`,
     thinking: 'Gedankengang',
     notice: (sentence) => `Hinweis: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Werkzeug', file: 'Datei', image: 'Bild' }[kind] ?? kind}: ${name}`,
@@ -224,6 +225,7 @@ export const strings = fill(english, {
   },
 
   send: {
+    uploading: 'Eine Datei ist noch nicht hochgeladen. Warte darauf, oder nimm sie heraus.',
     send: 'Nachricht senden',
     stop: 'Antwort anhalten',
     sendLater: 'Senden, wenn die Antwort fertig ist',

@@ -50,7 +50,6 @@ export const composerStrings = {
   files: {
     list: 'Files that go with your message',
     tooMany: (most) => `At most ${count(most, 'file goes', 'files go')} with a message.`,
-    notText: (name) => `“${name}” is not a text file: only text can go with a message.`,
     empty: (name) => `There is nothing in “${name}”.`,
     tooBig: (name, most) => `“${name}” is too big: a message with its files holds at most ${number(most)} characters.`,
     unreadable: (name) => `“${name}” could not be read. It may have been moved, or be a folder.`,
@@ -66,6 +65,16 @@ export const composerStrings = {
     attachPasted: 'Attach as a file',
     pastedName: 'pasted text.txt',
     tooLong: (limit) => `A message and its files hold at most ${number(limit)} characters together.`,
+    uploading: (name) => `Uploading ${name}`,
+    retry: 'Try again',
+    notUploaded: (name, why) => `“${name}” could not be uploaded. ${why}`,
+    about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} pixels` : pages ? count(pages, 'page', 'pages') : lines ? count(lines, 'line', 'lines') : `${number(Math.ceil(size / 1024))} KB`),
+    contents: 'Contents of the file',
+    previousPage: 'Previous page',
+    nextPage: 'Next page',
+    page: (page, last) => `Page ${number(page)} of ${number(last)}`,
+    save: 'Save',
+    noText: () => 'There is no text that could be read here.',
   },
 
   models: {

@@ -198,6 +198,7 @@ export const strings = {
   },
 
   parts: {
+    openFile: (name) => `Show ${name}`,
     thinking: 'Thinking',
     notice: (sentence) => `Note: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Tool', file: 'File', image: 'Picture' }[kind] ?? kind}: ${name}`,
@@ -225,6 +226,7 @@ export const strings = {
   },
 
   send: {
+    uploading: 'A file is not uploaded yet. Wait for it, or take it out.',
     send: 'Send message',
     stop: 'Stop answering',
     sendLater: 'Send when the answer is done',

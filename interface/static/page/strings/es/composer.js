@@ -50,7 +50,6 @@ export const composerStrings = fill(english, {
   files: {
     list: 'Archivos que van con tu mensaje',
     tooMany: (most) => `Con un mensaje ${most === 1 ? 'va' : 'van'} como máximo ${count(most, 'archivo', 'archivos')}.`,
-    notText: (name) => `«${name}» no es un archivo de texto: con un mensaje solo puede ir texto.`,
     empty: (name) => `«${name}» no contiene nada.`,
     tooBig: (name, most) => `«${name}» es demasiado grande: un mensaje con sus archivos tiene como máximo ${number(most)} caracteres.`,
     unreadable: (name) => `No se pudo leer «${name}». Quizá se movió, o es una carpeta.`,
@@ -66,6 +65,16 @@ export const composerStrings = fill(english, {
     attachPasted: 'Adjuntar como archivo',
     pastedName: 'texto pegado.txt',
     tooLong: (limit) => `Un mensaje y sus archivos tienen juntos como máximo ${number(limit)} caracteres.`,
+    uploading: (name) => `Subiendo ${name}`,
+    retry: 'Reintentar',
+    notUploaded: (name, why) => `No se pudo subir «${name}». ${why}`,
+    about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} píxeles` : pages ? count(pages, 'página', 'páginas') : lines ? count(lines, 'línea', 'líneas') : `${number(Math.ceil(size / 1024))} KB`),
+    contents: 'Contenido del archivo',
+    previousPage: 'Página anterior',
+    nextPage: 'Página siguiente',
+    page: (page, last) => `Página ${number(page)} de ${number(last)}`,
+    save: 'Guardar',
+    noText: () => 'Aquí no hay texto que se pueda leer.',
   },
 
   models: {

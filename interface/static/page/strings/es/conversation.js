@@ -198,6 +198,7 @@ export const strings = fill(english, {
   },
 
   parts: {
+    openFile: (name) => `Mostrar ${name}`,
     thinking: 'Razonamiento',
     notice: (sentence) => `Nota: ${sentence}`,
     other: (kind, name) => `${{ tool_call: 'Herramienta', file: 'Archivo', image: 'Imagen' }[kind] ?? kind}: ${name}`,
@@ -225,6 +226,7 @@ export const strings = fill(english, {
   },
 
   send: {
+    uploading: 'Un archivo aún no se ha subido. Espera, o quítalo.',
     send: 'Enviar el mensaje',
     stop: 'Detener la respuesta',
     sendLater: 'Enviar cuando la respuesta esté lista',

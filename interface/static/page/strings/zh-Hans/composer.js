@@ -50,7 +50,6 @@ export const composerStrings = fill(english, {
   files: {
     list: '随消息一起发送的文件',
     tooMany: (most) => `一条消息最多附加 ${number(most)} 个文件。`,
-    notText: (name) => `“${name}”不是文本文件：消息只能附加文本。`,
     empty: (name) => `“${name}”里没有内容。`,
     tooBig: (name, most) => `“${name}”太大：一条消息及其文件最多 ${number(most)} 个字符。`,
     unreadable: (name) => `无法读取“${name}”。它可能已被移动，或是一个文件夹。`,
@@ -66,6 +65,16 @@ export const composerStrings = fill(english, {
     attachPasted: '作为文件附加',
     pastedName: '粘贴的文本.txt',
     tooLong: (limit) => `一条消息及其文件合计最多 ${number(limit)} 个字符。`,
+    uploading: (name) => `正在上传 ${name}`,
+    retry: '重试',
+    notUploaded: (name, why) => `无法上传“${name}”。${why}`,
+    about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} 像素` : pages ? `${number(pages)} 页` : lines ? `${number(lines)} 行` : `${number(Math.ceil(size / 1024))} KB`),
+    contents: '文件内容',
+    previousPage: '上一页',
+    nextPage: '下一页',
+    page: (page, last) => `第 ${number(page)} 页，共 ${number(last)} 页`,
+    save: '保存',
+    noText: () => '这里没有可以读取的文字。',
   },
 
   models: {

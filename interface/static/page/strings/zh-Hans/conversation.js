@@ -198,6 +198,7 @@ export const strings = fill(english, {
   },
 
   parts: {
+    openFile: (name) => `显示 ${name}`,
     thinking: '思考过程',
     notice: (sentence) => `提示：${sentence}`,
     other: (kind, name) => `${{ tool_call: '工具', file: '文件', image: '图片' }[kind] ?? kind}：${name}`,
@@ -225,6 +226,7 @@ export const strings = fill(english, {
   },
 
   send: {
+    uploading: '还有文件没有上传完。请等待，或将其移除。',
     send: '发送消息',
     stop: '停止回答',
     sendLater: '回答完成后发送',

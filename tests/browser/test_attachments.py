@@ -1,0 +1,91 @@
+"""Files in messages in a real browser: uploaded, shown, opened, kept with the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.attachments.made_files import pdf_of, picture_of
+from tests.browser.chromium import PageProblems
+from tests.fakes import RecordingModel
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+INPUT = "#composer-input"
+PROBLEM = "#composer-problem"
+REPORT = {
+    "name": "report.pdf",
+    "mimeType": "application/pdf",
+    "buffer": pdf_of(["The first page.", "The second page."]),
+}
+PHOTO = {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": picture_of(40, 20, turned=True)}
+
+
+def test_files_are_uploaded_stay_with_the_draft_and_are_shown_with_their_message(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    page = open_page(person)
+    chip = page.locator(".file-chip")
+    page.set_input_files("#attach-files", [REPORT, PHOTO])
+    expect(chip.filter(has_text="2 pages")).to_have_count(1)
+    expect(chip.filter(has_text="20 × 40 pixels")).to_have_count(1)
+    page.reload()
+    expect(chip).to_have_count(2)
+    expect(page.locator("#composer")).not_to_have_attribute("aria-busy", "true")
+    page.fill(INPUT, "Look at these")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    expect(chip).to_have_count(0)
+    assert "[Page 2]\nThe second page." in shared_model.prompt(model="main")
+
+    question = page.locator(".message-card.from-user")
+    expect(question.get_by_role("button", name="Show photo.jpg").locator("img")).to_have_js_property("naturalWidth", 20)
+    question.get_by_role("button", name="Show report.pdf").click()
+    dialog = page.get_by_role("dialog", name="report.pdf")
+    expect(dialog.locator("pre")).to_contain_text("The first page.")
+    dialog.get_by_role("button", name="Next page").click()
+    expect(dialog.locator("pre")).to_contain_text("The second page.")
+    expect(dialog.get_by_role("button", name="Next page")).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.reload()
+    expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
+
+
+def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_again(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page = open_page(person)
+    fates = iter(["held", "lost"])
+
+    def answer(route: Route) -> None:
+        match next(fates, "sent"):
+            case "lost":
+                route.abort()
+            case "sent":
+                route.continue_()
+
+    page.route("**/attachments?name=*", answer)
+    page.set_input_files("#attach-files", [REPORT])
+    uploading = page.get_by_role("progressbar", name="Uploading report.pdf")
+    expect(uploading).to_be_visible()
+    page.fill(INPUT, "Look at this")
+    page.keyboard.press("Enter")
+    expect(page.locator(PROBLEM)).to_have_text("A file is not uploaded yet. Wait for it, or take it out.")
+    page.get_by_role("button", name="Do not attach report.pdf").click()
+    expect(page.locator(".file-chip")).to_have_count(0)
+    expect(page.locator(PROBLEM)).to_be_hidden()
+
+    page_problems.expect("ERR_FAILED")
+    page.set_input_files("#attach-files", [REPORT])
+    expect(page.locator(PROBLEM)).to_contain_text("“report.pdf” could not be uploaded. The server cannot be reached.")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
+    expect(page.locator(PROBLEM)).to_be_hidden()
