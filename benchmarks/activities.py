@@ -71,7 +71,7 @@ def activities(bench: Bench) -> Iterator[Figure]:
         get = server.sign_in(EMAIL).get
         for name, path, budget in (
             (f"first window of a thread of {_IN_THREAD:,}", f"/api/threads/{data.thread_id}", 50.0),
-            ("its newest window", f"/api/threads/{data.thread_id}?before={2**62}", 50.0),
+            ("its newest window", f"/api/threads/{data.thread_id}?before={2 * len(data.stored)}", 50.0),
             ("threads of the longest conversation", f"/api/conversations/{data.rooms[0]}/threads", None),
             ("activities between its messages", f"/api/conversations/{data.rooms[0]}/activities", None),
             ("one activity by its short id", f"/api/activities/{short_id}?conversation_id={room}", None),

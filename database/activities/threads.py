@@ -101,12 +101,13 @@ class ThreadTotals:
     """What is counted of a thread's activities.
 
     reply_count: of those beside the root. last_reply_at: None without any. participant_ids: who did something in it, in
-    order of their first activity.
+    order of their first activity. recipes: of the activities, in the same order.
     """
 
     reply_count: int = 0
     last_reply_at: str | None = None
     participant_ids: Sequence[str] = ()
+    recipes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +154,6 @@ def threads_with_roots(*, database: Database, user_email: str, activity_ids: Col
     with database.reading() as connection:
         found = _read(connection, user_email, _t.root_activity_id.in_(activity_ids))
     return {each.root_activity_id: each for each in found}
-
-
-def recipes_of_thread(*, database: Database, user_email: str, thread_id: str) -> list[str]:
-    """The recipes of a thread's live activities, each once, in order of their first ones."""
-    query = with_conversation(select(_a.recipe)).where(_a.user_email == user_email, _a.thread_id == thread_id, seen())
-    with database.reading() as connection:
-        return list(connection.execute(query.group_by(_a.recipe).order_by(func.min(_a.seq))).scalars())
 
 
 def rename_thread(*, database: Database, user_email: str, thread_id: str, title: str) -> None:
@@ -238,12 +232,13 @@ def _count(
     connection: Connection, which: ColumnElement[bool], *, user_email: str, found: dict[str, ThreadTotals]
 ) -> None:
     """Add the totals of these activities, all read in one pass, to those that were `found` of earlier ones."""
-    for thread_id, actor_id, replies, last_reply_at in connection.execute(_participants(user_email, which)):
+    for thread_id, actor_id, recipe, replies, last_reply_at in connection.execute(_participants(user_email, which)):
         totals = found.get(thread_id, ThreadTotals())
         found[thread_id] = ThreadTotals(
             reply_count=totals.reply_count + replies,
             last_reply_at=max(filter(None, (totals.last_reply_at, last_reply_at)), default=None),
             participant_ids=list(dict.fromkeys([*totals.participant_ids, actor_id])),
+            recipes=list(dict.fromkeys([*totals.recipes, recipe])),
         )
 
 
@@ -252,6 +247,7 @@ def _participants(user_email: str, which: ColumnElement[bool]) -> Select[Any]:
     counts = (
         _a.thread_id,
         _a.actor_id,
+        _a.recipe,
         func.sum(case((is_root, 0), else_=1)),
         func.max(case((is_root, None), else_=_a.created_at)),
     )
@@ -259,6 +255,6 @@ def _participants(user_email: str, which: ColumnElement[bool]) -> Select[Any]:
         with_conversation(select(*counts))
         .join(threads, _t.thread_id == _a.thread_id)
         .where(_a.user_email == user_email, which)
-        .group_by(_a.thread_id, _a.actor_id)
+        .group_by(_a.thread_id, _a.actor_id, _a.recipe)
         .order_by(func.min(_a.seq))
     )

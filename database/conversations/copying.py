@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, or_, select, update
 
 from conversation_reference_utils import unique_message_short_hash
+from database.activities.renaming import renamed
 from database.activities.storing import NewActivity, Place, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
@@ -20,6 +22,7 @@ from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id
 from database.messages.parts import part_rows, told_parts
 from database.schema import (
+    IS_NO_MESSAGE,
     activities,
     conversations,
     document_references,
@@ -122,7 +125,21 @@ _MARKS = ((message_parts, "has_parts"), (document_references, "has_documents"))
 
 _MESSAGES_AT_ONCE = 50
 _CHARACTERS_AT_ONCE = 500_000
+_CHARACTERS_OF_ANOTHER = 500
 
+_OF_AN_ACTIVITY = (
+    "activity_id",
+    "recipe",
+    "type",
+    "reply_to_id",
+    "thread_id",
+    "session_id",
+    "actor_type",
+    "actor_id",
+    "actor_name",
+    "payload",
+    "created_at",
+)
 _KEPT = (
     "user_email",
     "sender",
@@ -150,8 +167,9 @@ _a = activities.c
 class _Copy:
     """A clone in progress.
 
-    slices: the ids of the source's messages in order, in lists that one writer job copies.
-    message_ids, thread_ids: the clone's ids by the source's. summarised: the clone's `summarised_ordinal`.
+    slices: the ids of the source's messages and other activities in order, in lists that one writer job copies.
+    message_ids, other_ids, thread_ids: the clone's ids by the source's, of messages, other activities and threads.
+    summarised: the clone's `summarised_ordinal`.
     has_branches: the clone has all branches of the source; otherwise its messages are one branch.
     """
 
@@ -160,6 +178,7 @@ class _Copy:
     title: str
     slices: list[list[str]]
     message_ids: dict[str, str]
+    other_ids: dict[str, str]
     thread_ids: dict[str, str]
     summarised: int
     has_branches: bool
@@ -170,14 +189,20 @@ class _Copy:
     last_ordinal: int = 0
     message_count: int = 0
 
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Of all activities."""
+        return ChainMap(self.message_ids, self.other_ids)
+
 
 def clone_conversation(
     *, database: Database, user_email: str, conversation_id: str, client_id: str | None = None
 ) -> ConversationRow:
     """A copy of a conversation with the messages that it has at this moment.
 
-    A running answer is copied as far as it got, and marked as interrupted. Variants of answers and earlier texts of
-    messages are copied too. client_id: the clone of this conversation that was made under it before is returned.
+    A running answer is copied as far as it got, and marked as interrupted. Variants of answers, earlier texts of
+    messages, and the other activities of the conversation are copied too. client_id: the clone of this conversation
+    that was made under it before is returned.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -195,7 +220,8 @@ def fork_conversation(
 ) -> ConversationRow:
     """A copy of a conversation up to and including a message.
 
-    A copy has no branches, only the messages that lead to this one. A summary that covers later messages, or another
+    A copy has no branches, only the messages that lead to this one, and the other activities that stand between them
+    or right behind it. A summary that covers later messages, or another
     branch, is not copied. client_id: the fork at this message that was made under it before is returned.
 
     Raises:
@@ -223,12 +249,15 @@ def _filled(store: Database, copy: _Copy) -> ConversationRow:
     made = store.write(lambda connection: _begin(connection, copy))
     if made is not None:
         return made
-    for message_ids in copy.slices:
+    for ids in copy.slices:
+        message_ids = [each for each in ids if each in copy.message_ids]
         # One long read transaction would block WAL checkpoints, and with them the next writer.
         with store.reading() as connection:
             rows = [with_text_so_far(connection, row) for row in _messages(connection, message_ids)]
+            others = _others(connection, [each for each in ids if each in copy.other_ids])
             cloned = read_cloned_rows(connection, copy.message_ids, message_ids)
-        store.write(partial(_add, copy=copy, rows=rows, cloned=cloned), urgency=Urgency.INDEX)
+        job = partial(_add, copy=copy, order=ids, rows=rows, others=others, cloned=cloned)
+        store.write(job, urgency=Urgency.INDEX)
     return store.write(lambda connection: _reveal(connection, copy))
 
 
@@ -265,23 +294,68 @@ def _plan(
     if which is not None:
         query = query.where(which)
     rows = connection.execute(query).all()
+    others = _other_activities(connection, source.conversation_id, {row.message_id for row in rows})
+    ordered = _in_order(rows, others)
     copy = _Copy(
         source=source,
         conversation_id=new_conversation_id(
             source.user_email, client_id=client_id and f"{client_id}\n{source.conversation_id}"
         ),
         title=_title(connection, source, suffix),
-        slices=_slices(rows),
+        slices=_slices(ordered),
         message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
-        thread_ids={row.thread_id: str(uuid.uuid4()) for row in rows if row.thread_id is not None},
+        other_ids={each.activity_id: str(uuid.uuid4()) for some in others.values() for each in some},
+        thread_ids={row.thread_id: str(uuid.uuid4()) for row in ordered if row.thread_id is not None},
         summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
         has_branches=which is None,
     )
-    copy.new_threads = _threads(connection, copy)
+    copy.new_threads = _threads(connection, copy, ordered)
     return copy
 
 
-def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
+class _Copied(NamedTuple):
+    """A message or another activity of the source. characters: roughly."""
+
+    activity_id: str
+    thread_id: str | None
+    characters: int
+
+
+def _other_activities(
+    connection: Connection, conversation_id: str, message_ids: Collection[str]
+) -> dict[str | None, list[_Copied]]:
+    """The live activities that are no messages, by the copied message that they stand behind; None: at the beginning.
+
+    What stands behind a message that is not copied, or happened for one, is left out.
+    """
+    query = (
+        select(_a.activity_id, _a.thread_id, _m.message_id, _a.payload["message_id"].as_string().label("answer_id"))
+        .outerjoin(messages, _m.seq == _a.seq)
+        .where(_a.conversation_id == conversation_id, or_(_m.seq.is_not(None), IS_NO_MESSAGE & _a.deleted_at.is_(None)))
+        .order_by(_a.seq)
+    )
+    found: defaultdict[str | None, list[_Copied]] = defaultdict(list)
+    before: str | None = None
+    for row in connection.execute(query):
+        if row.message_id is not None:
+            before = row.message_id
+        elif {before, row.answer_id} <= {None, *message_ids}:
+            found[before].append(_Copied(row.activity_id, row.thread_id, _CHARACTERS_OF_ANOTHER))
+    return found
+
+
+def _in_order(
+    rows: Sequence[Row[*tuple[Any, ...]]], others: Mapping[str | None, Sequence[_Copied]]
+) -> Sequence[_Copied]:
+    """Messages in their order, each before the other activities that stand behind it."""
+    ordered = list(others.get(None, ()))
+    for row in rows:
+        ordered.append(_Copied(row.message_id, row.thread_id, row.characters))
+        ordered += others.get(row.message_id, ())
+    return ordered
+
+
+def _slices(rows: Sequence[_Copied]) -> list[list[str]]:
     slices: list[list[str]] = []
     characters = 0
     for row in rows:
@@ -289,7 +363,7 @@ def _slices(rows: Sequence[Row[*tuple[Any, ...]]]) -> list[list[str]]:
         if not slices or characters > _CHARACTERS_AT_ONCE or len(slices[-1]) >= _MESSAGES_AT_ONCE:
             slices.append([])
             characters = row.characters
-        slices[-1].append(row.message_id)
+        slices[-1].append(row.activity_id)
     return slices
 
 
@@ -301,21 +375,23 @@ def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
     return "" if first is None else heuristic_title(first)
 
 
-def _threads(connection: Connection, copy: _Copy) -> list[dict[str, Any]]:
-    """The threads of the copied messages; the root of each is the copied root, else its first copied message."""
-    if not copy.thread_ids:
-        return []
-    members = _live_messages(copy.source.conversation_id, _m.message_id, _a.thread_id).where(_a.thread_id.is_not(None))
+def _threads(connection: Connection, copy: _Copy, ordered: Sequence[_Copied]) -> list[dict[str, Any]]:
+    """The threads of what is copied; the root of each is the copied root, else its first copied activity.
+
+    A session goes on in the source: its copied thread is none of it.
+    """
     first: dict[str, str] = {}
-    for row in connection.execute(members):
-        if row.message_id in copy.message_ids:
-            first.setdefault(row.thread_id, row.message_id)
+    for each in ordered:
+        if each.thread_id is not None:
+            first.setdefault(each.thread_id, each.activity_id)
+    if not first:
+        return []
     found = connection.execute(select(threads).where(threads.c.thread_id.in_(first))).all()
     return [
         {
             "thread_id": copy.thread_ids[row.thread_id],
             "user_email": copy.source.user_email,
-            "root_activity_id": copy.message_ids.get(row.root_activity_id) or copy.message_ids[first[row.thread_id]],
+            "root_activity_id": copy.ids.get(row.root_activity_id) or copy.ids[first[row.thread_id]],
             "title": row.title,
             "made_title": row.made_title or "",
             "created_at": copy.created_at,
@@ -329,6 +405,13 @@ def _messages(connection: Connection, message_ids: Sequence[str]) -> Sequence[Ro
     actor = (_a.actor_type, _a.actor_id, _a.actor_name, _a.payload)
     query = select(*messages.c, *activity, *actor).join_from(messages, activities, _a.seq == _m.seq)
     return connection.execute(query.where(_m.message_id.in_(message_ids)).order_by(_m.ordinal)).all()
+
+
+def _others(connection: Connection, activity_ids: Sequence[str]) -> Sequence[Row[*tuple[Any, ...]]]:
+    if not activity_ids:
+        return ()
+    columns = [_a[name].label("message_id" if name == "activity_id" else name) for name in _OF_AN_ACTIVITY]
+    return connection.execute(select(*columns).where(_a.activity_id.in_(activity_ids))).all()
 
 
 def _begin(connection: Connection, copy: _Copy) -> ConversationRow | None:
@@ -371,17 +454,28 @@ def _begin(connection: Connection, copy: _Copy) -> ConversationRow | None:
     return None
 
 
-def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], cloned: ClonedRows) -> None:
-    """Store one slice; activities first, since they give the messages their `seq`."""
-    stored = insert_activities(
+def _add(
+    connection: Connection,
+    copy: _Copy,
+    *,
+    order: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    others: Sequence[Row[*tuple[Any, ...]]],
+    cloned: ClonedRows,
+) -> None:
+    """Store one slice in this order; activities first, since they give the messages their `seq`."""
+    copied: list[Mapping[str, Any]] = [*rows, *(dict(other._mapping) for other in others)]
+    born = {row["message_id"]: _activity(copy, row) for row in copied}
+    all_stored = insert_activities(
         connection,
-        [_activity(copy, row) for row in rows],
+        [born[each] for each in order if each in born],
         user_email=copy.source.user_email,
         conversation_id=copy.conversation_id,
     )
-    connection.execute(
-        insert(messages), [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]
-    )
+    by_id = {new.activity_id: new for new in all_stored}
+    stored = [by_id[copy.message_ids[row["message_id"]]] for row in rows]
+    if said := [_message(copy, row, seq=new.seq) for row, new in zip(rows, stored, strict=True)]:
+        connection.execute(insert(messages), said)
     gone = {new.seq: row["deleted_at"] for row, new in zip(rows, stored, strict=True) if row["deleted_at"]}
     for seq, deleted_at in gone.items():
         connection.execute(update(activities).where(_a.seq == seq).values(deleted_at=deleted_at))
@@ -393,7 +487,7 @@ def _add(connection: Connection, copy: _Copy, rows: Sequence[dict[str, Any]], cl
 
 
 def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:
-    place = Place(reply_to_id=copy.message_ids.get(row["reply_to_id"]), thread_id=copy.thread_ids.get(row["thread_id"]))
+    place = Place(reply_to_id=copy.ids.get(row["reply_to_id"]), thread_id=copy.thread_ids.get(row["thread_id"]))
     return NewActivity(
         recipe=row["recipe"],
         type=row["type"],
@@ -402,8 +496,9 @@ def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:
         actor_name=row["actor_name"],
         created_at=row["created_at"],
         place=place,
-        payload=row["payload"],
-        activity_id=copy.message_ids[row["message_id"]],
+        payload=renamed(row["payload"], copy.ids),
+        session_id=row.get("session_id"),
+        activity_id=copy.ids[row["message_id"]],
     )
 
 

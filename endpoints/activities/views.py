@@ -125,8 +125,7 @@ def get_thread(thread_id: str, query: activity_models.ThreadWindow) -> object:
     thread = store.get_thread(**who, thread_id=thread_id)
     activities = activities_of_thread(**who, thread_id=thread_id, **query.model_dump())
     recipes = current_state().recipes
-    domains = store.recipes_of_thread(**who, thread_id=thread_id)
-    titles = [{"domain": domain, "title": recipes.title_of(domain)} for domain in domains]
+    titles = [{"domain": domain, "title": recipes.title_of(domain)} for domain in thread.recipes]
     return {**_threads([thread])[0], "recipes": titles, "activities": _items(activities, known=[thread])}
 
 

@@ -8,12 +8,17 @@ import orjson
 import pytest
 from sqlalchemy import insert, select, update
 
+from activity.builtin import BUILT_IN
+from activity.posting import post_activity
+from activity.recipes import RecipeRegistry
 from conversation_reference_utils import unique_message_short_hash
 from database import schema
+from database.activities.reading import Activity
 from database.conversations import conversation, copying
 from database.conversations import repository as conversations
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError
+from database.maintenance.verification import verify_store
 from database.messages.editing import delete_message
 from database.turns.events import append_events
 from database.turns.turns import accept_turn
@@ -243,3 +248,62 @@ def test_a_fork_begins_at_a_live_message_of_its_own_conversation(database: Datab
             fork(database, source_id, message_id)
     with pytest.raises(ConversationNotFoundError):
         copying.fork_conversation(**own | {"user_email": BEN}, message_id=elsewhere)
+
+
+def happened(database: Database, room: str, description: str, **more: Any) -> Activity:
+    """Post an event to a conversation."""
+    said = {"type": "system_event", "payload": {"description": description}}
+    recipes = RecipeRegistry(BUILT_IN)
+    return post_activity(ANN, conversation_id=room, recipes=recipes, database=database, **said, **more)
+
+
+def told(database: Database, room: str) -> list[str]:
+    """What stands in a conversation, in order, without ids."""
+    with database.reading() as connection:
+        here = select(schema.activities).where(schema.activities.c.conversation_id == room)
+        rows = connection.execute(here.order_by(schema.activities.c.seq)).all()
+    numbers = {row.activity_id: number for number, row in enumerate(rows)}
+    return [f"{row.payload.get('description', 'message')} < {numbers.get(row.reply_to_id)}" for row in rows]
+
+
+def test_a_clone_has_the_other_activities_in_their_places_and_threads_of_its_own(
+    database: Database, take_turn: Any
+) -> None:
+    room = make(database)
+    first = happened(database, room, "Begun")
+    turn = take_turn(ANN, room)
+    reply = happened(database, room, "Replied", reply_to=turn.user_message_id)
+    take_turn(ANN, room, reply_to=reply.activity_id)
+    happened(database, room, "Ended", reply_to=first.activity_id)
+    copy = clone(database, room).conversation_id
+    assert told(database, copy) == told(database, room)
+    assert told(database, copy)[0] == "Begun < None"
+    assert told(database, copy)[3:5] == ["Replied < 1", "message < 3"]
+    with database.reading() as connection:
+        of = schema.activities.c
+        rooms = select(of.conversation_id, of.thread_id).where(of.thread_id.is_not(None)).distinct()
+        ours = connection.execute(rooms).all()
+        roots = connection.execute(
+            select(of.conversation_id).join(schema.threads, schema.threads.c.root_activity_id == of.activity_id)
+        ).scalars()
+        assert sorted(roots) == sorted([room, room, copy, copy])
+    assert len({row.thread_id for row in ours}) == len(ours) == 4
+    if database.backend.file is not None:
+        assert [finding for finding in verify_store(database=database) if not finding.fine] == []
+
+
+def test_a_fork_has_the_other_activities_up_to_its_end(database: Database, take_turn: Any) -> None:
+    room = make(database)
+    happened(database, room, "Begun")
+    turn = take_turn(ANN, room)
+    happened(database, room, "Answered", reply_to=turn.user_message_id)
+    take_turn(ANN, room)
+    happened(database, room, "Later")
+    forked = fork(database, room, turn.response_message_id).conversation_id
+    assert told(database, forked) == ["Begun < None", "message < None", "message < None", "Answered < 1"]
+
+
+def test_a_conversation_of_events_alone_is_cloned(database: Database) -> None:
+    room = make(database)
+    happened(database, room, "Begun")
+    assert told(database, clone(database, room).conversation_id) == ["Begun < None"]

@@ -197,7 +197,7 @@ def test_what_is_wrong_is_refused_by_its_code(ada: Person, state: AppState) -> N
         ({**EVENT, "reply_to": "nothing"}, (404, "activity_not_found")),
         ({**EVENT, "thread_id": "nothing"}, (404, "thread_not_found")),
         ({**EVENT, "actor": {"type": "nobody", "id": "x"}}, (400, "bad_request")),
-        ({**EVENT, "notify": ["x"]}, (400, "bad_request")),
+        ({**EVENT, "notify": ["x"]}, (404, "agent_not_found")),
     ):
         assert refused(ada.post(f"/api/conversations/{here}/activities", json=more)) == error
     wrong = ada.post(f"/api/conversations/{here}/activities", json={"type": "game_action", "payload": {}})
