@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -23,7 +24,11 @@ from database.search.indexing import newest_seq, reindex_messages
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
 from portability.errors import BackupError, BrokenImportError
-from portability.importers.anaphora import import_export
+from portability.imports.accepting import accept_file
+from portability.imports.documents import DocumentStore
+from portability.imports.parts import PartStore
+from portability.imports.runner import FOLDER as UPLOADS
+from portability.imports.runner import ImportRunner
 from portability.restoring import restore
 from truth_management_system import PKBConfig, PKBDatabase, get_database
 from truth_management_system.interface.structured_api import (
@@ -87,24 +92,51 @@ def restore_backup(file: Path, force: bool) -> None:
         click.echo(f"What was there before lies in {restored.former}.")
 
 
-@group.command("import", epilog=examples("data import general.json --email ada@example.org"))
+@group.command("import", epilog=examples("data import conversations.zip --email ada@example.org"))
 @click.option("--email", required=True, help="Into whose account.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 def import_files(email: str, files: tuple[Path, ...]) -> None:
-    """Import conversations and activities from JSON files that this program exported, each whole or not at all.
+    """Import history: exports of ChatGPT, Claude, Open WebUI and others, those of this program, files or folders.
 
-    What is here already is refused. A server may keep running; while a file is stored, its writers wait.
+    Imported again, a file adds only what is new. A server may keep running. An import that is interrupted goes on by
+    the server, or when it is resumed on the page; the page also shows its report, and takes it back.
     """
     with _one_line_errors():
         database = open_store(current_settings().users_dir)
-        user = get_user(database=database, user_email=email)
-        for file in files:
-            try:
-                stored = import_export(file.read_bytes(), database=database, user_email=user.user_email)
-            except (BrokenImportError, StoreError) as error:
-                raise click.ClickException(f"{file}: {error.message}") from None
-            dropped = f" {stored.dropped} references to what is not in the file were dropped." if stored.dropped else ""
-            click.echo(f"{file}: {stored.conversations} conversations, {stored.activities} activities.{dropped}")
+        user_email = get_user(database=database, user_email=email).user_email
+        uploads = current_settings().data_dir / UPLOADS
+        with closing(
+            ImportRunner(
+                database=database,
+                uploads=uploads,
+                store_document=DocumentStore(_vaults()),
+                store_part=PartStore(database=database, memories=current_state().knowledge.for_user),
+                share=1.0,
+                process="command",
+            )
+        ) as runner:
+            for file in files:
+                _import_file(file, runner, database=database, user_email=user_email)
+
+
+def _import_file(file: Path, runner: ImportRunner, *, database: Database, user_email: str) -> None:
+    try:
+        which = accept_file(file, name=file.name, database=database, user_email=user_email, state="running")
+    except BrokenImportError as error:
+        raise click.ClickException(f"{file}: {error.message}") from None
+    while which.state == "running":
+        further = runner.run_due(import_id=which.import_id)
+        if further is None:
+            break
+        which = further
+        if sys.stderr.isatty():
+            click.echo(f"\r{file.name}: {which.done:,} messages", err=True, nl=which.state != "running")
+    for each in which.failures:
+        click.echo(f"{file}: {each['item']}: {each['reason']}", err=True)
+    if which.state != "done":
+        raise click.ClickException(f"{file}: {which.error or f'The import is {which.state}.'}")
+    counts = {"imported": which.imported, "updated": which.updated, "unchanged": which.skipped, "failed": which.failed}
+    click.echo(f"{file}: {', '.join(f'{count} {what}' for what, count in counts.items())}.")
 
 
 @group.command("verify", epilog=examples("data verify", "data verify --repair"))

@@ -16,7 +16,7 @@ from database.messages.documents import Documents, store_documents
 from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
 
 from .errors import MessageNotFoundError
-from .schema import conversations, message_references, messages
+from .schema import conversation_aliases, conversations, message_references, messages
 
 _SIGNS = ("@", "#")
 _ONE_MESSAGE = ("message", "activity")
@@ -177,7 +177,10 @@ class NamedConversation:
 def conversations_by_friendly_id(
     *, database: Database, user_email: str, friendly_ids: Collection[str]
 ) -> dict[str, NamedConversation]:
-    """The conversations of this user that bear one of `friendly_ids`; ids that nobody bears are left out."""
+    """The conversations of this user that bear one of `friendly_ids`; ids that nobody bears are left out.
+
+    An id that no conversation bears now may be an alias: what a conversation was called where it was imported from.
+    """
     if not friendly_ids:
         return {}
     wanted = list(friendly_ids)
@@ -186,10 +189,24 @@ def conversations_by_friendly_id(
     named = {f"wanted_{number}": friendly_id for number, friendly_id in enumerate(wanted)}
     with database.reading() as connection:
         rows = _bearing(len(wanted)).rows(connection, user_email=user_email, **named)
+        missing = set(friendly_ids) - {row[0] for row in rows}
+        if missing:
+            aliased = connection.execute(_ALIASED, {"user_email": user_email, "aliases": list(missing)})
+            rows += [tuple(row) for row in aliased]
     return {
         friendly_id: NamedConversation(conversation_id=conversation_id, title=title, deleted=deleted_at is not None)
         for friendly_id, conversation_id, title, deleted_at in rows
     }
+
+
+_ALIASED = (
+    select(conversation_aliases.c.alias, _c.conversation_id, _c.title, _c.deleted_at)
+    .join(conversations, _c.conversation_id == conversation_aliases.c.conversation_id)
+    .where(
+        conversation_aliases.c.user_email == bindparam("user_email"),
+        conversation_aliases.c.alias.in_(bindparam("aliases", expanding=True)),
+    )
+)
 
 
 @cache

@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Row, and_, bindparam, exists, or_, select, update
+from sqlalchemy import BindParameter, Connection, Row, and_, bindparam, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.engine.database import Database
 from database.engine.statements import Prepared, attempt
 from database.errors import ConversationNotFoundError
-from database.schema import conversations, messages
+from database.schema import conversation_aliases, conversations, messages
 
 _SALTED_ATTEMPTS = 5
 _LONG_HASH = 6
@@ -230,3 +230,12 @@ def _new_hashes(found: Sequence[Row[Any]], taken: dict[str, set[str]]) -> list[d
         hashes.add(short_hash)
         changes.append({"number": row.seq, "hash": short_hash})
     return changes
+
+
+def add_alias(connection: Connection, alias: str, conversation_id: str, *, user_email: str) -> None:
+    """Let a name that a conversation had elsewhere lead to it, unless the name leads to another one already."""
+    c = conversation_aliases.c
+    taken = select(c.alias).where(c.user_email == user_email, c.alias == alias)
+    if connection.execute(taken).first() is None:
+        row = {"user_email": user_email, "alias": alias, "conversation_id": conversation_id}
+        connection.execute(insert(conversation_aliases).values(row))

@@ -39,6 +39,7 @@ from database.schema import (
 )
 
 from .conversation import record_listed
+from .friendly_ids import add_alias
 from .repository import insert_conversation, new_conversation_id, read_live
 from .tags import insert_tags
 
@@ -198,6 +199,8 @@ def store_file(
             own = {"user_email": user_email, "conversation_id": conversation_id}
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=None)
+            if each.friendly_id is not None and friendly_ids[conversation_id] is None:
+                add_alias(connection, each.friendly_id, conversation_id, user_email=user_email)
             insert_tags(connection, each.tags, **own)
         _store_imported(connection, activities_of_file, ids, friendly_ids, user_email=user_email)
         if new_threads:

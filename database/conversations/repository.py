@@ -23,7 +23,7 @@ from database.errors import (
     InvalidChangeError,
     WorkspaceNotFoundError,
 )
-from database.schema import conversation_workspaces, conversations, workspaces
+from database.schema import conversation_aliases, conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
 from sentences import say
@@ -363,13 +363,15 @@ def set_friendly_id(
 
 
 def find_by_friendly_id(*, database: Database, user_email: str, conversation_friendly_id: str) -> str | None:
-    """The id of the user's live conversation of this friendly id, if there is one."""
-    c = conversations.c
-    query = select(c.conversation_id).where(
-        c.user_email == user_email, c.conversation_friendly_id == conversation_friendly_id, c.deleted_at.is_(None)
+    """The id of the user's live conversation of this friendly id, or else of this alias, if there is one."""
+    c, alias = conversations.c, conversation_aliases.c
+    live = select(c.conversation_id).where(c.user_email == user_email, c.deleted_at.is_(None))
+    aliased = live.join(conversation_aliases, alias.conversation_id == c.conversation_id).where(
+        alias.user_email == user_email, alias.alias == conversation_friendly_id
     )
     with database.reading() as connection:
-        return connection.execute(query).scalar()
+        found = connection.execute(live.where(c.conversation_friendly_id == conversation_friendly_id)).scalar()
+        return connection.execute(aliased).scalar() if found is None else found
 
 
 def friendly_id_exists(*, database: Database, user_email: str, conversation_friendly_id: str) -> bool:

@@ -9,12 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from database.conversations.friendly_ids import friendly_id_candidates
+from database.conversations.friendly_ids import add_alias, friendly_id_candidates
 from database.conversations.importing import import_conversation
 from database.conversations.repository import new_conversation_id
 from database.engine.clock import now_iso
 from database.schema import (
-    conversation_aliases,
     conversations,
     imported_conversations,
     imported_messages,
@@ -163,7 +162,7 @@ def _store_new(
         ],
     )
     if each.friendly_id is not None and each.friendly_id != friendly_id:
-        _add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
+        add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
     return rows
 
 
@@ -171,12 +170,3 @@ def _indexed(row: Mapping[str, Any]) -> fulltext_index.IndexedText:
     return fulltext_index.indexed_text(
         seq=row["seq"], user_email=row["user_email"], conversation_id=row["conversation_id"], text=row["text"]
     )
-
-
-def _add_alias(connection: Connection, alias: str, conversation_id: str, *, user_email: str) -> None:
-    """Let an old name lead to a conversation, unless it leads to another one already."""
-    c = conversation_aliases.c
-    taken = select(c.alias).where(c.user_email == user_email, c.alias == alias)
-    if connection.execute(taken).first() is None:
-        row = {"user_email": user_email, "alias": alias, "conversation_id": conversation_id}
-        connection.execute(insert(conversation_aliases).values(row))

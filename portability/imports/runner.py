@@ -286,30 +286,30 @@ class ImportRunner:
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
             try:
-                is_new = self._store_other(each, which)
+                count = self._store_other(each, which)
             except (BrokenImportError, StoreError) as error:
                 name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
             else:
-                stored.imported += is_new
-                stored.skipped += not is_new
+                stored.imported += count
+                stored.skipped += not count
         return stored, failures
 
-    def _store_other(self, each: ImportedDocument | ImportedExport | ImportedPart, which: Import) -> bool:
-        """Whether it is new here."""
+    def _store_other(self, each: ImportedDocument | ImportedExport | ImportedPart, which: Import) -> int:
+        """How many things of it are new here."""
         if isinstance(each, ImportedExport):
             try:
-                import_export(each.content, database=self._database, user_email=which.user_email)
+                stored = import_export(each.content, database=self._database, user_email=which.user_email)
             except ConflictError:
-                return False
-            return True
+                return 0
+            return max(stored.conversations, 1)
         if isinstance(each, ImportedPart):
             if self._store_part is None:
                 raise InvalidChangeError("Memories and settings can't be stored here.")
-            return self._store_part(which.user_email, each)
+            return int(self._store_part(which.user_email, each))
         if self._store_document is None:
             raise InvalidChangeError("Documents can't be stored here.")
-        return self._store_document(which.user_email, each)
+        return int(self._store_document(which.user_email, each))
 
     def _store(
         self,

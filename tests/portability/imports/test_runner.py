@@ -8,8 +8,10 @@ import pytest
 from sqlalchemy import Engine, event
 
 from Conversation import Conversation
+from database.conversations.deletion import erase_binned
 from database.conversations.repository import (
     delete_conversation,
+    find_by_friendly_id,
     get_conversations_for_user,
     move_conversation,
     update_conversation,
@@ -20,6 +22,7 @@ from database.maintenance.verification import verify_store
 from database.messages.branches import list_branches
 from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
+from database.references import conversations_by_friendly_id
 from database.search.index import waiting_behind
 from database.workspaces.repository import create_workspace
 from portability.errors import BrokenImportError
@@ -328,13 +331,33 @@ def test_a_file_of_an_unknown_form_says_what_was_expected_and_changes_nothing(da
     assert file.exists()
 
 
-def test_an_old_name_that_is_taken_here_leads_to_the_conversation_as_an_alias(database, imported):
+@pytest.mark.contract
+def test_an_old_name_that_is_taken_here_becomes_an_alias_which_is_asked_last(database, imported):
     imported(conversation("c", friendly_id="much_water_b4f2"))
-    imported(conversation("d", friendly_id="much_water_b4f2"))
-    names = {
-        row.title: row.conversation_friendly_id for row in get_conversations_for_user(database=database, user_email=ADA)
-    }
+    imported(conversation("d", message("q1", None, short_hash="ab12cd"), friendly_id="much_water_b4f2"))
+    rows = get_conversations_for_user(database=database, user_email=ADA)
+    names = {row.title: row.conversation_friendly_id for row in rows}
     assert names["About c"] == "much_water_b4f2" != names["About d"]
+    ids = {row.title: row.conversation_id for row in rows}
+    own = {"database": database, "user_email": ADA}
+    asked = {"friendly_ids": ["much_water_b4f2", names["About d"], "nothing_here_0000"]}
+    found = conversations_by_friendly_id(**own, **asked)
+    assert {name: each.conversation_id for name, each in found.items()} == {
+        "much_water_b4f2": ids["About c"],
+        names["About d"]: ids["About d"],
+    }
+
+    # Once no conversation bears the name any more, it leads to the other one.
+    delete_conversation(**own, conversation_id=ids["About c"])
+    erase_binned(**own, conversation_id=ids["About c"])
+    (aliased,) = conversations_by_friendly_id(**own, friendly_ids=["much_water_b4f2"]).values()
+    assert aliased.conversation_id == ids["About d"]
+    assert find_by_friendly_id(**own, conversation_friendly_id="much_water_b4f2") == ids["About d"]
+    assert (
+        conversations_by_friendly_id(database=database, user_email="eve@example.org", friendly_ids=["much_water_b4f2"])
+        == {}
+    )
+    assert list_messages(**own, conversation_id=ids["About d"])[0].message_short_hash == "ab12cd"
 
 
 def test_the_queries_of_an_import_grow_with_its_batches_not_with_its_messages(imported):

@@ -1,0 +1,63 @@
+"""History is imported from the command line by the same job as by the page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from database.accounts.users import create_user
+from database.connection import close_store, open_store
+from database.conversations.repository import get_conversations_for_user
+from database.imports.repository import list_imports
+from server import create_app
+from settings import load_settings
+from tests.stores import put_empty_store
+
+ADA = "ada@example.org"
+
+
+@pytest.fixture
+def settings(tmp_path):
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path / "data"), "ANAPHORA_MAIN_MODEL": "none"}
+    made = load_settings(environ, env_file=tmp_path / "no.env")
+    put_empty_store(made.users_dir)
+    create_user(database=open_store(made.users_dir), user_email=ADA, password="correct horse battery")
+    yield made
+    close_store(made.users_dir)
+
+
+@pytest.fixture
+def run(settings):
+    """Import files for ada: run(path, …)."""
+    runner = create_app(settings, serves=False).test_cli_runner()
+    return lambda *files: runner.invoke(args=["data", "import", "--email", ADA, *map(str, files)])
+
+
+def lines(*texts):
+    said = [{"conversation": "1", "title": "Talk", "role": "user", "text": text} for text in texts]
+    return "".join(json.dumps(each) + "\n" for each in said)
+
+
+def test_a_file_comes_in_once_and_grows_and_stays_where_it_is(run, settings, tmp_path):
+    file = tmp_path / "talk.jsonl"
+    file.write_text(lines("Hello"))
+    assert f"{file}: 1 imported, 0 updated, 0 unchanged, 0 failed." in run(file).output
+    assert "0 imported, 0 updated, 1 unchanged" in run(file).output
+    file.write_text(lines("Hello", "Anybody?"))
+    assert "0 imported, 1 updated, 0 unchanged" in run(file).output
+
+    database = open_store(settings.users_dir)
+    (row,) = get_conversations_for_user(database=database, user_email=ADA)
+    assert (row.title, row.message_count) == ("Talk", 2)
+    assert [each.state for each in list_imports(database=database, user_email=ADA)] == ["done"] * 3
+    assert file.exists()
+
+
+def test_a_form_that_is_not_known_says_what_was_expected_and_changes_nothing(run, settings, tmp_path):
+    file = tmp_path / "diary.txt"
+    file.write_text("Dear diary")
+    done = run(file)
+    assert done.exit_code == 1
+    assert "has a form that is not known. ChatGPT:" in done.output
+    assert list_imports(database=open_store(settings.users_dir), user_email=ADA) == []
