@@ -52,3 +52,48 @@ def test_each_agent_answers_in_a_card_of_its_own_also_after_a_reload(
     shared_model.scripts["main"] = saying("Understood.")
     send(page, "Thank you both.")
     shows(7, "main", "Understood.")
+
+
+def test_an_inbox_is_given_a_rule_looked_into_and_answered_and_what_failed_is_tried_again(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    person.post("/api/agents", {"title": "Helper"})
+    talk = hold_talk(person, "Deployments")
+    shared_model.scripts["main"] = saying("Roll it back.")
+    page = open_page(person, "/settings#agents")
+    helper = page.locator("#agent-list .record").filter(has_text="@agent_helper")
+    helper.get_by_role("button", name="Edit").click()
+    page.get_by_label("When it answers").select_option("later")
+    page.get_by_role("button", name="Add a rule").click()
+    rule = page.locator(".agent-rule")
+    rule.get_by_label("Activities").select_option("system-monitoring/system_event")
+    rule.get_by_label("Conversation").fill(talk.conversation_id)
+    with page.expect_response(lambda response: response.request.method == "PUT") as saved:
+        page.locator("#agent-form").get_by_role("button", name="Save").click()
+    assert saved.value.ok
+    event = {"recipe": "system-monitoring", "type": "system_event", "from_agents": False}
+    stored = person.get("/api/agents/helper").json()
+    assert (stored["service"], stored["rules"]) == ("later", [{**event, "conversation_id": talk.conversation_id}])
+
+    for text in ("It is down", "It is up"):
+        body = {"type": "system_event", "payload": {"description": text}}
+        person.post(f"/api/conversations/{talk.conversation_id}/activities", body)
+    items = page.locator("#agent-inbox-items .record")
+    answer = page.get_by_role("button", name="Answer the oldest")
+    page.get_by_role("button", name="Look again").click()
+    expect(items).to_have_count(2)
+    expect(items.first).to_contain_text("system_event: It is down")
+    answer.click()
+    expect(items).to_have_count(1)
+    expect(helper).to_contain_text("1 waiting")
+    shared_model.scripts["main"] = saying(status=401)
+    answer.click()
+    expect(items).to_contain_text("failed")
+    expect(helper).to_contain_text("1 failed")
+    shared_model.scripts["main"] = saying("Well done.")
+    items.get_by_role("button", name="Try again").click()
+    expect(items).to_contain_text("waits")
+    answer.click()
+    expect(page.locator("#agent-inbox-items")).to_contain_text("Nothing waits.")
+    said = person.get(f"/list_messages_by_conversation/{talk.conversation_id}").json()
+    assert [each["text"] for each in said][-2:] == ["Roll it back.", "Well done."]

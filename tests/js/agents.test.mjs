@@ -1,24 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { bodyOf, formOf, isSameForm, withGone } from '../../interface/static/page/settings/agents_model.js';
+import { activityKinds, bodyOf, formOf, isSameForm, lineOf, withGone } from '../../interface/static/page/settings/agents_model.js';
 
 const tools = [{ name: 'search', on_by_default: true }, { name: 'write', on_by_default: false }];
 const agent = {
   agent_id: 'a1', title: 'The Cook', slug: 'the_cook', system_prompt: 'You cook.', model: 'small', enabled_tools: ['write'],
-  service: 'later', rules: [{ recipe: 'x' }], hourly_limit: 3,
+  service: 'later', hourly_limit: 3,
+  rules: [
+    { recipe: 'x', type: 'y', conversation_id: 'c1', from_agents: true },
+    { recipe: 'x', type: 'z', conversation_id: null, from_agents: false },
+    { recipe: 'x', type: 'z', conversation_id: 'deleted', from_agents: false },
+  ],
+  conversations: { c1: 'Soups' },
 };
 
 test('an agent that is opened and saved stays as it is, with its inbox', () => {
-  const { agent_id: _, ...stored } = agent;
+  const { agent_id: _id, conversations: _titles, ...stored } = agent;
   assert.deepEqual(bodyOf(formOf(agent, tools), agent), stored);
 });
 
 test('a new agent has the model and the tools of the conversation, and the usual tools are ticked for who chooses some', () => {
   const form = formOf(null, tools);
-  assert.deepEqual(form, { title: '', slug: '', told: '', model: '', ownTools: false, tools: ['search'] });
+  assert.deepEqual(form, {
+    title: '', slug: '', told: '', model: '', ownTools: false, tools: ['search'], service: 'asked', hourlyLimit: '20', rules: [],
+  });
   assert.deepEqual(bodyOf({ ...form, title: ' Bo ', slug: '@agent_bo ' }, null), {
-    title: 'Bo', slug: 'bo', system_prompt: '', model: null, enabled_tools: null,
+    title: 'Bo', slug: 'bo', system_prompt: '', model: null, enabled_tools: null, service: 'asked', rules: [], hourly_limit: 20,
   });
   assert.deepEqual(bodyOf({ ...form, ownTools: true, tools: [] }, null).enabled_tools, []);
   assert.equal(formOf({ ...agent, enabled_tools: [] }, tools).ownTools, true);
@@ -34,4 +42,27 @@ test('forms are the same where the same agent is stored', () => {
 
 test('what was chosen and is not there any more can still be chosen', () => {
   assert.deepEqual(withGone(['a', 'b'], ['b', 'c']), [{ name: 'a', isGone: false }, { name: 'b', isGone: false }, { name: 'c', isGone: true }]);
+});
+
+test('rules name their conversation by its title, and one that is typed by what was typed', () => {
+  const form = formOf(agent, tools);
+  assert.deepEqual(form.rules.map(({ kind, room }) => [kind, room]), [['x/y', 'Soups'], ['x/z', ''], ['x/z', 'deleted']]);
+  form.rules = [{ kind: 'a/b', room: 'Stews', fromAgents: false }];
+  assert.deepEqual(bodyOf(form, agent).rules, [{ recipe: 'a', type: 'b', conversation_id: 'Stews', from_agents: false }]);
+  assert.ok(!isSameForm(form, formOf(agent, tools)));
+});
+
+test('chat messages are offered first, and each kind says its recipe', () => {
+  const chat = { domain: 'general-discussion', title: 'Chat', activity_types: [{ type: 'chat_message', section: 'Messages' }] };
+  const game = { domain: 'game', title: 'Game', activity_types: [{ type: 'move', section: 'Moves' }] };
+  assert.deepEqual(activityKinds([game, chat]), [
+    { kind: 'general-discussion/chat_message', label: 'Chat: Messages (chat_message)' },
+    { kind: 'game/move', label: 'Game: Moves (move)' },
+  ]);
+});
+
+test('an activity is one line, a long one its beginning', () => {
+  assert.equal(lineOf({ line: '[#a1b2c3] It runs', actor: { name: 'x' }, content: null }), '[#a1b2c3] It runs');
+  assert.equal(lineOf({ line: null, actor: { name: 'Ada' }, content: 'One\ntwo' }), 'Ada: One…');
+  assert.equal(lineOf({ line: 'x'.repeat(500), actor: { name: 'x' }, content: null }).length, 201);
 });

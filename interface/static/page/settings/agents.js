@@ -6,7 +6,9 @@ import { attempt } from '../ui/attempts.js';
 import { confirmAction } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
-import { bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';
+import { mountInbox } from './agent_inbox.js';
+import { mountRules } from './agent_rules.js';
+import { activityKinds, bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';
 import { fill, onSubmit, record, records } from './records.js';
 
 const words = settingsStrings.agents;
@@ -16,9 +18,11 @@ const keptAs = (id) => `settings:agent:${id}`;
 const QUESTION = 'settings:agent-question';
 
 /** The fields of the form. `offer` sets what there is to choose from. */
-function createFields() {
+function createFields({ onChange }) {
   const [title, slug, told, model, ownTools, tools] =
     ['agent-title', 'agent-slug', 'agent-told', 'agent-model', 'agent-own-tools', 'agent-tools'].map(find);
+  const [service, hourlyLimit] = ['agent-service', 'agent-hourly-limit'].map(find);
+  const rules = mountRules(find('agent-rules'), { add: find('agent-add-rule'), onChange });
   const taken = element('p', { class: 'settings-state is-failed', id: 'agent-slug-taken', role: 'alert', hidden: true });
   slug.after(taken);
   const usualHint = slug.getAttribute('aria-describedby');
@@ -48,6 +52,7 @@ function createFields() {
   return {
     offer(offered) {
       known = offered;
+      rules.offer(offered.kinds);
     },
     show(form, { keepsSlug }) {
       title.value = form.title;
@@ -60,6 +65,9 @@ function createFields() {
       ownTools.checked = form.ownTools;
       tools.replaceChildren(...withGone(known.tools.map(({ name }) => name), form.tools).map(toolBox));
       for (const box of tools.querySelectorAll('input')) box.checked = form.tools.includes(box.value);
+      service.value = form.service;
+      hourlyLimit.value = form.hourlyLimit;
+      rules.show(form.rules);
       showTaken(false);
     },
     read: () => ({
@@ -69,6 +77,9 @@ function createFields() {
       model: model.value,
       ownTools: ownTools.checked,
       tools: [...tools.querySelectorAll('input:checked')].map(({ value }) => value),
+      service: service.value,
+      hourlyLimit: hourlyLimit.value,
+      rules: rules.read(),
     }),
     /** The slug that the server made; whoever writes one now goes on with that. */
     showSlug(made) {
@@ -115,16 +126,20 @@ function mountTrial({ settings, kept, openId }) {
 
 export function mountAgents(section, { api, settings, kept }) {
   const place = section.querySelector('[data-fill]');
-  const fields = createFields();
+  const fields = createFields({ onChange: () => keep() });
   const form = find('agent-form');
   let agents = [];
   let tools = [];
+  /** How much is in the inboxes, as the server counts it. */
+  let counts = [];
   /** The id of the agent in the form, `NEW`, or null for none. */
   let open = null;
   let isFilled = false;
   const trial = mountTrial({ settings, kept, openId: () => open });
+  const inbox = mountInbox({ settings, openId: () => open, onAnswered: () => show() });
   const agentOf = (id) => agents.find(({ agent_id: each }) => each === id) ?? null;
-  const keptForm = (id) => kept.get('form', keptAs(id));
+  /** What was typed and is not saved; of a page before inboxes, without what these need. */
+  const keptForm = (id) => kept.get('form', keptAs(id)) && { ...formOf(agentOf(id), tools), ...kept.get('form', keptAs(id)) };
   const drop = (id) => keptForm(id) && kept.set('form', keptAs(id), null);
 
   function keep() {
@@ -140,6 +155,7 @@ export function mountAgents(section, { api, settings, kept }) {
     find('agent-form-title').textContent = agent ? words.change(agent.title) : words.make;
     setHidden(find('agent-editor'), false);
     setHidden(find('agent-trial'), !agent);
+    setHidden(find('agent-inbox'), !agent);
   }
 
   /** Shows an agent in the form, with what was typed and is not saved. */
@@ -148,6 +164,7 @@ export function mountAgents(section, { api, settings, kept }) {
     turnTo(id);
     fields.show(keptForm(id) ?? formOf(agent, tools), { keepsSlug: Boolean(agent?.is_global) });
     trial.clear();
+    if (agent) inbox.show(id);
   }
 
   function close() {
@@ -174,12 +191,15 @@ export function mountAgents(section, { api, settings, kept }) {
     const { agent_id: id, title, reference, is_global: isGlobal, model } = agent;
     const actions = [{ label: words.edit, onAct: () => choose(id) }];
     if (!isGlobal) actions.push({ label: words.delete, onAct: () => remove(agent) });
-    return record({ name: title, note: [reference, model].filter(Boolean).join(' · '), actions });
+    const { pending = 0, claimed = 0, failed = 0 } = counts.find(({ agent_id: each }) => each === id) ?? {};
+    const badges = [pending + claimed > 0 && words.inbox.waiting(pending + claimed), failed > 0 && words.inbox.failed(failed)];
+    return record({ name: title, badges: badges.filter(Boolean), note: [reference, model].filter(Boolean).join(' · '), actions });
   }
 
   async function load() {
-    const [found, offered, { choices }] = await Promise.all([settings.agents(), api.tools(), api.models()]);
-    return { found, offered, choices };
+    const asked = [settings.agents(), api.tools(), api.models(), settings.recipes(), settings.inboxes()];
+    const [found, offered, { choices }, recipes, waiting] = await Promise.all(asked);
+    return { found, offered, choices, recipes, waiting };
   }
 
   /** Opens what was typed and not saved when the page was left. What was typed for an agent that is gone goes, too. */
@@ -190,10 +210,11 @@ export function mountAgents(section, { api, settings, kept }) {
     for (const [id] of kept.all('form')) if (id.startsWith(keptAs('')) && !known.has(id)) kept.set('form', id, null);
   }
 
-  function list({ found, offered, choices }) {
+  function list({ found, offered, choices, recipes, waiting }) {
     agents = found;
     tools = offered;
-    fields.offer({ tools, choices });
+    counts = waiting;
+    fields.offer({ tools, choices, kinds: activityKinds(recipes) });
     setHidden(find('agent-new'), false);
     if (!isFilled) resume();
     isFilled = true;
@@ -217,6 +238,7 @@ export function mountAgents(section, { api, settings, kept }) {
     if (open !== id) return;
     turnTo(saved.agent_id);
     fields.showSlug(saved.slug);
+    inbox.show(saved.agent_id);
   }
 
   async function save({ id, sent }) {

@@ -4,9 +4,26 @@
 export const NEW = 'new';
 
 /**
- * @typedef {{title: string, slug: string, told: string, model: string, ownTools: boolean, tools: string[]}} AgentForm
+ * @typedef {{kind: string, room: string, fromAgents: boolean}} RuleForm
+ *   `kind`: recipe and type, with a slash between them; `room`: what the conversation is called, '' for all
+ * @typedef {{title: string, slug: string, told: string, model: string, ownTools: boolean, tools: string[], service: string, hourlyLimit: string, rules: RuleForm[]}} AgentForm
  *   `model`: '' for that of the conversation; `ownTools`: whether `tools` are all that the agent may call
  */
+
+const HOURLY_LIMIT = 20;
+const LONGEST_LINE = 200;
+
+/** @returns {RuleForm} a rule as `GET /api/agents` tells of it, with its conversation by the title */
+function ruleForm({ recipe, type, conversation_id: id, from_agents: fromAgents }, titles) {
+  return { kind: `${recipe}/${type}`, room: id ? titles[id] ?? id : '', fromAgents };
+}
+
+/** The rule to send. A conversation that was not renamed here is named by its id: others may have the same title. */
+function ruleOf({ kind, room, fromAgents }, known) {
+  const [recipe, type] = kind.split('/');
+  const id = Object.keys(known).find((each) => known[each] === room) ?? room;
+  return { recipe, type, conversation_id: id || null, from_agents: fromAgents };
+}
 
 /**
  * @param {object|null} agent as `GET /api/agents` tells of it; null for one that is not made yet
@@ -16,23 +33,26 @@ export const NEW = 'new';
 export function formOf(agent, tools) {
   const usual = tools.filter(({ on_by_default: isOn }) => isOn).map(({ name }) => name);
   const { title = '', slug = '', system_prompt: told = '', model, enabled_tools: own } = agent ?? {};
-  return { title, slug, told, model: model ?? '', ownTools: Boolean(own), tools: own ?? usual };
+  const { service = 'asked', hourly_limit: limit = HOURLY_LIMIT, rules = [], conversations = {} } = agent ?? {};
+  const inbox = { service, hourlyLimit: String(limit), rules: rules.map((rule) => ruleForm(rule, conversations)) };
+  return { title, slug, told, model: model ?? '', ownTools: Boolean(own), tools: own ?? usual, ...inbox };
 }
 
 /**
  * @param {AgentForm} form
- * @param {object|null} agent whose inbox stays as it is
+ * @param {object|null} agent as it is stored, which knows the conversations of its rules
  * @returns {object} the body of the request that stores the agent
  */
-export function bodyOf({ title, slug, told, model, ownTools, tools }, agent) {
-  const { service, rules, hourly_limit: hourlyLimit } = agent ?? {};
+export function bodyOf({ title, slug, told, model, ownTools, tools, service, hourlyLimit, rules }, agent) {
   return {
     title: title.trim(),
     slug: slug.trim().replace(/^@?agent_/i, ''),
     system_prompt: told,
     model: model || null,
     enabled_tools: ownTools ? tools : null,
-    ...(agent ? { service, rules, hourly_limit: hourlyLimit } : {}),
+    service,
+    rules: rules.map((rule) => ruleOf(rule, agent?.conversations ?? {})),
+    hourly_limit: Number(hourlyLimit),
   };
 }
 
@@ -49,4 +69,23 @@ export const isSameForm = (one, other) => comparable(one) === comparable(other);
 export function withGone(known, chosen) {
   const gone = chosen.filter((name) => !known.includes(name));
   return [...known.map((name) => ({ name, isGone: false })), ...gone.map((name) => ({ name, isGone: true }))];
+}
+
+/**
+ * @param {Array<{domain: string, title: string, activity_types: Array<{type: string, section: string}>}>} recipes as `GET /api/recipes` tells of them
+ * @returns {Array<{kind: string, label: string}>} what a rule can take, chat messages first
+ */
+export function activityKinds(recipes) {
+  const kinds = recipes.flatMap(({ domain, title, activity_types: types }) => types.map(({ type, section }) => ({
+    kind: `${domain}/${type}`, label: `${title}: ${section} (${type})`,
+  })));
+  const isChat = ({ kind }) => kind === 'general-discussion/chat_message';
+  return [...kinds.filter(isChat), ...kinds.filter((each) => !isChat(each))];
+}
+
+/** @param {object} activity as inboxes tell of it @returns {string} the activity in one line */
+export function lineOf({ line, actor, content }) {
+  const text = line ?? `${actor.name}: ${content}`;
+  const [first, ...more] = text.split('\n');
+  return first.length > LONGEST_LINE || more.length > 0 ? `${first.slice(0, LONGEST_LINE)}…` : first;
 }

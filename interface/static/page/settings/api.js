@@ -30,6 +30,12 @@ export function createSettingsApi(api) {
     deleteAgent: (agentId) => api.delete(`/api/agents/${part(agentId)}`),
     /** Waits for the answer: `{answer, conversationId}`. */
     askAgent: (agentId, question) => api.post('/api/tools/ask_agent', { agentId, question }, { patience: LONG_PATIENCE_MS }),
+    recipes: () => api.get('/api/recipes'),
+    inboxes: () => api.get('/api/inbox'),
+    inbox: (agentId) => api.get(`/api/inbox/${part(agentId)}?limit=50`),
+    /** Waits for the answer: `{activity, answer, error}`. */
+    serviceInbox: (agentId) => api.post(`/api/inbox/${part(agentId)}/service`, {}, { patience: LONG_PATIENCE_MS }),
+    retryInbox: (agentId, activityId) => api.post(`/api/inbox/${part(agentId)}/retry`, { activity_id: activityId }),
     toolServers: () => api.get('/api/tool_servers'),
     addToolServer: (server) => api.post('/api/tool_servers', server),
     changeToolServer: (name, change) => api.patch(`/api/tool_servers/${part(name)}`, change),

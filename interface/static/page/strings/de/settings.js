@@ -71,6 +71,23 @@ export const settingsStrings = fill(english, {
     asking: 'Wird gefragt …',
     answeredIn: (seconds) => `Geantwortet in ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Unterhaltung öffnen',
+    rules: {
+      kind: 'Aktivitäten',
+      room: 'Unterhaltung',
+      everywhere: 'In allen Unterhaltungen',
+      fromAgents: 'Auch von Agenten und Modellen',
+      remove: 'Entfernen',
+    },
+    inbox: {
+      none: 'Nichts wartet.',
+      waiting: (n) => `${number(n)} wartend`,
+      failed: (n) => `${number(n)} gescheitert`,
+      states: { pending: 'wartet', claimed: 'wird beantwortet', failed: 'gescheitert' },
+      retry: 'Erneut versuchen',
+      answering: 'Wird beantwortet …',
+      answered: 'Beantwortet.',
+      spent: (n, most) => `In der letzten Stunde von selbst beantwortet: ${number(n)} von höchstens ${number(most)}.`,
+    },
   },
   toolServers: {
     none: 'Du hast noch keine Server hinzugefügt.',

@@ -71,6 +71,23 @@ export const settingsStrings = {
     asking: 'Asking…',
     answeredIn: (seconds) => `Answered in ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Open the conversation',
+    rules: {
+      kind: 'Activities',
+      room: 'Conversation',
+      everywhere: 'In all conversations',
+      fromAgents: 'Also of agents and models',
+      remove: 'Remove',
+    },
+    inbox: {
+      none: 'Nothing waits.',
+      waiting: (n) => `${number(n)} waiting`,
+      failed: (n) => `${number(n)} failed`,
+      states: { pending: 'waits', claimed: 'is being answered', failed: 'failed' },
+      retry: 'Try again',
+      answering: 'Answering…',
+      answered: 'Answered.',
+      spent: (n, most) => `Answered by itself within the last hour: ${number(n)} of at most ${number(most)}.`,
+    },
   },
   toolServers: {
     none: 'You have not joined any servers yet.',

@@ -71,6 +71,23 @@ export const settingsStrings = fill(english, {
     asking: 'Preguntando…',
     answeredIn: (seconds) => `Respondió en ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Abrir la conversación',
+    rules: {
+      kind: 'Actividades',
+      room: 'Conversación',
+      everywhere: 'En todas las conversaciones',
+      fromAgents: 'También de agentes y modelos',
+      remove: 'Quitar',
+    },
+    inbox: {
+      none: 'No hay nada en espera.',
+      waiting: (n) => `${number(n)} en espera`,
+      failed: (n) => `${number(n)} con error`,
+      states: { pending: 'en espera', claimed: 'respondiendo', failed: 'con error' },
+      retry: 'Reintentar',
+      answering: 'Respondiendo…',
+      answered: 'Respondido.',
+      spent: (n, most) => `Respondidas por sí solo en la última hora: ${number(n)} de ${number(most)} como máximo.`,
+    },
   },
   toolServers: {
     none: 'Todavía no has añadido ningún servidor.',

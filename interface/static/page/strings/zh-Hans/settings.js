@@ -71,6 +71,23 @@ export const settingsStrings = fill(english, {
     asking: '正在询问…',
     answeredIn: (seconds) => `用时 ${number(Math.round(seconds * 10) / 10)} 秒。`,
     conversation: '打开对话',
+    rules: {
+      kind: '活动',
+      room: '对话',
+      everywhere: '所有对话',
+      fromAgents: '也包括智能体和模型的',
+      remove: '移除',
+    },
+    inbox: {
+      none: '没有等待的内容。',
+      waiting: (n) => `${number(n)} 项等待中`,
+      failed: (n) => `${number(n)} 项失败`,
+      states: { pending: '等待中', claimed: '正在回答', failed: '失败' },
+      retry: '重试',
+      answering: '正在回答…',
+      answered: '已回答。',
+      spent: (n, most) => `过去一小时内自动回答：${number(n)} 次，最多 ${number(most)} 次。`,
+    },
   },
   toolServers: {
     none: '你还没有添加服务器。',

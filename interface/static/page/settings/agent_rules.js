@@ -1,0 +1,69 @@
+/** What the inbox of an agent takes: a row for each rule, in the form of the agent. */
+
+import { settingsStrings } from '../strings/en/settings.js';
+import { element } from '../ui/dom.js';
+import { withGone } from './agents_model.js';
+
+const words = settingsStrings.agents.rules;
+
+/**
+ * @param {HTMLElement} place
+ * @param {{add: HTMLButtonElement, onChange: () => void}} options `add` makes a further row
+ */
+export function mountRules(place, { add, onChange }) {
+  /** What there is to choose from, as `activityKinds` says it. */
+  let kinds = [];
+
+  function kindField(chosen) {
+    const offered = withGone(kinds.map(({ kind }) => kind), chosen ? [chosen] : []);
+    const options = offered.map(({ name, isGone }) => {
+      const label = kinds.find(({ kind }) => kind === name)?.label ?? name;
+      return element('option', { value: name, text: isGone ? settingsStrings.agents.gone(label) : label });
+    });
+    const field = element('select', { class: 'form-select', 'data-rule': 'kind', 'aria-label': words.kind }, ...options);
+    if (chosen) field.value = chosen;
+    return field;
+  }
+
+  function row({ kind, room, fromAgents }) {
+    const roomField = element('input', {
+      class: 'form-control', type: 'text', value: room, placeholder: words.everywhere, 'aria-label': words.room, 'data-rule': 'room', maxlength: 500, dir: 'auto',
+    });
+    const box = element('input', { class: 'form-check-input', type: 'checkbox', 'data-rule': 'agents' });
+    box.checked = fromAgents;
+    const item = element(
+      'li', { class: 'agent-rule' }, kindField(kind), roomField,
+      element('label', { class: 'form-check' }, box, element('span', { class: 'form-check-label', text: words.fromAgents })),
+      element('button', { type: 'button', class: 'btn btn-quiet', text: words.remove, onclick: () => remove(item) }),
+    );
+    return item;
+  }
+
+  function remove(item) {
+    const next = item.nextElementSibling ?? item.previousElementSibling;
+    item.remove();
+    (next?.querySelector('select') ?? add).focus();
+    onChange();
+  }
+
+  add.addEventListener('click', () => {
+    const item = row({ kind: '', room: '', fromAgents: false });
+    place.append(item);
+    item.querySelector('select').focus();
+    onChange();
+  });
+
+  return {
+    offer(offered) {
+      kinds = offered;
+    },
+    show(rules) {
+      place.replaceChildren(...rules.map(row));
+    },
+    read: () => [...place.querySelectorAll('.agent-rule')].map((item) => ({
+      kind: item.querySelector('[data-rule=kind]').value,
+      room: item.querySelector('[data-rule=room]').value.trim(),
+      fromAgents: item.querySelector('[data-rule=agents]').checked,
+    })),
+  };
+}
