@@ -78,8 +78,8 @@ PARTS: dict[str, Part] = {
     ),
     "other-browsers": Part("One journey in Debian's Firefox and in WebKit", ("-m", "tests.other_browsers")),
     "million": Part(
-        "Lists, references, appending and search within their budgets at a million messages",
-        ("-m", "benchmarks", "lists", "references", "append", "backfill", "search"),
+        "Lists, references, appending, search and activities within their budgets at a million",
+        ("-m", "benchmarks", "lists", "references", "append", "backfill", "search", "activities"),
     ),
 }
 
