@@ -11,6 +11,10 @@ const loaded = new Promise((resolve) => {
   else addEventListener('load', () => resolve(), { once: true });
 });
 
+/** The states in which an import of history is over: of many conversations, only the first are told one by one. */
+const IMPORT_ENDS = new Set(['done', 'failed', 'cancelled', 'undone']);
+const endsImport = ({ kind, fields }) => kind === 'import' && IMPORT_ENDS.has(fields.state);
+
 /**
  * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: object, kept: object, onReset: () => void}} page
  *   `onReset`: too much has changed to be told one by one
@@ -24,7 +28,10 @@ export function followChanges({ api, store, events, bootstrap, kept, onReset }) 
       return api.watchChanges(query, options);
     },
     on: {
-      changes: (changes) => store.apply(changes),
+      changes(changes) {
+        store.apply(changes);
+        if (changes.some(endsImport)) onReset();
+      },
       reset() {
         store.forgetTurns();
         onReset();

@@ -218,7 +218,7 @@ export class ConversationPage {
     this.#header.show(this.#conversation);
     this.#tellShown(conversationId);
     if (!conversationId) {
-      this.#transcript.showState(emptyState());
+      this.#transcript.showState(emptyState(this.#page));
       if (this.#slot.mayTakeFocus()) this.#composer.welcome();
       return;
     }
@@ -349,7 +349,7 @@ export class ConversationPage {
   }
 
   #showState() {
-    this.#transcript.showState(...(this.#transcript.isEmpty ? [emptyState()] : []));
+    this.#transcript.showState(...(this.#transcript.isEmpty ? [emptyState(this.#page)] : []));
   }
 
   /** Activities came or went, or are hidden. */

@@ -76,6 +76,14 @@ const part = encodeURIComponent;
 /** Of requests that no person waits for: what is looked at from time to time, or offered while somebody types. */
 const quietly = (options) => ({ ...options, quiet: true });
 
+const JSON_TYPE = 'application/json';
+
+/** What a body is sent as. The browser itself names the parts of a form. @returns {string} '' where nothing is to be said */
+function contentType(body) {
+  if (body === undefined || body instanceof FormData) return '';
+  return body instanceof Blob ? 'application/octet-stream' : JSON_TYPE;
+}
+
 function withQuery(path, query = {}) {
   const filled = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   const search = new URLSearchParams(filled.map(([key, value]) => [key, String(value)])).toString();
@@ -152,15 +160,14 @@ export function createApi({
 
   async function answerTo(method, path, { query, body, signal, quiet, accept = 'application/json', headers: more = {} }) {
     const headers = { Accept: accept, ...more, ...(user ? { 'X-Anaphora-User': encodeURIComponent(user) } : {}) };
-    // The browser itself names the parts of a form.
-    const isForm = body instanceof FormData;
-    if (body !== undefined && !isForm) headers['Content-Type'] = 'application/json';
+    const type = contentType(body);
+    if (type) headers['Content-Type'] = type;
     let response;
     try {
       response = await fetch(withQuery(path, query), {
         method,
         headers,
-        body: body === undefined || isForm ? body : JSON.stringify(body),
+        body: type === JSON_TYPE ? JSON.stringify(body) : body,
         credentials: 'same-origin',
         cache: 'no-store',
         signal,
@@ -211,8 +218,8 @@ export function createApi({
   const patch = (path, body = {}) => request('PATCH', path, { body });
   const put = (path, body = {}, { headers } = {}) => request('PUT', path, { body, headers });
   const remove = (path, body, { headers } = {}) => request('DELETE', path, { body, headers });
-  /** Sends files. @param {FormData} form */
-  const upload = (path, form, { query, signal } = {}) => request('POST', path, { query, body: form, signal, patience: LONG_PATIENCE_MS });
+  /** Sends files: those of a form, or one alone. @param {FormData|Blob} files */
+  const upload = (path, files, { query, signal } = {}) => request('POST', path, { query, body: files, signal, patience: LONG_PATIENCE_MS });
 
   /**
    * Stores a file for a message. Of `fetch`, no progress is heard.

@@ -13,6 +13,8 @@ import { failure } from './records.js';
 import { mountPeople } from './people.js';
 import { mountLimits, mountModels } from './server.js';
 import { mountToolServers } from './tool_servers.js';
+import { settingsStrings } from '../strings/en/settings.js';
+import { element } from '../ui/dom.js';
 import { shortcutList } from '../app/shortcuts/list.js';
 
 const FIRST = 'account';
@@ -38,6 +40,17 @@ async function mountShares(section, { api }) {
   }
 }
 
+async function mountImports(section, page) {
+  const place = section.querySelector('[data-fill]');
+  place.replaceChildren(element('p', { class: 'settings-state', role: 'status', text: settingsStrings.loading }));
+  try {
+    const { createImports } = await bring(() => import('../imports/imports.js'));
+    place.replaceChildren((await createImports(page)).node);
+  } catch (error) {
+    place.replaceChildren(failure(error, () => mountImports(section, page)));
+  }
+}
+
 /** Each fills its section; what it returns is called when the section is looked at again. */
 const MOUNTS = {
   account: mountAccount,
@@ -51,6 +64,7 @@ const MOUNTS = {
   shortcuts: mountShortcuts,
   shares: mountShares,
   limits: mountLimits,
+  data: mountImports,
   people: mountPeople,
 };
 

@@ -1,6 +1,7 @@
 import { bring } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/attempts.js';
+import { importOffer } from '../../imports/offer.js';
 import { element } from '../../ui/dom.js';
 
 /** @returns {object} the open conversation with what the server tells of it; what it does not tell stays */
@@ -13,15 +14,19 @@ export function withDetails({ conversationId, friendlyId, title, stateless }, de
   };
 }
 
-/** What a conversation without messages shows: how to begin, and what can be referred to. */
-export function emptyState() {
+/**
+ * What a conversation without messages shows: how to begin, what can be referred to, and a way in for history from elsewhere.
+ *
+ * @param {{api: object}} page
+ */
+export function emptyState(page) {
   const { title, intro, steps, models } = strings.empty;
   const rows = steps.map(([what, then, needs]) => element('li', { class: needs === 'keyboard' ? 'needs-keyboard' : null }, element('strong', { text: what }), ` ${then}`));
   // Which of these is true changes while the page is open: the style sheet shows one.
   const lines = Object.entries(models).map(([phase, text]) => element('p', { class: 'empty-model', 'data-model': phase, text }));
   return element('section', { class: 'empty-state' },
     element('p', { class: 'empty-name', text: strings.product }), element('h2', { text: title }), element('p', { text: intro }),
-    element('ul', {}, ...rows), ...lines);
+    element('ul', {}, ...rows), ...lines, importOffer(page));
 }
 
 /**

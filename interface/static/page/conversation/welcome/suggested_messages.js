@@ -1,6 +1,7 @@
 import { isFromUser } from '../message_model.js';
 import { findReferences } from '../../references/grammar.js';
 import { bareReference, iconOf, labelOf } from '../../references/report_model.js';
+import { importOffer } from '../../imports/offer.js';
 import { icon } from '../../ui/icons.js';
 import { createWelcomeApi } from './api.js';
 import { welcomeStrings } from '../../strings/en/welcome.js';
@@ -64,7 +65,8 @@ export async function showSuggestedMessages(suggestions, { api, events, composer
   shown = element('section', { class: 'suggested-messages', 'aria-label': welcomeStrings.suggestions },
     element('p', { class: 'suggested-messages-note', text: welcomeStrings.noModel }),
     element('div', { class: 'suggested-messages-row' }, element('span', { class: 'suggested-messages-lead', 'aria-hidden': 'true', text: welcomeStrings.lead }),
-      element('div', { class: 'suggested-messages-list' }, ...chips.values()), dismiss));
+      element('div', { class: 'suggested-messages-list' }, ...chips.values()), dismiss),
+    importOffer({ api }));
   composer.before(shown);
   stopFollowing = events.on('message:written', (written) => {
     if (written.conversationId !== conversationId) return;

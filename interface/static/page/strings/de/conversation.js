@@ -307,6 +307,8 @@ export const strings = fill(english, {
 
   empty: {
     title: 'Worüber möchtest du sprechen?',
+    importOffer: 'Einen Export aus ChatGPT, Claude oder anderen hier ablegen oder wählen…',
+    importFailed: (message) => `Das Importieren ließ sich nicht öffnen. ${message}`,
     intro: 'Schreibe unten. Was in einer Unterhaltung gesagt wurde, kannst du in jeder anderen fragen:',
     steps: [
       ['Schreibe @', 'und ein paar Wörter, um eine Unterhaltung und eine ihrer Nachrichten zu finden, oder etwas, das du dir gemerkt hast.'],

@@ -306,6 +306,8 @@ export const strings = {
 
   empty: {
     title: 'What would you like to talk about?',
+    importOffer: 'Drop an export of ChatGPT, Claude or others here, or choose it…',
+    importFailed: (message) => `Importing could not be opened. ${message}`,
     intro: 'Write below. Whatever was said in one conversation can be asked about in another:',
     steps: [
       ['Type @', 'and a few words to find a conversation and one of its messages, or something that you had remembered.'],

@@ -306,6 +306,8 @@ export const strings = fill(english, {
 
   empty: {
     title: '¿De qué te gustaría hablar?',
+    importOffer: 'Suelta aquí una exportación de ChatGPT, Claude u otros, o elígela…',
+    importFailed: (message) => `No se pudo abrir la importación. ${message}`,
     intro: 'Escribe abajo. Lo que se dijo en una conversación se puede preguntar en cualquier otra:',
     steps: [
       ['Escribe @', 'y unas palabras para encontrar una conversación y uno de sus mensajes, o algo que guardaste como recuerdo.'],

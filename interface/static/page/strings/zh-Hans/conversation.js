@@ -306,6 +306,8 @@ export const strings = fill(english, {
 
   empty: {
     title: '你想聊些什么？',
+    importOffer: '将 ChatGPT、Claude 等的导出文件拖放到这里，或点击选择…',
+    importFailed: (message) => `无法打开导入。${message}`,
     intro: '在下面输入。在一个对话中说过的内容，可以在另一个对话中询问：',
     steps: [
       ['输入 @', '再加几个词，就能找到一个对话和其中的消息，或者你让它记住的内容。'],

@@ -1,0 +1,87 @@
+import { importStrings as words } from '../strings/en/imports.js';
+import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
+import { actionsOf, choiceOf, isDetailed, isUnderWay, shareOf } from './imports_model.js';
+
+const MOST_FAILURES_SHOWN = 20;
+
+/** Which conversations of a file come, and into which workspace. @param {import('./imports_model.js').Details} details */
+function createChoice({ titles, conversations }, workspaces) {
+  const boxes = titles.map(({ id }) => ({ id, box: element('input', { type: 'checkbox', class: 'form-check-input', checked: true }) }));
+  const rows = titles.map(({ title, messages }, i) => element('label', { class: 'form-check' }, boxes[i].box,
+    element('span', { class: 'form-check-label', dir: 'auto', text: title || words.untitled }), element('span', { class: 'record-note', text: words.messages(messages) })));
+  const tick = (isTicked) => boxes.forEach(({ box }) => { box.checked = isTicked; });
+  const all = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => tick(true) });
+  const none = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.none, onclick: () => tick(false) });
+  const options = workspaces.map(({ workspace_id: id, workspace_name: name }) => element('option', { value: id, text: name }));
+  const workspace = element('select', { class: 'form-select', id: uniqueId('import-workspace') }, element('option', { value: '', text: words.usualWorkspace }), ...options);
+  // Of more conversations than are listed, all come.
+  const mayChoose = titles.length > 1 && titles.length === conversations;
+  const which = element('details', { hidden: !mayChoose }, element('summary', { text: words.which }), element('p', { class: 'settings-buttons' }, all, none), element('div', { class: 'import-titles' }, ...rows));
+  return {
+    node: element('div', { class: 'import-choice' }, element('label', { class: 'field-label', for: workspace.id, text: words.workspace }), workspace, which),
+    read: () => choiceOf({ workspaceId: workspace.value, mayChoose, all: boxes, chosen: boxes.filter(({ box }) => box.checked).map(({ id }) => id) }),
+  };
+}
+
+/** @param {import('./imports_model.js').Details} details */
+function problems({ failures, failed }) {
+  const rows = failures.slice(0, MOST_FAILURES_SHOWN).map(({ item, reason }) => element('li', {}, element('strong', { dir: 'auto', text: item }), ` ${reason}`));
+  return element('details', { class: 'import-failures', hidden: rows.length === 0 }, element('summary', { text: words.problems(failed) }), element('ul', {}, ...rows));
+}
+
+/**
+ * One import: what it is, how far it came, and what can be done with it.
+ *
+ * @param {{act: (action: string, which: object, body?: object) => Promise<void>, imports: object, workspaces: () => Promise<object[]>}} tools
+ */
+export function createImportCard({ act, imports, workspaces }) {
+  const line = element('p', { class: 'import-line', role: 'status' });
+  const bar = element('progress', { class: 'record-progress', max: '1' });
+  const more = element('div', { class: 'import-more' });
+  const buttons = element('div', { class: 'settings-buttons' });
+  const name = element('h4', { class: 'import-name' });
+  const node = element('li', { class: 'import-card' }, name, line, bar, more, buttons);
+  let shown = '';
+  let choice = null;
+
+  function control(action, given) {
+    const { import_id: id } = given;
+    const look = `btn btn-sm ${action === 'start' ? 'btn-primary' : 'btn-quiet'}`;
+    if (action === 'report') return element('a', { class: look, href: imports.reportAddress(id), download: '', text: words.actions.report });
+    return element('button', { type: 'button', class: look, 'data-action': action, text: words.actions[action], onclick: () => act(action, given, choice?.read()) });
+  }
+
+  /** What there is to choose from, or what went wrong. */
+  async function tellMore(given) {
+    const { import_id: id, state } = given;
+    choice = null;
+    more.replaceChildren();
+    if (!isDetailed(given)) return;
+    const [details, places] = await Promise.all([imports.details(id), state === 'ready' ? workspaces() : []]);
+    if (shown !== state) return;
+    choice = state === 'ready' ? createChoice(details, places) : null;
+    more.replaceChildren(choice?.node ?? problems(details));
+  }
+
+  return {
+    node,
+    /** What changes all the time is changed in its place; the rest is made anew when the import is in another state. */
+    show(given) {
+      const { import_id: id, state, source, source_title: title, file_name: fileName } = given;
+      line.textContent = words.states[state](given);
+      const share = shareOf(given);
+      setHidden(bar, !isUnderWay(given));
+      if (share === null) bar.removeAttribute('value');
+      else bar.value = share;
+      if (shown === state) return;
+      shown = state;
+      node.dataset.import = id;
+      node.dataset.state = state;
+      bar.setAttribute('aria-label', words.progress(fileName));
+      name.replaceChildren(element('span', { text: words.sources[source] ?? title }), element('span', { class: 'record-note', dir: 'auto', text: fileName }));
+      replaceWithFocus(buttons, ...actionsOf(given).map((action) => control(action, given)));
+      // Without the details, the import can be started whole all the same.
+      tellMore(given).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,88 @@
+"""Bringing history from elsewhere: by the first page that a person sees, and by the settings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chromium import PageProblems
+from tests.browser.history import conversation
+from tests.http_client import Client
+from tests.portability.importers.exports import chatgpt_talk
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+DROP = """(node, text) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], 'conversations.json', { type: 'application/json' }));
+  for (const name of ['dragenter', 'dragover', 'drop']) {
+    node.dispatchEvent(new DragEvent(name, { dataTransfer: files, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+def export(conversations: int) -> str:
+    return json.dumps([chatgpt_talk(number) for number in range(1, conversations + 1)])
+
+
+def card(page: Page, state: str) -> Locator:
+    """The card of the only import, in this state."""
+    return page.locator(f".import-card[data-state='{state}']")
+
+
+def test_a_newcomer_drops_an_export_and_sees_its_conversations(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person)
+    page.locator(".empty-state .import-offer").evaluate(DROP, export(40))
+    sidebar = page.locator("#sidebar")
+    dialog = page.get_by_role("dialog", name="Bring your history")
+
+    # The first ones stand in the sidebar while the others are still stored; when all are, the workspace counts them.
+    expect(sidebar).to_contain_text("Talk 1")
+    expect(dialog.locator(".import-line")).to_have_text("Done: 40 imported.")
+    expect(sidebar).to_contain_text("(40)")
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+    sidebar.get_by_text("Talk 1", exact=True).first.click()
+    expect(page.locator(".message-card")).to_have_count(2)
+    expect(page.locator(".message-card").nth(1)).to_contain_text("Answer 1 of 1")
+
+
+def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("422")
+    page = open_page(person, "/settings#data")
+    page.locator(".import-drop").evaluate(DROP, '{"a": 1}')
+    expect(page.get_by_role("alert")).to_contain_text("The file was not taken.")
+
+    page.locator(".imports input[type=file]").set_input_files(
+        {"name": "conversations.json", "mimeType": "application/json", "buffer": export(3).encode()}
+    )
+    ready = card(page, "ready")
+    expect(ready.locator(".import-name")).to_have_text("ChatGPTconversations.json")
+    expect(ready.locator(".import-line")).to_have_text("3 conversations with 6 messages.")
+    ready.get_by_text("Choose conversations").click()
+    ready.get_by_label(re.compile("Talk 2")).uncheck()
+    ready.get_by_role("button", name="Import", exact=True).click()
+    done = card(page, "done")
+    expect(done.locator(".import-line")).to_have_text("Done: 2 imported · 1 skipped.")
+    assert conversation(person, "Talk 1") is not None
+    assert conversation(person, "Talk 2") is None
+
+    with page.expect_download() as download:
+        done.get_by_role("link", name="Download report").click()
+    assert json.loads(download.value.path().read_text(encoding="utf-8"))["imported"] == 2
+    done.get_by_role("button", name="Undo the import").click()
+    page.get_by_role("dialog").get_by_role("button", name="Undo the import").click()
+    expect(card(page, "undone").locator(".import-line")).to_have_text("Taken back.")
+    assert conversation(person, "Talk 1") is None
+    card(page, "undone").get_by_role("button", name="Remove from this list").click()
+    expect(page.locator(".import-card")).to_have_count(0)
