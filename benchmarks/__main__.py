@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import activities, footprint, history, knowledge, pages, search, stalls, turn_cpu, turns, vault, walk
+from . import activities, footprint, history, imports, knowledge, pages, search, stalls, turn_cpu, turns, vault, walk
 from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
@@ -31,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "append": history.append,
     "backfill": history.backfill,
     "exports": history.exports,
+    "imports": imports.imports,
     "activities": activities.activities,
     "search": search.search,
     "patterns": search.patterns,

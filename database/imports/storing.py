@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -50,6 +50,14 @@ class Stored:
     skipped: int = 0
 
 
+@dataclass(slots=True)
+class _Identities:
+    """Rows that say what conversations and messages are at their source, inserted together for a batch."""
+
+    conversations: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+
 def store_conversations(
     connection: Connection, arriving: Sequence[ArrivingConversation], *, target: Target, told: int = 0
 ) -> Stored:
@@ -63,12 +71,15 @@ def store_conversations(
     known = _known(connection, [each.source_id for each in arriving], target)
     new = [each for each in arriving if each.source_id not in known]
     names = _friendly_ids(connection, new, target)
-    texts: list[fulltext_index.IndexedText] = []
+    texts, identities = list[fulltext_index.IndexedText](), _Identities()
     for each in new:
         friendly_id = names[each.source_id]
-        rows = _store_new(connection, each, friendly_id, target, recorded=done.imported < told)
+        rows = _store_new(connection, each, friendly_id, target, identities, recorded=done.imported < told)
         texts += [_indexed(row) for row in rows]
         done.imported += 1
+    if new:
+        connection.execute(insert(imported_conversations), identities.conversations)
+        connection.execute(insert(imported_messages), identities.messages)
     if texts and is_indexed:
         fulltext_index.advance(connection, texts, up_to=texts[-1].seq)
     for each in arriving:
@@ -122,9 +133,15 @@ def _candidates(each: ArrivingConversation) -> Any:
 
 
 def _store_new(
-    connection: Connection, each: ArrivingConversation, friendly_id: str, target: Target, *, recorded: bool
+    connection: Connection,
+    each: ArrivingConversation,
+    friendly_id: str,
+    target: Target,
+    identities: _Identities,
+    *,
+    recorded: bool,
 ) -> list[dict[str, Any]]:
-    """Store a conversation that is not here yet; the rows of its messages."""
+    """Store a conversation that is not here yet, and add to `identities`; the rows of its messages."""
     conversation_id = new_conversation_id(target.user_email)
     ids = {message.key: str(uuid.uuid4()) for message in each.messages}
     rows = import_conversation(
@@ -145,22 +162,19 @@ def _store_new(
     )
     identity = {"user_email": target.user_email, "source": target.source, "source_id": each.source_id}
     told = {"conversation_id": conversation_id, "import_id": target.import_id, "title": each.title}
-    connection.execute(insert(imported_conversations).values({**identity, **told, "digest": each.digest}))
-    connection.execute(
-        insert(imported_messages),
-        [
-            {
-                "conversation_id": conversation_id,
-                "source_id": version.source_id,
-                "message_id": ids[message.key],
-                "number": number,
-                "digest": version.digest,
-                "import_id": target.import_id,
-            }
-            for message in each.messages
-            for number, version in enumerate(message.versions, 1)
-        ],
-    )
+    identities.conversations.append({**identity, **told, "digest": each.digest})
+    identities.messages += [
+        {
+            "conversation_id": conversation_id,
+            "source_id": version.source_id,
+            "message_id": ids[message.key],
+            "number": number,
+            "digest": version.digest,
+            "import_id": target.import_id,
+        }
+        for message in each.messages
+        for number, version in enumerate(message.versions, 1)
+    ]
     if each.friendly_id is not None and each.friendly_id != friendly_id:
         add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
     return rows
