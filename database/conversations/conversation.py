@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, ScalarSelect, Select, Text, and_, bindparam, func, literal_column, select, update
 
+from database.agents.inbox import has_rules
 from database.changes import CONVERSATION, ChangeType, record_each
 from database.engine.clock import now_iso
 from database.engine.statements import Prepared
@@ -248,6 +249,7 @@ _HEADS = select(
     _c.running_message_id,
     _c.stateless,
     _c.branch_id,
+    has_rules(_c.user_email),
 ).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
 _HEAD, _LIVE_HEAD = Prepared(_HEADS), Prepared(_HEADS.where(_c.deleted_at.is_(None)))
 _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
@@ -258,7 +260,8 @@ class ConversationHead:
     """The head of one conversation, as of this transaction.
 
     message_count: of live messages on the active path. stateless: new turns are not kept. branch_id: of the branch that
-    the active path ends in, see `database.messages.branches`.
+    the active path ends in, see `database.messages.branches`. has_takers: whether any agent of the user takes
+    activities by a rule, see `database.agents.inbox`.
     """
 
     conversation_id: str
@@ -272,6 +275,7 @@ class ConversationHead:
     running_message_id: str | None
     stateless: bool
     branch_id: str | None
+    has_takers: bool
 
 
 _HEAD_FIELDS = tuple(ConversationHead.__dataclass_fields__)
@@ -310,6 +314,6 @@ def _one(connection: Connection, query: Prepared, *, user_email: str, conversati
     if row is None:
         raise ConversationNotFoundError
     values = dict(zip(_HEAD_FIELDS, row, strict=True))
-    for flag in ("title_force_set", "stateless"):
+    for flag in ("title_force_set", "stateless", "has_takers"):
         values[flag] = bool(values[flag])
     return ConversationHead(**values)

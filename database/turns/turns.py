@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import find_place, open_thread
-from database.agents.inbox import deliver, has_rules
+from database.agents.inbox import deliver
 from database.attachments import parts_for
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
@@ -69,7 +69,6 @@ _RESPONSE_STATUS = Prepared(
         messages.c.status,
         messages.c.chosen_variant,
         messages.c.config,
-        has_rules(messages.c.user_email),
     ).where(
         messages.c.message_id == bindparam("answer"),
         messages.c.conversation_id == bindparam("conversation"),
@@ -198,7 +197,7 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     )
     insert_messages(connection, [asked, answer])
     parts = _store_files(connection, head, question, user.activity_id)
-    if not head.stateless:
+    if not head.stateless and (head.has_takers or question.notify):
         deliver(connection, [user.activity_id], user_email=head.user_email, named=question.notify)
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
     accepted = _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
@@ -288,7 +287,7 @@ def finish_in(
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    status, chosen_variant, known_config, has_takers = found
+    status, chosen_variant, known_config = found
     if status != "streaming":
         return finished_turn(connection, head, response_message_id)
     if is_unkept(known_config):
@@ -308,7 +307,7 @@ def finish_in(
     touch(connection, head.conversation_id, title=head.title, **free)
     if named:
         renew_vectors_of_title(connection, head.conversation_id)
-    if has_takers and ended.status == "complete" and ended.text and chosen_variant is None:
+    if head.has_takers and ended.status == "complete" and ended.text and chosen_variant is None:
         deliver(connection, [response_message_id], user_email=head.user_email)
     _record_end(connection, head, response_message_id, status=ended.status, named=named)
     return finished_turn(connection, head, response_message_id)
