@@ -1,4 +1,4 @@
-"""Backing up a data folder while a server uses it: a ZIP of the stores, vaults and secret key, with a manifest."""
+"""Backing up a data folder while a server uses it: a ZIP of stores, people's files and secret key, with a manifest."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from database.engine.sqlite import copy_store, version_of
 from settings import SECRET_FILE
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
+from .people_files import is_own_file, open_own_file, own_files
 from .scratch import remove_abandoned, scratch_folder
-from .vaults import is_vault_file, open_vault_file, vault_files
 
 FORMAT = "anaphora-backup"
-VERSION = 2
-"""Since 2, a backup holds the files of vaults too."""
-_READABLE = (1, VERSION)
+VERSION = 3
+"""Since 2, a backup holds the files of vaults too, since 3 those of messages."""
+_READABLE = (1, 2, VERSION)
 MANIFEST = "manifest.json"
 ACCOUNTS = "users/users.db"
 KNOWLEDGE = "users/pkb.sqlite"
@@ -54,7 +54,7 @@ an unknown compression; a file that is not there; a name that is no text and a p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """One file of a backup. size: in bytes, uncompressed. modified_ns: its time in nanoseconds, of a vault's file."""
+    """One file of a backup. size: in bytes, uncompressed. modified_ns: its time in nanoseconds, of a person's file."""
 
     size: NonNegativeInt
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -103,7 +103,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         manifest = _MANIFEST.validate_json(stated)
     except (*UNREADABLE, ValidationError) as error:
         raise BrokenBackupError("This is no backup of Anaphora, or its manifest is damaged.") from error
-    strange = sorted(name for name in set(manifest.files) - set(NAMES) if not is_vault_file(name))
+    strange = sorted(name for name in set(manifest.files) - set(NAMES) if not is_own_file(name))
     if strange:
         raise BrokenBackupError(f"The backup names a file that is none of ours: {strange[0]!r}.")
     if ACCOUNTS not in manifest.files:
@@ -138,8 +138,8 @@ _STORES = (KNOWLEDGE, ACCOUNTS)
 def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Progress = lambda _share: None) -> Path:
     """Write a backup of `data_dir` to `target`, a file, or a folder in which the file gets a name; the file.
 
-    It holds a snapshot of both stores, the files of all accounts' own vaults, and the secret key if that is in the
-    folder. Nobody is blocked. Meanwhile it
+    It holds a snapshot of both stores, the files of all accounts' own vaults and of messages, and the secret key if
+    that is in the folder. Nobody is blocked. Meanwhile it
     needs disk space for a second copy of the stores, beside `target`; only its owner may read it. Raises
     InTheWayError where the file exists, unless `force` is given; BackupError, StoreError.
     """
@@ -198,9 +198,9 @@ def _write_archive(draft: Path, data_dir: Path, scratch: Path, progress: Progres
             if name != SECRET:
                 source.unlink()
         # After the stores, so that each document that the index knows and nobody deleted since is there.
-        documents = list(vault_files(data_dir))
+        documents = list(own_files(data_dir))
         for done, name in enumerate(documents):
-            if (packed := _pack_vault_file(archive, name, data_dir / name)) is not None:
+            if (packed := _pack_own_file(archive, name, data_dir / name)) is not None:
                 files[name] = packed
             progress((len(names) + done / len(documents)) / parts)
         archive.writestr(MANIFEST, Manifest(created_at=created_at, schema=schema, files=files).as_json())
@@ -213,9 +213,9 @@ def _pack(archive: zipfile.ZipFile, name: str, source: Path, *, progress: Progre
         return copy_bounded(reading, writing, most=size, progress=lambda done: progress(done / max(1, size)))
 
 
-def _pack_vault_file(archive: zipfile.ZipFile, name: str, source: Path) -> Packed | None:
+def _pack_own_file(archive: zipfile.ZipFile, name: str, source: Path) -> Packed | None:
     """Pack a file that other programs may be writing, as long as it is then; None where it is gone."""
-    found = open_vault_file(source)
+    found = open_own_file(source)
     if found is None:
         return None
     reading, status = found

@@ -36,8 +36,8 @@ from truth_management_system import PKBConfig, get_database
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
+from .people_files import VAULTS
 from .scratch import remove_abandoned
-from .vaults import VAULTS
 
 log = logging.getLogger(__name__)
 _USERS = Path(ACCOUNTS).parent.name

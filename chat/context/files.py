@@ -185,6 +185,9 @@ def opened(
 ) -> AttachedFile:
     """The file that a message part of `user_email` names, with its text or its picture. Raises nothing."""
     file = AttachedFile(part=part, refs=refs, is_gone=True)
+    if part.get("text") and not part.get("attachment_id"):
+        # Another program gave the text along, and not the file.
+        return replace(file, pages=(str(part["text"]),), is_gone=False)
     if attachments is None:
         return file
     try:

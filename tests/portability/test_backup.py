@@ -82,7 +82,7 @@ def newer(members: dict[str, bytes]) -> None:
     [
         (lambda m: m.pop("manifest.json"), "no backup"),
         (lambda m: stating(m, lambda s: s.update(format="other")), "no backup"),
-        (lambda m: stating(m, lambda s: s.update(version=3)), "version 3"),
+        (lambda m: stating(m, lambda s: s.update(version=4)), "version 4"),
         (lambda m: stating(m, lambda s: s.update(files=[1])), "no backup"),
         (lambda m: stating(m, lambda s: s["files"].update({"../escape": {"size": 1, "sha256": "0" * 64}})), "none of"),
         (lambda m: stating(m, lambda s: s["files"].update(described("users/vaults/id/../../../escape"))), "none of"),
