@@ -26,6 +26,7 @@ from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
+from database.engine.clock import now_iso
 from database.search.indexing import index_pending
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
@@ -63,7 +64,19 @@ def unpack(name: str, users_dir: Path) -> list[Asked]:
         for store in STORES:
             (users_dir / store).write_bytes(archive.read(store))
         rows = json.loads(archive.read(_ANSWERS))
+    now = _binned_now(users_dir / "users.db")
+    for row in rows:
+        if row["path"].startswith("/bin/"):
+            row["answer"] = [{**conversation, "deleted_at": now} for conversation in row["answer"]]
     return [Asked(**{**row, "answer": _as_exported_today(row["answer"])}) for row in rows]
+
+
+def _binned_now(store: Path) -> str:
+    """Have what lies in the bin lie there since now, since the bin is emptied after thirty days; the time."""
+    now = now_iso()
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute('UPDATE "UserToConversationId" SET deleted_at = ? WHERE deleted_at IS NOT NULL', (now,))
+    return now
 
 
 _OF_AN_ACTIVITY = {"message_id": "id", "text": "content"} | {
