@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from sentences import say
+
 from .errors import FileTooLargeError, FileTypeError
 
 CHILD = Path(__file__).with_name("child_main.py")
@@ -88,9 +90,9 @@ def _meta(folder: Path) -> Mapping[str, Any]:
 def _extracted(meta: Mapping[str, Any], *, has_picture: bool) -> Extracted:
     refused = meta.get("refused")
     if refused == "too_many_pixels":
-        raise FileTooLargeError("The picture has too many pixels.")
+        raise FileTooLargeError(say("picture_too_large"))
     if refused == "damaged_picture" or (meta.get("kind") == "image" and not has_picture):
-        raise FileTypeError("The picture is damaged, or of a format that is not known here.")
+        raise FileTypeError(say("picture_damaged"))
     if refused:
-        raise FileTypeError("Files of this type can neither be shown nor read here.")
+        raise FileTypeError(say("file_type_unknown"))
     return Extracted(**{name: meta[name] for name in Extracted.__dataclass_fields__ if name in meta})

@@ -27,6 +27,7 @@ from database.attachments import Attachment
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.errors import UserNotFoundError
+from sentences import say
 
 from .errors import FilesUnavailableError, FileTooLargeError, QuotaExceededError
 from .extraction import PICTURE, TEXT, Extracted, Limits, extract
@@ -79,7 +80,7 @@ class Attachments:
         try:
             size = received.stat().st_size
             if size > self.largest * _MEGABYTE:
-                raise FileTooLargeError(f"A file may have {self.largest} MB at most.")
+                raise FileTooLargeError(say("file_too_large", megabytes=self.largest))
             sha256 = _hash(received)
             known = self._known(user_email, sha256, name)
             if known is not None:
@@ -104,7 +105,7 @@ class Attachments:
 
     def _refuse_over_quota(self, user_email: str, size: int) -> None:
         if rows.bytes_of(database=self.database, user_email=user_email) + size > self.quota * _MEGABYTE:
-            raise QuotaExceededError(f"Your files have the {self.quota:,} MB that one person's files may have.")
+            raise QuotaExceededError(say("file_quota_used_up", megabytes=self.quota))
 
     @contextmanager
     def _read(self, received: Path, name: str) -> Iterator[tuple[Path, Extracted]]:

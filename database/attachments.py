@@ -18,6 +18,7 @@ from database.engine.text import storable
 from database.errors import AttachmentNotFoundError, ConflictError
 from database.messages.parts import is_file, parts_of
 from database.schema import IS_FILE, attachments, message_parts, messages
+from sentences import say
 
 _c, _p = attachments.c, message_parts.c
 _AT_ONCE = 500
@@ -140,7 +141,7 @@ def delete_unsent(*, database: Database, user_email: str, attachment_id: str) ->
     def job(connection: Connection) -> Attachment:
         (attachment,) = _own(connection, user_email, [attachment_id])
         if connection.execute(select(_in_use()).where(_c.attachment_id == attachment_id)).scalar_one():
-            raise ConflictError("A message uses this file.")
+            raise ConflictError(say("file_in_use"))
         connection.execute(delete(attachments).where(_c.attachment_id == attachment_id))
         return attachment
 

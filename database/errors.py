@@ -49,6 +49,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from sentences import say
+
 _LONGEST_NAME = 100
 
 
@@ -216,7 +218,7 @@ class AlreadySentError(ConflictError):
     """The client sent this message before, under the same id. `message_id`: that of its answer."""
 
     def __init__(self, *, message_id: str) -> None:
-        super().__init__("This message was sent before.")
+        super().__init__(say("message_sent_before"))
         self.message_id = message_id
 
 
@@ -227,9 +229,7 @@ class StaleIndexError(ConflictError):
 class StaleTextError(ConflictError):
     """The message says something else than the caller saw."""
 
-    def __init__(
-        self, message: str = "The message was changed meanwhile. Look at what it says now, then save again."
-    ) -> None:
+    def __init__(self, message: str = say("message_changed")) -> None:
         super().__init__(message)
 
 
@@ -249,7 +249,7 @@ class ProposalDecidedError(ConflictError):
     """The proposal was accepted, declined or has expired before. `state`: what became of it."""
 
     def __init__(self, state: str) -> None:
-        super().__init__(f"This proposal is {state} already.")
+        super().__init__(say("proposal_decided", state=state))
         self.details = {"state": state}
 
 
@@ -257,7 +257,7 @@ class ProposalOutdatedError(ConflictError):
     """What the proposal changes has changed since. `diff`: what it would do now; "" where it can't be done any more."""
 
     def __init__(self, diff: str) -> None:
-        super().__init__("The document was changed meanwhile. Look at what the proposal does now, then decide again.")
+        super().__init__(say("proposal_outdated"))
         self.details = {"diff": diff}
 
 
@@ -282,8 +282,7 @@ class LastAdministratorError(ConflictError):
 
     def __init__(
         self,
-        message: str = "This is the only administrator, and there are other accounts. "
-        "Make another administrator first, or delete the other accounts.",
+        message: str = say("last_administrator"),
     ) -> None:
         super().__init__(message)
 

@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from language_models.errors import ModelUnavailableError
+from sentences import say
 
 Result = TypeVar("Result")
 # Seconds for a cancelled coroutine to clean up before its caller goes on.
@@ -30,7 +31,7 @@ def run(coroutine: Coroutine[Any, Any, Result], *, timeout: float | None) -> Res
     try:
         return future.result(None if timeout is None else timeout + _GRACE)
     except concurrent.futures.CancelledError:
-        raise ModelUnavailableError("The model was stopped before it had answered.") from None
+        raise ModelUnavailableError(say("model_stopped")) from None
     except TimeoutError:
         if future.done():
             raise  # the coroutine's own

@@ -23,6 +23,7 @@ from sqlalchemy.exc import IntegrityError
 
 from database.engine.clock import now_iso
 from database.engine.text import storable
+from sentences import say
 
 from .change_set import ROWID, TIMES, ChangeSet, digest
 from .database import PKBDatabase, Prepared
@@ -45,7 +46,7 @@ __all__ = [
 ]
 
 _PARENTS = {"tags": "parent_tag_id", "contexts": "parent_context_id"}
-_CHANGED_SINCE = "This was changed again since. Undo the later change first."
+_CHANGED_SINCE = say("undo_changed_since")
 _LONGEST_TITLE = 200
 StoredImage = tuple[str, dict[str, Any], Any, Any]
 """Table, key, before, after: an `Image` as it is read."""
@@ -167,9 +168,9 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
             raise ChangeNotFoundError(audit_id)
         action, object_type, object_id, title, images, undone_by = entry
         if undone_by:
-            raise UndoConflictError("This change was undone already.")
+            raise UndoConflictError(say("undone_already"))
         if images == "[]":
-            raise UndoConflictError("What was there before this change is not kept any more.")
+            raise UndoConflictError(say("undo_not_kept"))
         detail = {"undone": audit_id, "action": action}
         with recording(
             db,
@@ -183,9 +184,7 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
             try:
                 _revert(changes, json.loads(images))
             except IntegrityError as error:
-                raise UndoConflictError(
-                    "Something else has this name or id now, or what it belonged to is gone. Nothing was undone."
-                ) from error
+                raise UndoConflictError(say("undo_place_taken")) from error
         db.run(_MARK_UNDONE, undone=audit_id, user=user_email, undone_by=changes.audit_id)
         return changes.audit_id
 
@@ -214,7 +213,7 @@ def _take_away(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> N
         if told and (row is None or digest(table, row) != told):
             raise UndoConflictError(_CHANGED_SINCE)
     if table in _PARENTS and _has_others_below(changes, table, keys):
-        raise UndoConflictError("Something else lies below this now. Move or delete that first. Nothing was undone.")
+        raise UndoConflictError(say("undo_others_below"))
     if table == "claims" and _has_superseded_others(changes, keys):
         # Those would be out of sight, with nothing in their place.
         raise UndoConflictError(_CHANGED_SINCE)
@@ -243,7 +242,7 @@ def _has_superseded_others(changes: ChangeSet, keys: Sequence[Mapping[str, Any]]
 def _put_back(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> None:
     rows = [before for _, _, before, _ in some]
     if any(row is not None for row in changes.rows(table, rows)):
-        raise UndoConflictError("What was deleted is there again. Nothing was undone.")
+        raise UndoConflictError(say("undo_there_again"))
     # Its number in the file may be another row's by now.
     unnumbered = [{name: value for name, value in row.items() if not name.endswith(ROWID)} for row in rows]
     changes.insert_many(table, unnumbered)

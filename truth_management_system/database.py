@@ -19,6 +19,7 @@ from database.engine.sqlite import SQLiteFile
 from database.engine.statements import Prepared
 from database.errors import StorageBusyError, StoreError
 from database.maintenance.statistics import renew_statistics
+from sentences import say
 
 from .config import PKBConfig
 from .errors import (
@@ -235,7 +236,7 @@ class PKBDatabase:
             try:
                 yield connection
             except UnicodeEncodeError as error:
-                raise InvalidKnowledgeError("The text has half a character in it, which can't be stored.") from error
+                raise InvalidKnowledgeError(say("half_a_character")) from error
             except OverflowError as error:
                 raise InvalidKnowledgeError("The number is too large.") from error
             except IntegrityError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sentences import say
+
 
 class KnowledgeError(Exception):
     """The root of all errors of the knowledge base."""
@@ -27,7 +29,7 @@ class CycleError(InvalidKnowledgeError):
     """A context or tag would lie below itself."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(f"Cycle: a {kind} can't be moved below itself.")
+        super().__init__(say("below_itself", what=kind))
 
 
 class FriendlyIdTakenError(KnowledgeError):
@@ -36,7 +38,7 @@ class FriendlyIdTakenError(KnowledgeError):
     code = "conflict"
 
     def __init__(self, friendly_id: str) -> None:
-        super().__init__(f"The id {friendly_id!r} is taken. Choose another one, or leave it empty.")
+        super().__init__(say("memory_id_taken", reference=friendly_id))
 
 
 class DuplicateNameError(KnowledgeError):
@@ -51,10 +53,7 @@ class ClientIdTakenError(KnowledgeError):
     code = "conflict"
 
     def __init__(self) -> None:
-        super().__init__(
-            "This client_id belongs to another memory, or to one whose adding was undone. "
-            "Add this one under an id of its own."
-        )
+        super().__init__(say("memory_client_id_taken"))
 
 
 class UndoConflictError(KnowledgeError):
@@ -69,7 +68,7 @@ class StaleStatementError(KnowledgeError):
     code = "conflict"
 
     def __init__(self) -> None:
-        super().__init__("The memory was changed meanwhile. Look at what it says now, then save again.")
+        super().__init__(say("memory_changed"))
 
 
 class MemoriesPresentError(KnowledgeError):
@@ -167,7 +166,7 @@ class AmbiguousReferenceError(KnowledgeError):
 
     def __init__(self, reference: str, candidates: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(
-            f"{reference!r} names {len(candidates)} things. Use the id of the one you mean.",
+            say("several_memories", reference=reference, count=len(candidates)),
             details={"candidates": list(candidates)},
         )
         self.candidates = list(candidates)

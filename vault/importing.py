@@ -124,5 +124,5 @@ def _within_limits(files: Iterator[PackedFile]) -> Iterator[PackedFile]:
     for number, file in enumerate(files):
         size += len(file.content or b"")
         if number >= MOST_FILES or size > _MOST_BYTES:
-            raise InvalidChangeError("Too much for one import: 20,000 documents or 200 MiB are the most.")
+            raise InvalidChangeError(say("archive_too_large", most=MOST_FILES, megabytes=_MOST_BYTES // 2**20))
         yield file

@@ -243,7 +243,7 @@ def _content(text: str) -> bytes:
     try:
         content = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").encode()
     except UnicodeEncodeError:
-        raise InvalidChangeError("The text holds half a character, which UTF-8 can't express.") from None
+        raise InvalidChangeError(say("half_a_character")) from None
     paths.require_size(len(content))
     return content
 

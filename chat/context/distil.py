@@ -297,7 +297,7 @@ class _Condenser:
         )
         said = completion.text.strip()
         if not said:
-            raise ModelFailedError("The model said nothing.", model=self.model.name)
+            raise ModelFailedError(say("model_said_nothing"), model=self.model.name)
         return said
 
     def _prompt(self, material: str) -> str:

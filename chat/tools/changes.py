@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from database.vault.writes import Action
+from sentences import say
 from vault import paths
 from vault.documents import Document, Vault
 from vault.errors import DocumentExistsError, DocumentNotFoundError, VaultReadOnlyError, VersionConflictError
@@ -109,7 +110,7 @@ def _require_free(vault: Vault, path: str, new_path: str) -> None:
     """Raises DocumentExistsError where another document has the new path, and PathRefusedError."""
     new = paths.file_of(vault.root, new_path)
     if path == new_path or (new.exists() and not new.samefile(paths.file_of(vault.root, path))):
-        raise DocumentExistsError("Another document has this path.")
+        raise DocumentExistsError(say("document_path_taken"))
 
 
 def _named(path: str) -> dict[str, Any]:

@@ -9,6 +9,8 @@ TurnError
 
 from __future__ import annotations
 
+from sentences import say
+
 
 class TurnError(Exception):
     """A turn can't be taken. `message` is one sentence for a person."""
@@ -22,16 +24,14 @@ class EmptyMessageError(TurnError):
     """The message has no text."""
 
     def __init__(self) -> None:
-        super().__init__("The message is empty. Write something, or name a reference.")
+        super().__init__(say("message_is_empty"))
 
 
 class MessageTooLongError(TurnError):
     """The message is longer than a message may be. `limit` is in characters."""
 
     def __init__(self, *, limit: int) -> None:
-        super().__init__(
-            f"The message is too long: at most {limit:,} characters. Put long texts into several messages."
-        )
+        super().__init__(say("message_too_long", most=limit))
         self.limit = limit
 
 

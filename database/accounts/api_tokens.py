@@ -14,6 +14,7 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import InvalidChangeError, TokenNotFoundError, UserNotFoundError
 from database.schema import api_tokens, users
+from sentences import say
 
 from .secret_tokens import fingerprint, new_secret
 
@@ -60,7 +61,7 @@ def create_token(*, database: Database, user_email: str, name: str, read_only: b
     """
     label = storable(name.strip())
     if not 0 < len(label) <= _LONGEST_NAME:
-        raise InvalidChangeError(f"A token has a name of 1 to {_LONGEST_NAME} characters.")
+        raise InvalidChangeError(say("token_name_length", most=_LONGEST_NAME))
     secret = new_secret(TOKEN_PREFIX)
     row = TokenRow(token_id=str(uuid.uuid4()), name=label, read_only=read_only, created_at=now_iso(), last_used_at=None)
 

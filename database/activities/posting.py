@@ -17,6 +17,7 @@ from database.engine.database import Database, Urgency
 from database.errors import InvalidChangeError
 from database.references import add_to_report
 from database.turns.unanswered import store_posted_message
+from sentences import say
 
 from .reading import Activity, find_activity, live_activities, read_activities
 from .storing import NewActivity, Place, StoredActivity, insert_activities
@@ -80,7 +81,7 @@ def store_post_in(connection: Connection, *, user_email: str, post: Post) -> Act
     """`store_post` within a transaction."""
     head = access_head(connection, user_email=user_email, conversation_id=post.conversation_id)
     if head.stateless:
-        raise InvalidChangeError("Nothing of this conversation is kept, so nothing can be posted to it.")
+        raise InvalidChangeError(say("nothing_posted_unkept"))
     new = NewActivity(
         recipe=post.recipe,
         type=post.type,

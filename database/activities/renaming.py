@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from database.errors import ConflictError
 from database.schema import activities, threads
+from sentences import say
 
 from .storing import NewActivity, Place
 
@@ -36,7 +37,7 @@ def ids_of_others(
             known = select(column, table.c.user_email).where(column.in_(names[start : start + _AT_ONCE]))
             for name, owner in connection.execute(known):
                 if owner == user_email:
-                    raise ConflictError("What the file holds is here already, or a part of it.")
+                    raise ConflictError(say("file_is_here_already"))
                 new_ids[name] = str(uuid.uuid4())
     return new_ids
 

@@ -236,7 +236,7 @@ def _checked(rules: AgentRules) -> dict[str, Any]:
     """The columns that `rules` name. Raises InvalidChangeError."""
     title, slug = clean_title(rules.title), rules.slug.lower()
     if not title:
-        raise InvalidChangeError("An agent has a title.")
+        raise InvalidChangeError(say("agent_title_missing"))
     if slug and (not _SLUG.fullmatch(slug) or len(slug) > _LONGEST_SLUG):
         raise InvalidChangeError(say("agent_name_malformed", most=_LONGEST_SLUG))
     values = {name: getattr(rules, name) for name in AgentRules.__dataclass_fields__}

@@ -37,6 +37,7 @@ from database.schema import (
     threads,
     workspaces,
 )
+from sentences import say
 
 from .conversation import record_listed
 from .friendly_ids import add_alias
@@ -302,7 +303,7 @@ def _own_id(connection: Connection, each: ImportedConversation, user_email: str)
     if connection.execute(
         select(conversations.c.conversation_id).where(conversations.c.conversation_id == derived)
     ).first():
-        raise ConflictError("The conversation was imported already.")
+        raise ConflictError(say("imported_already"))
     return derived
 
 

@@ -19,6 +19,7 @@ from database.engine.statements import Prepared, Row
 from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
+from sentences import say
 
 from .conversation import ConversationListRow, brief_shape, joined_tags, listed_shape, split_tags
 
@@ -232,5 +233,5 @@ def decode_cursor(cursor: str) -> tuple[str, str]:
         updated_at, conversation_id = text.split("\n")
         datetime.fromisoformat(updated_at)
     except (binascii.Error, ValueError) as error:
-        raise InvalidChangeError("This page of the list does not exist. Start again from the first.") from error
+        raise InvalidChangeError(say("list_page_gone")) from error
     return updated_at, conversation_id

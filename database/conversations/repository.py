@@ -117,7 +117,7 @@ def created_before(
     if found is None:
         return None
     if found.incomplete_since is not None:
-        raise ConflictError("The copy under this client_id is still being made. Ask again in a moment.")
+        raise ConflictError(say("copy_still_made"))
     if found.domain != domain or found.deleted_at is not None:
         raise ConflictError(
             "This client_id belongs to a conversation of another domain, or to one that was deleted. "
@@ -159,7 +159,7 @@ def workspace_for(connection: Connection, *, user_email: str, domain: str, works
     if found is None:
         raise WorkspaceNotFoundError
     if found != domain:
-        raise InvalidChangeError("The workspace belongs to another domain than the conversation.")
+        raise InvalidChangeError(say("workspace_other_domain"))
     return workspace_id
 
 
@@ -237,7 +237,7 @@ def change_settings_in(
     if settings == before:
         return before
     if len(orjson.dumps(settings).decode()) > SETTINGS_CHARS:
-        raise InvalidChangeError(f"The settings of a conversation take at most {SETTINGS_CHARS:,} characters.")
+        raise InvalidChangeError(say("settings_too_long", most=SETTINGS_CHARS))
     _update(connection, _live(user_email, conversation_id), {"settings": settings})
     record_changed(connection, user_email, conversation_id, {"conversation_settings": settings})
     return settings
@@ -359,7 +359,7 @@ def set_friendly_id(
     try:
         database.write(job)
     except IntegrityError as error:
-        raise FriendlyIdTakenError("Another conversation has this friendly id.") from error
+        raise FriendlyIdTakenError(say("conversation_id_taken")) from error
 
 
 def find_by_friendly_id(*, database: Database, user_email: str, conversation_friendly_id: str) -> str | None:

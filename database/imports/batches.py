@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from database.conversations.repository import workspace_for
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError, InvalidChangeError, WorkspaceNotFoundError
+from sentences import say
 
 from .arriving import ArrivingConversation
 from .repository import MOST_FAILURES, Import, advance
@@ -20,8 +21,8 @@ from .workspaces import workspaces_named
 
 _TOLD_CONVERSATIONS = 20
 """So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
-_CONTRADICTION = "Its identifiers contradict each other."
-_NOTHING = "Nothing of the file could be imported."
+_CONTRADICTION = say("import_contradiction")
+_NOTHING = say("import_nothing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

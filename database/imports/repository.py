@@ -19,6 +19,7 @@ from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError, ImportNotFoundError
 from database.schema import imports
+from sentences import say
 
 LEASE_SECONDS = 20.0
 """Renewed with each batch, so after a crash others wait this long."""
@@ -178,7 +179,7 @@ def change_state(
     def change(connection: Connection) -> Import:
         before = _one(connection, user_email, import_id)
         if before.state not in among:
-            raise ConflictError(f"The import is {before.state}.")
+            raise ConflictError(say("import_moved_on", state=before.state))
         choice = values.get("choice") or {}
         if choice.get("workspace_id") is not None:
             place = {"domain": choice["domain"], "workspace_id": choice["workspace_id"]}
@@ -199,7 +200,7 @@ def delete_import(*, database: Database, user_email: str, import_id: str) -> Imp
     def remove(connection: Connection) -> Import:
         before = _one(connection, user_email, import_id)
         if before.state not in {*ENDED, "ready", "counting"}:
-            raise ConflictError(f"The import is {before.state}.")
+            raise ConflictError(say("import_moved_on", state=before.state))
         connection.execute(delete(imports).where(_c.import_id == import_id))
         _tell(connection, before, "gone")
         return before

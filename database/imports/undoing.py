@@ -15,12 +15,13 @@ from database.engine.database import Database, Urgency
 from database.messages.branches import branches_of, on_path
 from database.messages.message import live_in
 from database.schema import conversations, imported_conversations, imported_messages, message_variants, messages
+from sentences import say
 
 from .repository import Import
 
 _AT_ONCE = 20
-_CONTINUED = "You went on with it here, so it stays."
-_FOLLOWED = "You went on behind what the import added, so that stays."
+_CONTINUED = say("import_went_on")
+_FOLLOWED = say("import_went_on_behind")
 _KEPT = "kept:"
 
 _c, _m, _v = conversations.c, messages.c, message_variants.c

@@ -122,7 +122,7 @@ def begin_branch(
     if question is None or question.deleted_at is not None:
         raise MessageNotFoundError
     if question.sender != "user":
-        raise InvalidChangeError("Only a question can be asked again. An answer can be made again as a variant.")
+        raise InvalidChangeError(say("only_questions_again"))
     if head.stateless:
         raise InvalidChangeError(say("no_branches_unkept"))
     tree = branches_of(connection, head.conversation_id)

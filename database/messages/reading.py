@@ -17,6 +17,7 @@ from database.conversations.friendly_ids import ensure_friendly_id
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
 from database.schema import activities, conversations, message_edits, message_variants, messages
+from sentences import say
 
 from .documents import documents_of
 from .hashes import give_hashes
@@ -67,7 +68,7 @@ def access_settled(
     if not found:
         raise MessageNotFoundError
     if index is not None and found[0].index != index:
-        raise StaleIndexError(f"The message is not number {index} any more. Reload the conversation, then try again.")
+        raise StaleIndexError(say("message_moved", index=index))
     if found[0].status == "streaming":
         raise TurnInProgressError
     return found[0]

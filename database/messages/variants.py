@@ -151,7 +151,7 @@ def store_edit(connection: Connection, message: MessageRow, *, text: str) -> Non
 def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
     """What it was given for; where nobody knows that (an import), the last thing that the person said before."""
     if answer.sender == "user":
-        raise InvalidChangeError("Only an answer can be made again.")
+        raise InvalidChangeError(say("only_answers_again"))
     if answer.in_answer_to is not None:
         question = row_with_id(connection, answer.conversation_id, answer.in_answer_to)
         if question is not None and question.deleted_at is None:

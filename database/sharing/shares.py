@@ -98,9 +98,9 @@ def share_conversation(
     own = {"user_email": user_email, "conversation_id": conversation_id}
     with database.reading() as connection:
         if read_live(connection, **own).expires_at is not None:
-            raise NotShareableError("A temporary conversation can't be shared: it will not last.")
+            raise NotShareableError(say("share_temporary"))
         if not count_messages(connection, **own)[0]:
-            raise NotShareableError("There is nothing to share yet: the conversation has no finished message.")
+            raise NotShareableError(say("share_nothing_yet"))
     try:
         for _ in range(_ATTEMPTS):
             # Whoever publishes or withdraws a snapshot deletes the pages of all others, unfinished ones included.

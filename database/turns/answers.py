@@ -117,7 +117,7 @@ def _last_question(connection: Connection, head: ConversationHead, question_id: 
     if question is None or question.deleted_at is not None:
         raise MessageNotFoundError
     if question.sender != "user" or head.stateless:
-        raise InvalidChangeError("Only a question that is kept gets further answers.")
+        raise InvalidChangeError(say("further_answers_kept_only"))
     if head.running_message_id is not None:
         raise TurnInProgressError
     last = select(messages.c.message_id, messages.c.in_answer_to).where(live_in(head.conversation_id))

@@ -16,6 +16,7 @@ from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, conversations, workspaces
+from sentences import say
 
 from .default import (
     DEFAULT_WORKSPACE_COLOR,
@@ -87,7 +88,7 @@ def valid_name(name: str) -> str:
     """`name` with single spaces. Raises InvalidChangeError if it is then empty or too long."""
     cleaned = storable(" ".join(name.split()))
     if not 0 < len(cleaned) <= _LONGEST_NAME:
-        raise InvalidChangeError(f"A workspace has a name of 1 to {_LONGEST_NAME} characters.")
+        raise InvalidChangeError(say("workspace_name_length", most=_LONGEST_NAME))
     return cleaned
 
 
@@ -235,7 +236,7 @@ def move_workspace(*, database: Database, user_email: str, workspace_id: str, pa
             require_same_domain(parent.domain, row.domain)
             above = _chain(connection, user_email=user_email, workspace_id=parent_workspace_id)
             if workspace_id in [each.workspace_id for each in above]:
-                raise InvalidChangeError("A workspace can't lie below itself.")
+                raise InvalidChangeError(say("workspace_below_itself"))
         values = {"parent_workspace_id": parent_workspace_id, "updated_at": now_iso()}
         connection.execute(update(workspaces).where(_own(user_email, workspace_id)).values(values))
         moved = {"parent_workspace_id": parent_workspace_id}
@@ -323,7 +324,7 @@ def record_created(connection: Connection, row: Row[Any]) -> None:
 def require_same_domain(one: str, other: str) -> None:
     """Raises InvalidChangeError if the two differ: nothing moves between domains."""
     if one != other:
-        raise InvalidChangeError("The workspace belongs to another domain.")
+        raise InvalidChangeError(say("workspace_other_domain"))
 
 
 def _own(user_email: str, workspace_id: str) -> ColumnElement[bool]:
@@ -332,7 +333,7 @@ def _own(user_email: str, workspace_id: str) -> ColumnElement[bool]:
 
 def _refuse_default(row: Row[Any], change: str) -> None:
     if row.workspace_id == default_workspace_id(row.user_email, row.domain):
-        raise InvalidChangeError(f"The default workspace can't be {change}.")
+        raise InvalidChangeError(say(f"default_workspace_not_{change}"))
 
 
 def _chain(connection: Connection, *, user_email: str, workspace_id: str) -> list[Row[Any]]:

@@ -13,6 +13,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import InvalidChangeError
 from database.schema import conversation_workspaces, workspaces
+from sentences import say
 
 from .default import default_workspace_id, ensure_default_workspace
 from .repository import (
@@ -39,7 +40,7 @@ def restore_workspace(*, database: Database, user_email: str, domain: str, remov
             in another domain.
     """
     if removed["workspace_id"].startswith(default_workspace_id(user_email, "")):
-        raise InvalidChangeError("The default workspace can't be deleted.")
+        raise InvalidChangeError(say("default_workspace_not_deleted"))
     new_parent = database.write(partial(_restore, removed=removed, user_email=user_email, domain=domain))
     taking = partial(_take_back, user_email=user_email, workspace_id=removed["workspace_id"], new_parent=new_parent)
     for some in slices(removed["conversation_ids"]):

@@ -31,7 +31,7 @@ def create_password_link(user_email: str) -> object:
     if current_access().by != "session":
         raise ForbiddenError("A token can't make password links.")
     if users.normalise_email(user_email) == current_user_email():
-        raise InvalidRequestError("Change your own password in the settings.")
+        raise InvalidRequestError(say("own_password"))
     link = password_links.create_password_link(database=current_state().database, user_email=user_email)
     return {"path": f"/reset/{link.token}", "expires_at": link.expires_at}
 

@@ -162,7 +162,7 @@ def delete_user(user_email: str) -> Response:
     if current_access().by != "session":
         raise ForbiddenError("A token can't delete accounts.")
     if users.normalise_email(user_email) == current_user_email():
-        raise InvalidRequestError("Delete your own account in the settings.")
+        raise InvalidRequestError(say("own_account_deleted"))
     return _closed(user_email)
 
 
@@ -232,7 +232,7 @@ def _proved_again(password: str, *, refusal: str) -> users.UserRow:
     user = users.verify_password(**me, password=password)
     if user is None:
         throttle.record_failure(database=me["database"], subject=subject)
-        raise ForbiddenError("The current password is wrong.")
+        raise ForbiddenError(say("current_password_wrong"))
     return user
 
 

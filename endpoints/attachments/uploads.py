@@ -10,6 +10,7 @@ from attachments.storage import Attachments
 from endpoints.http.errors import TooLargeError
 from endpoints.http.scope import current_request
 from endpoints.http.wsgi import UPLOAD
+from sentences import say
 from settings import Settings
 
 _AT_ONCE = 256 * 1024
@@ -47,5 +48,5 @@ def _write(path: Path, *, most: int) -> None:
         while chunk := stream.read(_AT_ONCE):
             size += len(chunk)
             if size > most:
-                raise TooLargeError("The request is too large.")
+                raise TooLargeError(say("request_too_large"))
             file.write(chunk)

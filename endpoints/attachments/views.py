@@ -19,6 +19,7 @@ from endpoints.http.scope import current_settings, current_state, current_user_e
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
 from endpoints.http.work_queues import Work, works
+from sentences import say
 
 from . import models as attachment_models
 from .uploads import largest_attachment, receive_upload
@@ -74,7 +75,7 @@ def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -
     """The text of one page, as models are given it."""
     pages = _files().pages(_files().get(current_user_email(), attachment_id))
     if query.page > max(1, len(pages)):
-        raise InvalidRequestError(f"The file has {len(pages)} pages.")
+        raise InvalidRequestError(say("file_has_pages", count=len(pages)))
     text = pages[query.page - 1][:_LONGEST_PAGE] if pages else ""
     return json_reply({"page": query.page, "pages": len(pages), "text": text})
 

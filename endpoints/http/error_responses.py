@@ -12,7 +12,7 @@ from flask import Flask, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
-from sentences import said
+from sentences import said, say
 
 from .errors import ERROR_TABLE, code_of, row_of
 from .headers import adding_headers, request_labels
@@ -98,7 +98,7 @@ def _answer_http(error: HTTPException) -> Response:
 _SENTENCES = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
-    413: "The request is too large.",
+    413: say("request_too_large"),
 }
 
 
@@ -130,7 +130,7 @@ def _message(error: Exception) -> str:
         fields = sorted(
             {".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""}
         )
-        return f"Not valid: {', '.join(fields)}." if fields else "The request is not valid."
+        return say("fields_not_valid", fields=", ".join(fields)) if fields else say("request_not_valid")
     message = getattr(error, "message", "")
     return message if isinstance(message, str) and message else "The request can't be served."
 

@@ -14,6 +14,7 @@ from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import described_all, knowledge, unwrap, work_of_analysis
+from sentences import say
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 
 from .claims import similar_claims
@@ -50,7 +51,7 @@ def analyze_statement(query: requests.AnalysisMode, body: requests.StatementText
 def ingest_text(body: requests.TextToIngest) -> Response:
     """Propose claims from at most 50 KB of text; nothing is stored until the plan is executed."""
     if len(body.text.encode()) > _MOST_BYTES:
-        raise TooLargeError(f"At most {_MOST_BYTES // 1024} KB of text can be read at once. Give it in parts.")
+        raise TooLargeError(say("text_in_parts", kilobytes=_MOST_BYTES // 1024))
     api = knowledge()
     plan = TextIngestionDistiller(api).ingest_and_propose(
         body.text,

@@ -14,6 +14,7 @@ from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import current_state, current_user_email
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
+from sentences import say
 
 from . import models as server_models
 
@@ -73,7 +74,7 @@ def _allowed() -> PersonalServers:
     """Everybody's servers, where people may have any. Raises ForbiddenError."""
     servers = current_state().tool_servers
     if servers.reach is None:
-        raise ForbiddenError("People can't join tool servers of their own here.")
+        raise ForbiddenError(say("no_own_tool_servers"))
     return servers
 
 

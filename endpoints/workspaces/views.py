@@ -16,6 +16,7 @@ from endpoints.http.errors import InvalidRequestError
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
+from sentences import say
 
 from . import models as workspace_models
 
@@ -37,7 +38,7 @@ def list_workspaces(domain: str) -> object:
 def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDraft) -> object:
     """A new, empty workspace."""
     if len(name) > _LONGEST_NAME or not name.strip():
-        raise InvalidRequestError(f"A workspace's name has 1 to {_LONGEST_NAME} characters.")
+        raise InvalidRequestError(say("workspace_name_length", most=_LONGEST_NAME))
     return workspaces.create_workspace(
         **current_user_scope(),
         domain=check_domain(domain),

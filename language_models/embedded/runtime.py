@@ -19,7 +19,7 @@ from language_models.embedded.supervised_process import SLOTS, EmbeddedProcess
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState, Phase
 from language_models.speed import SpeedMeter
-from sentences import say
+from sentences import otherwise, say
 
 log = logging.getLogger(__name__)
 _CRASH_WINDOW = 300.0
@@ -52,7 +52,7 @@ class ModelFile:
         if self.entry is not None:
             return fetch(self.entry, folder=self.path.parent, progress=progress, cancelled=stop)
         if not self.path.is_file():
-            raise ModelUnavailableError(f"There is no model file {self.path}. Check ANAPHORA_MAIN_MODEL.")
+            raise ModelUnavailableError(say("no_model_file", path=str(self.path)))
         return self.path
 
 
@@ -228,7 +228,8 @@ class EmbeddedRuntime:
             crashes.append(time.monotonic())
             if len(crashes) == self._most_crashes and crashes[-1] - crashes[0] < _CRASH_WINDOW:
                 advice = self._hint or "The server's log has the last lines of its process."
-                raise ModelUnavailableError(f"{self.file.name} has crashed {self._most_crashes} times. {advice}")
+                sentence = f"{self.file.name} has crashed {self._most_crashes} times. {advice}"
+                raise ModelUnavailableError(otherwise(sentence, "model_keeps_crashing"))
             self._stop.wait(self._first_pause * 2 ** (len(crashes) - 1))
 
     def _is_over(self) -> bool:

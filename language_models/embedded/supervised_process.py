@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from language_models.errors import ModelUnavailableError
+from sentences import otherwise
 
 log = logging.getLogger(__name__)
 SLOTS = 2
@@ -84,7 +85,7 @@ class EmbeddedProcess:
                 self._process.wait(_LISTEN_SECONDS)
             self.log_last_lines()
             advice = self.hint() or "Is it a whole GGUF file, and memory enough?"
-            raise ModelUnavailableError(f"{model} can't be loaded ({said}). {advice}")
+            raise ModelUnavailableError(otherwise(f"{model} can't be loaded ({said}). {advice}", "model_not_loadable"))
         self.url = answer["url"]
 
     def wait(self) -> int:

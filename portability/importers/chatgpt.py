@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from sentences import say
+
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall
 from .reading.json_conversations import first_items, read_conversations
@@ -63,7 +65,7 @@ def _conversation(raw: Mapping[str, Any], assets: Assets) -> ImportedConversatio
     title = line_of(raw.get("title"))
     mapping = mapping_of(raw.get("mapping"))
     if source_id is None or not mapping:
-        return FailedItem(title or source_id or "", "It has no id, or no messages.")
+        return FailedItem(title or source_id or "", say("import_no_id"))
     model = id_of(raw.get("default_model_slug"))
     nodes = {}
     for key, value in mapping.items():

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from portability.errors import BrokenImportError
+from sentences import say
 
 from .import_file import ImportFile
 from .imported import (
@@ -64,7 +65,7 @@ def _members(file: ImportFile) -> list[str | None]:
 def _conversation(raw: Mapping[str, Any], projects: Mapping[str, str]) -> ImportedItem:
     source_id, title = id_of(raw.get("uuid")), line_of(raw.get("name"))
     if source_id is None or not isinstance(raw.get("chat_messages"), list):
-        return FailedItem(title or source_id or "", "It has no id, or no messages.")
+        return FailedItem(title or source_id or "", say("import_no_id"))
     messages = mappings_of(raw["chat_messages"])
     # Without any parents the messages follow each other as they stand.
     has_parents = any(id_of(message.get("parent_message_uuid")) for message in messages)

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from portability.errors import BrokenImportError
+from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedConversation, ImportedItem
@@ -56,7 +57,7 @@ def _conversation(file: ImportFile, stem: str) -> ImportedItem:
     memory = mapping_of(_json(file, f"{stem}{_MEMORY}")) if f"{stem}{_MEMORY}" in file.members else {}
     source_id = id_of(stem.rpartition("/")[2])
     if source_id is None or not isinstance(messages, list):
-        return FailedItem(stem.rpartition("/")[2], "It has no id, or no messages.")
+        return FailedItem(stem.rpartition("/")[2], say("import_no_id"))
     nodes: dict[str, Node] = {}
     for message in mappings_of(messages):
         node = _node(message, nodes)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from portability.errors import BrokenImportError
+from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall
@@ -69,7 +70,7 @@ def _has_messages(raw: Mapping[str, Any]) -> bool:
 def _conversation(raw: Mapping[str, Any]) -> ImportedItem:
     source_id, title = id_of(raw.get("conversationId")), line_of(raw.get("title"))
     if source_id is None or not _has_messages(raw):
-        return FailedItem(title or source_id or "", "It has no id, or no messages.")
+        return FailedItem(title or source_id or "", say("import_no_id"))
     roots = mappings_of(raw.get("messagesTree")) or mappings_of(raw.get("messages"))
     # A path without branches may lack the ids of the messages that each one answers.
     follow = not any("parentMessageId" in message or message.get("children") for message in roots)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sentences import say
+
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall
 from .reading.json_conversations import first_items, read_conversations
@@ -58,7 +60,7 @@ def _conversation(raw: Mapping[str, Any]) -> ImportedItem:
     history = mapping_of(chat.get("history"))
     nodes = _nodes(mapping_of(history.get("messages"))) or _listed(chat)
     if source_id is None or not nodes:
-        return FailedItem(title or source_id or "", "It has no id, or no messages.")
+        return FailedItem(title or source_id or "", say("import_no_id"))
     tree = message_tree(nodes)
     current = id_of(history.get("currentId"))
     return ImportedConversation(

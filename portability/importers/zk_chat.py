@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from portability.errors import BrokenImportError
+from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedToolCall
@@ -54,7 +55,7 @@ def _sessions(file: ImportFile, member: str | None) -> Iterator[tuple[str, Any]]
 def _conversation(session_id: str, raw: Mapping[str, Any]) -> ImportedItem:
     source_id = id_of(session_id)
     if source_id is None or not isinstance(raw.get("messages"), list):
-        return FailedItem(f"session {line_of(session_id)[:_TITLE_LENGTH]}", "It has no id, or no messages.")
+        return FailedItem(f"session {line_of(session_id)[:_TITLE_LENGTH]}", say("import_no_id"))
     nodes: dict[str, Node] = {}
     for number, message in enumerate(mappings_of(raw["messages"]), 1):
         sender = _SENDERS.get(line_of(message.get("role")))

@@ -44,6 +44,7 @@ from portability.importers.imported import (
     ImportedPart,
 )
 from portability.importers.registry import importer_named
+from sentences import say
 
 from .accepting import discard_upload
 from .placing import placed
@@ -56,8 +57,8 @@ _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
 _TELL_EVERY = 0.5
 _TIDY_EVERY = 3_600.0
-_NO_MESSAGES = "It has no messages."
-_BROKEN = "It is not what it should be."
+_NO_MESSAGES = say("import_no_messages")
+_BROKEN = say("import_damaged")
 _FAULT = "Something went wrong here. The server's log says what."
 
 StoreDocument = Callable[[str, ImportedDocument], bool]
@@ -222,7 +223,7 @@ class ImportRunner:
             return self._advance(which, told=True, **counted)
         self._close(which.import_id)
         if not conversations:
-            return self._advance(which, state="failed", error="The file holds no conversation.", **counted)
+            return self._advance(which, state="failed", error=say("import_no_conversations"), **counted)
         return self._advance(which, state="ready", counted=1, **counted)
 
     # Storing
@@ -276,7 +277,7 @@ class ImportRunner:
         if not arriving.messages:
             batch.failures.append(FailedItem(item.title or item.source_id, _NO_MESSAGES))
         elif arriving.source_id in seen:
-            batch.failures.append(FailedItem(arriving.title, "Another conversation of the file has the same id."))
+            batch.failures.append(FailedItem(arriving.title, say("import_same_id")))
         else:
             seen.add(arriving.source_id)
             batch.conversations.append(arriving)
@@ -366,7 +367,7 @@ class ImportRunner:
         self._close(which.import_id)
         path, files = Path(which.path), ExitStack()
         if not path.exists():
-            raise BrokenImportError("The file is not there any more.")
+            raise BrokenImportError(say("import_file_gone"))
         file = files.enter_context(ImportFile(path, name=which.file_name))
         reading = _Reading(importer_named(which.source).conversations(file), files, which.state)
         self._open[which.import_id] = reading

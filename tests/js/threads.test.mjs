@@ -39,6 +39,14 @@ test('an activity says its text or its words, under its heading', () => {
   assert.equal(detailsOf({ words: null, payload: { x: 1 } }), '{\n  "x": 1\n}');
 });
 
+test('an event of the server is said by its codes; what somebody else calls so is their own text', () => {
+  const payload = { description: 'edited', said: [{ code: 'edited', values: {} }] };
+  const event = { type: 'system_event', actor: { type: 'system' }, content: null, words: 'edited', payload };
+  assert.deepEqual([wordsOf(event), plainExcerpt(event, 40), detailsOf(event)], ['edited since', 'edited since', 'edited since']);
+  assert.equal(wordsOf({ ...event, actor: { type: 'user' } }), 'edited');
+  for (const said of ['edited', [null], [{ code: 'unheard_of' }], {}]) assert.equal(wordsOf({ ...event, payload: { said } }), 'edited');
+});
+
 test('an activity is replied to by its heading and gone to in its conversation', () => {
   const event = { id: 'e', short_id: 'a1b2c3', conversation_id: 'c', is_message: false, heading: '🔔 spawned', by: null, words: 'It stands.', actor: { type: 'agent' } };
   assert.deepEqual(placeOfActivity(event), { conversation_id: 'c', activity_id: 'e' });

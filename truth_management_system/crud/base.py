@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, Table, bindparam, false, func, literal, select
 
 from database.engine.text import storable
+from sentences import say
 
 from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
@@ -148,7 +149,7 @@ def prefix_bounds(prefix: str) -> dict[str, str]:
 def required_text(value: Any, what: str, *, longest: int) -> str:
     """`value` as it can be stored. Raises InvalidKnowledgeError for what is no text, empty, or too long."""
     if not isinstance(value, str) or not value.strip():
-        raise InvalidKnowledgeError(f"The {what} is empty: write something.")
+        raise InvalidKnowledgeError(say("text_missing", what=what))
     return _bounded(storable(value).strip(), what, longest)
 
 
@@ -200,5 +201,5 @@ def known_fields(changes: Mapping[str, Any], allowed: Collection[str]) -> None:
 
 def _bounded(text: str, what: str, longest: int) -> str:
     if len(text) > longest:
-        raise InvalidKnowledgeError(f"The {what} has {len(text):,} characters; {longest:,} are possible.")
+        raise InvalidKnowledgeError(say("text_too_long", what=what, count=len(text), most=longest))
     return text

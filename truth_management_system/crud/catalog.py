@@ -10,6 +10,8 @@ from typing import ClassVar, NamedTuple
 
 from sqlalchemy import Integer, Table, bindparam, cast, func, select
 
+from sentences import say
+
 from ..audit_log import recording
 from ..constants import ClaimStatus, ClaimType, ContextDomain
 from ..database import PKBDatabase, Prepared
@@ -69,7 +71,7 @@ class Catalog(ABC):
         """
         stored = category_name(name, self.noun)
         if len(stored) < _SHORTEST_NAME:
-            raise InvalidKnowledgeError(f"{name!r} is too short for a {self.noun}: use two letters or more.")
+            raise InvalidKnowledgeError(say("category_too_short", value=name, what=self.noun))
         shown = optional_text(label, "label", longest=_LONGEST_LABEL) or _label(stored)
         with recording(
             self.db, user_email=self.user_email, action="add", object_type=self.noun, object_id=stored, title=shown

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from database.engine.clock import iso
+from sentences import say
 
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError
@@ -49,7 +50,7 @@ def category_name(value: Any, what: str) -> str:
     """A type or domain as stored: lowercase, spaces as underscores. Raises InvalidKnowledgeError."""
     name = "_".join(str(value).strip().lower().replace("-", " ").split())
     if not isinstance(value, str) or not _NAME.fullmatch(name):
-        raise InvalidKnowledgeError(f"{value!r} is no {what}: use up to 40 letters, digits and '_', a letter first.")
+        raise InvalidKnowledgeError(say("category_malformed", value=repr(value), what=what))
     return name
 
 
@@ -58,7 +59,7 @@ def iso_time(value: Any, what: str) -> str:
     try:
         datetime.fromisoformat(str(value).replace("Z", "+00:00"))
     except ValueError as error:
-        raise InvalidKnowledgeError(f"{value!r} is no time for {what}: write it like 2026-02-08T10:00:00Z.") from error
+        raise InvalidKnowledgeError(say("time_malformed", value=repr(value), what=what)) from error
     return str(value)
 
 
@@ -71,7 +72,7 @@ def utc_time(value: Any, what: str) -> str:
     try:
         return iso(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except OverflowError as error:
-        raise InvalidKnowledgeError(f"{value!r} is no time that can be stored.") from error
+        raise InvalidKnowledgeError(say("time_not_storable", value=repr(value))) from error
 
 
 def _primary(before: Claim, checked: Mapping[str, Any], one: str, many: str) -> dict[str, str]:
@@ -99,7 +100,7 @@ def _values(value: Any, what: str) -> Sequence[Any]:
         raise InvalidKnowledgeError(f"The {what} are no list.") from error
     values = listed(values, what)
     if len(values) > _MOST_VALUES:
-        raise InvalidKnowledgeError(f"{len(values)} {what} are too many; {_MOST_VALUES} are possible.")
+        raise InvalidKnowledgeError(say("too_many_values", count=len(values), what=what, most=_MOST_VALUES))
     return values
 
 
@@ -121,7 +122,7 @@ def _confidence(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidKnowledgeError(f"{value!r} is no confidence; use a number from 0 to 1.")
+        raise InvalidKnowledgeError(say("confidence_malformed", value=repr(value)))
     return float(value)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, literal, select
 
+from sentences import say
+
 from ..audit_log import ChangeSet
 from ..constants import ClaimStatus, ConflictStatus
 from ..database import Prepared
@@ -76,7 +78,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         """
         members = list(dict.fromkeys(claim_ids))
         if not _FEWEST_MEMBERS <= len(members) <= _MOST_MEMBERS:
-            raise InvalidKnowledgeError(f"A conflict needs two to {_MOST_MEMBERS} different claims.")
+            raise InvalidKnowledgeError(say("conflict_members", most=_MOST_MEMBERS))
         conflict = ConflictSet(
             conflict_set_id=generate_uuid(), user_email=self.user_email, resolution_notes=_notes(notes)
         )
@@ -112,7 +114,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
             conflict = self._open(conflict_set_id)
             contested = self._contested(conflict)
             if winning_claim_id is not None and winning_claim_id not in contested:
-                raise InvalidKnowledgeError("The winner has to be a claim of this conflict that still holds.")
+                raise InvalidKnowledgeError(say("conflict_winner"))
             title = next(iter(contested.values()), "")
             with self._recording("resolve", conflict_set_id, title, winning_claim_id=winning_claim_id) as changes:
                 fields: dict[str, Any] = {"status": ConflictStatus.RESOLVED.value, "updated_at": now_iso()}
@@ -164,7 +166,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
             if claim_id not in found:
                 raise ClaimNotFoundError(claim_id)
             if found[claim_id][1] not in ClaimStatus.default_search_statuses():
-                raise InvalidKnowledgeError(f"A claim that is {found[claim_id][1]} can't be in conflict with another.")
+                raise InvalidKnowledgeError(say("conflict_member_status", status=found[claim_id][1]))
         return {claim_id: statement for claim_id, _, statement in found.values()}
 
     def _contested(self, conflict: ConflictSet) -> dict[str, str]:
@@ -179,7 +181,7 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
     def _open(self, conflict_set_id: str) -> ConflictSet:
         conflict = self.existing(conflict_set_id)
         if conflict.status != ConflictStatus.OPEN:
-            raise InvalidKnowledgeError("This conflict is resolved already.")
+            raise InvalidKnowledgeError(say("conflict_resolved"))
         return conflict
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlalchemy import Select, bindparam, except_, func, literal, select
 
+from sentences import say
+
 from ..database import Prepared
 from ..errors import DuplicateNameError, EntityNotFoundError, InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, Entity
@@ -85,7 +87,7 @@ class EntityCRUD(Groups[Entity]):
         Raises EntityNotFoundError, and InvalidKnowledgeError for an entity and itself.
         """
         if source_id == target_id:
-            raise InvalidKnowledgeError("An entity can't be merged with itself: choose another one.")
+            raise InvalidKnowledgeError(say("entity_merged_with_itself"))
         with self.db.transaction():
             source, target = self.existing(source_id), self.existing(target_id)
             with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
@@ -109,7 +111,7 @@ class EntityCRUD(Groups[Entity]):
     def _check_place(self, row: Mapping[str, Any]) -> None:
         given = {"name": name_key(row["name"]), "kind": row["entity_type"], "identity": row["entity_id"]}
         if self._number(_NAMESAKES, **given):
-            raise DuplicateNameError(f"There is an entity {row['name']!r} of this type already. Use that one.")
+            raise DuplicateNameError(say("entity_exists", name=row["name"]))
 
     def _find_by_alias(self, name: str) -> builtins.list[Entity]:
         wanted = name_key(name)

@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import Select, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
+from sentences import say
+
 from ..audit_log import ChangeSet
 from ..database import Prepared
 from ..errors import FriendlyIdTakenError, InvalidKnowledgeError
@@ -50,15 +52,13 @@ def insert_named(
 def check_given(friendly_id: str, *, suffix: str) -> None:
     """Raise InvalidKnowledgeError for an id that a user may not give to something of this kind."""
     if not isinstance(friendly_id, str) or not is_well_formed(friendly_id):
-        raise InvalidKnowledgeError(
-            f"{friendly_id!r} can't be an id: use 3 to 128 letters, digits, '_' and '-', a letter first."
-        )
+        raise InvalidKnowledgeError(say("memory_id_malformed", reference=repr(friendly_id)))
     lowered = friendly_id.lower()
     if is_reserved(lowered):
-        raise InvalidKnowledgeError(f"{friendly_id!r} begins like a reference of another kind. Choose another id.")
+        raise InvalidKnowledgeError(say("memory_id_reserved", reference=friendly_id))
     foreign = [other for other in GROUP_SUFFIXES if other != suffix and lowered.endswith(other)]
     if foreign:
-        raise InvalidKnowledgeError(f"{friendly_id!r} ends in {foreign[0]!r}, which names something of another kind.")
+        raise InvalidKnowledgeError(say("memory_id_ending", reference=friendly_id, ending=foreign[0]))
 
 
 def _inserted(changes: ChangeSet, table: str, row: Mapping[str, Any]) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, except_, func, literal_column, select
 
+from sentences import say
+
 from ..audit_log import ChangeSet
 from ..database import Prepared
 from ..errors import CycleError, DuplicateNameError, InvalidKnowledgeError, TagNotFoundError
@@ -84,7 +86,7 @@ class TagCRUD(Trees[Tag]):
         Raises TagNotFoundError, InvalidKnowledgeError for a tag and itself, CycleError for one above the other.
         """
         if source_id == target_id:
-            raise InvalidKnowledgeError("A tag can't be merged with itself: choose another one.")
+            raise InvalidKnowledgeError(say("tag_merged_with_itself"))
         with self.db.transaction():
             source, target = self.existing(source_id), self.existing(target_id)
             if source in self.get_hierarchy(target_id):
@@ -97,7 +99,7 @@ class TagCRUD(Trees[Tag]):
         super()._check_place(row)
         namesake = self._namesake(row["name"], row["parent_tag_id"])
         if namesake is not None and namesake.tag_id != row["tag_id"]:
-            raise DuplicateNameError(f"There is a tag {row['name']!r} in this place already. Use that one.")
+            raise DuplicateNameError(say("tag_exists", name=row["name"]))
 
     def _delete(self, changes: ChangeSet, group: Tag) -> None:
         _give_up_name(changes, group)

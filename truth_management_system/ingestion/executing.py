@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from sentences import say
+
 from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError, KnowledgeError
@@ -95,7 +97,7 @@ def _action(proposal: IngestProposal, row: Mapping[str, Any]) -> ProposedAction:
     if action in (ProposedAction.UPDATE, ProposedAction.CONFLICT):
         existing = proposal.existing_claim
         if existing is None or existing.status not in ClaimStatus.default_search_statuses():
-            raise InvalidKnowledgeError("The memory that this is about is not there any more. Add it by itself.")
+            raise InvalidKnowledgeError(say("memory_of_proposal_gone"))
     return action
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select, update
 
 from database.engine.clock import iso_in
+from sentences import say
 
 from ..crud.claims import ClaimCRUD
 from ..database import PKBDatabase, Prepared
@@ -277,7 +278,7 @@ class PlanExecutedError(KnowledgeError):
     code = "conflict"
 
     def __init__(self) -> None:
-        super().__init__("This plan was carried out already. Propose again to add more.")
+        super().__init__(say("plan_carried_out"))
 
 
 class PlanStore:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from database.engine.text import storable
+from sentences import say
 
 from ..errors import InvalidKnowledgeError
 
@@ -21,11 +22,11 @@ _WORDS = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
 def checked_text(text: object) -> str:
     """`text` with plain line ends and no control characters. Raises InvalidKnowledgeError for none, or too much."""
     if not isinstance(text, str) or not text.strip():
-        raise InvalidKnowledgeError("The text is empty: write something.")
+        raise InvalidKnowledgeError(say("text_missing", what="text"))
     clean = readable(text)
     size = max(len(clean.encode()), len(storable(text).encode()))
     if size > MOST_TEXT_BYTES:
-        raise InvalidKnowledgeError(f"The text has {size:,} bytes; {MOST_TEXT_BYTES:,} are possible at once.")
+        raise InvalidKnowledgeError(say("text_has_bytes", count=size, most=MOST_TEXT_BYTES))
     return clean
 
 

@@ -50,7 +50,7 @@ class BulkActions(ClaimActions):
         """
         claims = listed(claims, "claims")
         if len(claims) > MOST_IN_BULK:
-            raise InvalidKnowledgeError(f"{len(claims)} claims are too many; {MOST_IN_BULK} are possible at once.")
+            raise InvalidKnowledgeError(say("most_memories_at_once", count=len(claims), most=MOST_IN_BULK))
         warnings: list[str] = []
         if auto_extract:
             # Before the change begins: while a model thinks, others want to write.
@@ -113,7 +113,7 @@ class BulkActions(ClaimActions):
         """
         claim_ids = listed_ids(claim_ids)
         if len(claim_ids) > MOST_CHANGED:
-            raise InvalidKnowledgeError(f"{len(claim_ids)} claims are too many; {MOST_CHANGED} are possible at once.")
+            raise InvalidKnowledgeError(say("most_memories_at_once", count=len(claim_ids), most=MOST_CHANGED))
         act = self._bulk_change(change, value or "")
         results: list[dict[str, Any]] = []
         title = f"{len(claim_ids)} memories"

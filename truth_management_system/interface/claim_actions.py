@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from database.engine.text import storable
+from sentences import say
 
 from ..audit_log import is_recorded
 from ..constants import ClaimStatus
@@ -191,10 +192,10 @@ class ClaimActions(ApiParts):
         new = self._claim(new_claim_id)
         self._claim(old_claim_id)
         if new_claim_id == old_claim_id:
-            raise InvalidKnowledgeError("A claim can't supersede itself.")
+            raise InvalidKnowledgeError(say("supersedes_itself"))
         if new.status not in ClaimStatus.default_search_statuses():
             # Both would be out of sight.
-            raise InvalidKnowledgeError(f"@{new.friendly_id} is {new.status} itself. Make it active first.")
+            raise InvalidKnowledgeError(say("successor_not_active", reference=new.friendly_id or "", status=new.status))
         linked = link_successor(self.db, new_claim_id, old_claim_id, user_email=self.owner)
         self.claims.edit(old_claim_id, {"status": ClaimStatus.SUPERSEDED.value})
         return linked is not None

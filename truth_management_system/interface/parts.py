@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, Self, TypeVar
 
+from sentences import say
+
 from ..audit_log import ChangeSet, recording, watching
 from ..config import PKBConfig
 from ..crud.catalog import DomainCatalog, TypeCatalog
@@ -59,7 +61,7 @@ def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], C
                 return _failed(action, object_type, error.message, error, error.code, error.details)
             except Exception as error:
                 log.exception("%s %s failed", action, object_type)
-                sentence = "This could not be done with what was given. Nothing was changed."
+                sentence = say("not_done_with_this")
                 return _failed(action, object_type, sentence, error, UNEXPECTED, {})
             audit = {"audit_id": written[-1]} if written else {}
             return ActionResult(

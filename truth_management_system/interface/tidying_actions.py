@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sentences import say
+
 from ..crud.base import listed_ids
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import InvalidKnowledgeError
@@ -37,11 +39,11 @@ class TidyingActions(ClaimActions):
         """
         claims = self._claims(listed_ids(claim_ids))
         if len(claims) < _FEWEST_CLAIMS:
-            raise InvalidKnowledgeError("It takes two claims to make one of them.")
+            raise InvalidKnowledgeError(say("merge_needs_two"))
         kept = max(claims, key=_sureness) if keep_id is None else self._claim(keep_id)
         others = [claim for claim in claims if claim.claim_id != kept.claim_id]
         if len(others) == len(claims):
-            raise InvalidKnowledgeError("The claim that is kept has to be one of them.")
+            raise InvalidKnowledgeError(say("merge_keeps_one"))
         superseded = [claim.claim_id for claim in others]
         with self._recording("consolidate", "claim", kept.claim_id, kept.statement, superseded=superseded):
             for claim_id in superseded:

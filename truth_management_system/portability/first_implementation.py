@@ -10,6 +10,8 @@ from urllib.parse import quote
 from sqlalchemy import Connection, MetaData, NullPool, Table, create_engine, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from sentences import otherwise
+
 from ..errors import InvalidKnowledgeError
 from .payload import EXPORT_VERSION, Row, read_payload
 
@@ -32,7 +34,9 @@ def read_first_knowledge_base(path: Path, user_email: str) -> tuple[dict[str, An
         with engine.connect() as connection:
             return _read(connection, user_email)
     except SQLAlchemyError as error:
-        raise InvalidKnowledgeError("This is no whole knowledge base of the first implementation.") from error
+        raise InvalidKnowledgeError(
+            otherwise("This is no whole knowledge base of the first implementation.", "export_not_whole")
+        ) from error
     finally:
         engine.dispose()
 
@@ -40,7 +44,9 @@ def read_first_knowledge_base(path: Path, user_email: str) -> tuple[dict[str, An
 def _read(connection: Connection, user_email: str) -> tuple[dict[str, Any], int]:
     present = set(inspect(connection).get_table_names())
     if "claims" not in present:
-        raise InvalidKnowledgeError("This is no knowledge base of the first implementation: it has no claims.")
+        raise InvalidKnowledgeError(
+            otherwise("This is no knowledge base of the first implementation: it has no claims.", "export_not_whole")
+        )
     rows = {name: list(_rows(connection, name)) for name in (*_TABLES, *_TIES, *_CATALOGS) if name in present}
     owners = {row.get("user_email") or "" for name in _TABLES for row in rows.get(name, ())}
     mine = {user_email} if user_email in owners or len(owners - {""}) > 1 else owners

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 
+from sentences import otherwise
+
 from ..audit_log import ChangeSet, recording
 from ..constants import ClaimType, ContextDomain
 from ..crud.friendly_ids import check_given
@@ -219,7 +221,9 @@ def _parents_first(kind: Kind, rows: Sequence[Row]) -> list[Row]:
     try:
         return [by_id[identity] for identity in graphlib.TopologicalSorter(parents).static_order()]
     except graphlib.CycleError as error:
-        raise InvalidKnowledgeError(f'"data.{kind.table}": some lie below themselves.') from error
+        raise InvalidKnowledgeError(
+            otherwise(f'"data.{kind.table}": some lie below themselves.', "export_not_whole")
+        ) from error
 
 
 _KINDS = (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from database.engine.clock import now_iso
+from sentences import otherwise, say
 
 from ..constants import ConflictStatus
 from ..crud.base import optional_text, required_text
@@ -33,10 +34,10 @@ def read_payload(payload: Any) -> dict[str, list[Row]]:
     """
     data = payload.get("data") if isinstance(payload, Mapping) else None
     if not isinstance(data, Mapping):
-        raise InvalidKnowledgeError('This is no export of a knowledge base: "data" is missing.')
+        raise InvalidKnowledgeError(say("no_export_of_memories"))
     version = payload.get("pkb_export_version", EXPORT_VERSION)
     if version != EXPORT_VERSION:
-        raise InvalidKnowledgeError(f"An export of version {version!r} can't be read; this program reads version 1.")
+        raise InvalidKnowledgeError(say("export_version_unknown", version=str(version)[:100]))
     return {table: _rows(data.get(table), table, read) for table, read in _READERS.items()}
 
 
@@ -44,17 +45,17 @@ def _rows(given: Any, table: str, read: Callable[[Mapping[str, Any]], Row]) -> l
     if given is None:
         return []
     if not isinstance(given, list):
-        raise InvalidKnowledgeError(f'"data.{table}" is no list.')
+        raise InvalidKnowledgeError(otherwise(f'"data.{table}" is no list.', "export_not_whole"))
     return [_row(row, f"data.{table}[{index}]", read) for index, row in enumerate(given)]
 
 
 def _row(given: Any, where: str, read: Callable[[Mapping[str, Any]], Row]) -> Row:
     if not isinstance(given, Mapping):
-        raise InvalidKnowledgeError(f'"{where}" is no object.')
+        raise InvalidKnowledgeError(otherwise(f'"{where}" is no object.', "export_not_whole"))
     try:
         return read(given)
     except InvalidKnowledgeError as error:
-        raise InvalidKnowledgeError(f'"{where}": {error.message}') from error
+        raise InvalidKnowledgeError(otherwise(f'"{where}": {error.message}', "export_not_whole")) from error
 
 
 def _claim(given: Mapping[str, Any]) -> Row:

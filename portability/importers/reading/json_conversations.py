@@ -12,6 +12,7 @@ from portability.errors import BrokenImportError
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedItem
 from portability.importers.json_stream import DEEPEST, json_items, json_value
+from sentences import say
 
 _ASKED = 3
 """How many conversations at the beginning tell which program wrote the file."""
@@ -58,7 +59,7 @@ def read_items(file: ImportFile, member: str | None = None) -> Iterator[Any]:
 
 def _read(raw: object, read: Reader, place: str) -> ImportedItem:
     if not isinstance(raw, dict):
-        return FailedItem(place, "It is not a conversation.")
+        return FailedItem(place, say("import_no_conversation"))
     item = read(raw)
     return FailedItem(place, item.reason) if isinstance(item, FailedItem) and not item.item else item
 

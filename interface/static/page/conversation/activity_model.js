@@ -1,11 +1,18 @@
 /** How an activity reads: a message, or what a recipe says of any other. */
 
+import { saidText } from '../core/said.js';
 import { spokenText } from './card/spoken_model.js';
 import { excerpt } from './message_model.js';
 
+/** The sentences of an event of the server, by their codes; null for what anybody else says. */
+function sentencesOf({ type, actor, payload }) {
+  const said = type === 'system_event' && actor?.type === 'system' ? payload?.said : null;
+  return Array.isArray(said) && said.every((sentence) => sentence && typeof sentence === 'object') ? said : null;
+}
+
 /** @param {object} activity @returns {string} what it says, in words; '' where it says nothing so */
-export function wordsOf({ content, words }) {
-  return content ?? words ?? '';
+export function wordsOf(activity) {
+  return saidText(activity.content ?? activity.words ?? '', sentencesOf(activity));
 }
 
 /**
@@ -26,8 +33,8 @@ export function plainExcerpt(activity, length) {
 }
 
 /** @param {object} activity that is no message @returns {string} what it holds: its words, else its payload as JSON */
-export function detailsOf({ words, payload }) {
-  return words || JSON.stringify(payload, null, 2);
+export function detailsOf(activity) {
+  return activity.words ? wordsOf(activity) : JSON.stringify(activity.payload, null, 2);
 }
 
 /** @param {object} activity @returns {object} what the composer replies to */
