@@ -61,7 +61,7 @@ def service(email: str | None, agent: str, all_items: bool) -> None:
                 return
 
 
-@group.command("retry", epilog=examples("inbox retry helper_ai", "inbox service helper_ai --all"))
+@group.command("retry", epilog=examples("inbox retry helper_ai", "inbox retry helper_ai --email ada@example.org"))
 @account_option
 @_named
 @with_appcontext

@@ -14,7 +14,7 @@ from portability.errors import BrokenImportError
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument
 from portability.importers.json_stream import json_items
-from portability.importers.registry import importer_for, importer_named
+from portability.importers.registry import importer_for, importer_named, importers
 from tests.portability.importers.exports import (
     NO_PARENT_OF_LIBRECHAT,
     chatgpt_conversation,
@@ -211,4 +211,5 @@ def test_a_file_of_a_form_that_is_not_known_says_what_was_expected(tmp_path):
     with ImportFile(path) as file, pytest.raises(BrokenImportError) as raised:
         importer_for(file)
 
-    assert raised.value.message.startswith("notes.json has a form that is not known. ChatGPT: the ZIP of")
+    assert raised.value.message.startswith("notes.json has a form that is not known. ")
+    assert all(f"{each.title}: {each.expects}" in raised.value.message for each in importers())
