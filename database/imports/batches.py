@@ -1,9 +1,14 @@
-"""A batch of an import: what was read is stored in one transaction together with how far the import came."""
+"""A batch of an import: what was read is stored in one transaction together with how far the import came.
+
+Long conversations of it are stored before, slice by slice (`filling`), and appear with the batch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,6 +20,7 @@ from database.errors import ConflictError, InvalidChangeError, WorkspaceNotFound
 from sentences import say
 
 from .arriving import ArrivingConversation
+from .filling import Filled, long_ones_filled, reveal
 from .repository import MOST_FAILURES, Import, advance
 from .storing import Stored, Target, store_conversations
 from .workspaces import workspaces_named
@@ -51,27 +57,55 @@ def store_batch(*, database: Database, which: Import, owner: str, batch: Batch, 
     """
 
     def job(connection: Connection) -> Import:
-        target = _target(connection, which, batch.conversations)
         room = max(_TOLD_CONVERSATIONS - which.imported, 0)
-        done = store_conversations(connection, batch.conversations, target=target, told=room)
+        done = _store(connection, which, batch.conversations, filled, told=room)
         return advance(connection, which, owner=owner, told=told, **_progress(which, batch, done))
 
-    try:
+    with _long_ones_filled(batch.conversations, database=database, which=which, owner=owner) as filled:
         return database.write(job, urgency=Urgency.INDEX)
-    except IntegrityError as error:
-        raise ConflictError(_CONTRADICTION) from error
 
 
-def store_alone(*, database: Database, which: Import, conversation: ArrivingConversation) -> Stored:
-    """Store one conversation, and nothing of how far the import came. Raises ConflictError."""
+def store_alone(*, database: Database, which: Import, owner: str, conversation: ArrivingConversation) -> Stored:
+    """Store one conversation, and nothing of how far the import came. Raises StoppedError, ConflictError."""
 
     def job(connection: Connection) -> Stored:
-        return store_conversations(connection, [conversation], target=_target(connection, which, [conversation]))
+        return _store(connection, which, [conversation], filled)
 
-    try:
+    with _long_ones_filled([conversation], database=database, which=which, owner=owner) as filled:
         return database.write(job, urgency=Urgency.INDEX)
+
+
+@contextmanager
+def _long_ones_filled(
+    arriving: Sequence[ArrivingConversation], *, database: Database, which: Import, owner: str
+) -> Iterator[Mapping[str, Filled]]:
+    """See `filling`. Raises ConflictError where a conversation contradicts itself, here or within."""
+    target_of = partial(_target, which=which, arriving=arriving)
+    own: dict[str, Any] = {"database": database, "which": which, "owner": owner}
+    try:
+        with long_ones_filled(arriving, **own, target_of=target_of) as filled:
+            yield filled
     except IntegrityError as error:
         raise ConflictError(_CONTRADICTION) from error
+
+
+def _store(
+    connection: Connection,
+    which: Import,
+    arriving: Sequence[ArrivingConversation],
+    filled: Mapping[str, Filled],
+    *,
+    told: int = 0,
+) -> Stored:
+    """Store conversations, and let those appear that are filled already. told: see `store_conversations`."""
+    target = _target(connection, which=which, arriving=arriving)
+    done = store_conversations(
+        connection, [each for each in arriving if each.source_id not in filled], target=target, told=told
+    )
+    for each in filled.values():
+        reveal(connection, each, target=target, recorded=done.imported < told)
+        done.imported += 1
+    return done
 
 
 def store_progress(*, database: Database, which: Import, owner: str, told: bool = False, **values: Any) -> Import:
@@ -81,7 +115,7 @@ def store_progress(*, database: Database, which: Import, owner: str, told: bool 
     )
 
 
-def _target(connection: Connection, which: Import, arriving: Sequence[ArrivingConversation]) -> Target:
+def _target(connection: Connection, *, which: Import, arriving: Sequence[ArrivingConversation]) -> Target:
     domain, names = which.choice.get("domain") or "assistant", {each.workspace for each in arriving if each.workspace}
     return Target(
         import_id=which.import_id,

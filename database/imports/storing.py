@@ -20,7 +20,7 @@ from database.schema import (
 )
 from database.search import index as fulltext_index
 
-from .arriving import ArrivingConversation, message_to_store
+from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
 from .updating import update_conversation
 
 _ic = imported_conversations.c
@@ -39,6 +39,10 @@ class Target:
     domain: str
     workspace_id: str | None = None
     workspaces: Mapping[str, str]
+
+    def place_of(self, each: ArrivingConversation) -> str | None:
+        """The workspace that a conversation goes into."""
+        return self.workspaces.get(each.workspace or "", self.workspace_id)
 
 
 @dataclass(slots=True)
@@ -67,24 +71,23 @@ def store_conversations(
     ConflictError where a conversation makes no sense.
     """
     done = Stored()
-    is_indexed = fulltext_index.waiting_behind(connection) is None
-    known = _known(connection, [each.source_id for each in arriving], target)
+    is_indexed = waits_for_nothing(connection)
+    known = known_conversations(connection, [each.source_id for each in arriving], target)
     new = [each for each in arriving if each.source_id not in known]
-    names = _friendly_ids(connection, new, target)
-    texts, identities = list[fulltext_index.IndexedText](), _Identities()
+    names = free_friendly_ids(connection, new, target)
+    added, identities = list[dict[str, Any]](), _Identities()
     for each in new:
         friendly_id = names[each.source_id]
-        rows = _store_new(connection, each, friendly_id, target, identities, recorded=done.imported < told)
-        texts += [_indexed(row) for row in rows]
+        added += _store_new(connection, each, friendly_id, target, identities, recorded=done.imported < told)
         done.imported += 1
     if new:
         connection.execute(insert(imported_conversations), identities.conversations)
         connection.execute(insert(imported_messages), identities.messages)
-    if texts and is_indexed:
-        fulltext_index.advance(connection, texts, up_to=texts[-1].seq)
+    if added and is_indexed:
+        add_to_index(connection, added)
     for each in arriving:
         identity = known.get(each.source_id)
-        if identity is not None and identity.digest != each.digest and _is_live(connection, identity.conversation_id):
+        if identity is not None and identity.digest != each.digest and is_live(connection, identity.conversation_id):
             update_conversation(connection, each, identity, user_email=target.user_email, import_id=target.import_id)
             done.updated += 1
         elif identity is not None:
@@ -92,7 +95,7 @@ def store_conversations(
     return done
 
 
-def _known(connection: Connection, source_ids: Collection[str], target: Target) -> dict[str, Any]:
+def known_conversations(connection: Connection, source_ids: Collection[str], target: Target) -> dict[str, Any]:
     """What is known of these conversations of the source, by their ids there."""
     query = select(_ic.source_id, _ic.conversation_id, _ic.title, _ic.digest).where(
         _ic.user_email == target.user_email, _ic.source == target.source, _ic.source_id.in_(source_ids)
@@ -100,14 +103,15 @@ def _known(connection: Connection, source_ids: Collection[str], target: Target) 
     return {row.source_id: row for row in connection.execute(query)}
 
 
-def _is_live(connection: Connection, conversation_id: str) -> bool:
+def is_live(connection: Connection, conversation_id: str) -> bool:
+    """Whether a conversation is there, and not in the bin."""
     query = select(conversations.c.conversation_id).where(
         conversations.c.conversation_id == conversation_id, conversations.c.deleted_at.is_(None)
     )
     return connection.execute(query).first() is not None
 
 
-def _friendly_ids(connection: Connection, new: Sequence[ArrivingConversation], target: Target) -> dict[str, str]:
+def free_friendly_ids(connection: Connection, new: Sequence[ArrivingConversation], target: Target) -> dict[str, str]:
     """A free friendly id for each: that of the source, else one made of its title. Usually one query for all."""
     own = conversations.c.user_email == target.user_email
     first = [each.friendly_id or next(_candidates(each)) for each in new]
@@ -150,20 +154,42 @@ def _store_new(
         user_email=target.user_email,
         conversation_id=conversation_id,
         friendly_id=friendly_id,
-        workspace_id=target.workspaces.get(each.workspace or "", target.workspace_id),
+        workspace_id=target.place_of(each),
         recorded=recorded,
-        domain=target.domain,
-        title=each.title,
-        title_force_set=1,
-        created_at=each.created_at,
-        updated_at=each.updated_at,
-        archived=int(each.archived),
-        pinned_at=now_iso() if each.pinned else None,
+        **columns_of(each, target),
     )
+    identities.conversations.append(identity_of(each, conversation_id, target))
+    identities.messages += identities_of_messages(each.messages, ids, conversation_id, target)
+    if each.friendly_id is not None and each.friendly_id != friendly_id:
+        add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
+    return rows
+
+
+def columns_of(each: ArrivingConversation, target: Target) -> dict[str, Any]:
+    """The columns of a new conversation."""
+    return {
+        "domain": target.domain,
+        "title": each.title,
+        "title_force_set": 1,
+        "created_at": each.created_at,
+        "updated_at": each.updated_at,
+        "archived": int(each.archived),
+        "pinned_at": now_iso() if each.pinned else None,
+    }
+
+
+def identity_of(each: ArrivingConversation, conversation_id: str, target: Target) -> dict[str, Any]:
+    """The row that says which conversation of the source `conversation_id` is."""
     identity = {"user_email": target.user_email, "source": target.source, "source_id": each.source_id}
     told = {"conversation_id": conversation_id, "import_id": target.import_id, "title": each.title}
-    identities.conversations.append({**identity, **told, "digest": each.digest})
-    identities.messages += [
+    return {**identity, **told, "digest": each.digest}
+
+
+def identities_of_messages(
+    arriving: Sequence[ArrivingMessage], ids: Mapping[str, str], conversation_id: str, target: Target
+) -> list[dict[str, Any]]:
+    """The rows that say which messages of the source these are. ids: of messages here, by their keys."""
+    return [
         {
             "conversation_id": conversation_id,
             "source_id": version.source_id,
@@ -172,15 +198,22 @@ def _store_new(
             "digest": version.digest,
             "import_id": target.import_id,
         }
-        for message in each.messages
+        for message in arriving
         for number, version in enumerate(message.versions, 1)
     ]
-    if each.friendly_id is not None and each.friendly_id != friendly_id:
-        add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
-    return rows
 
 
-def _indexed(row: Mapping[str, Any]) -> fulltext_index.IndexedText:
-    return fulltext_index.indexed_text(
-        seq=row["seq"], user_email=row["user_email"], conversation_id=row["conversation_id"], text=row["text"]
-    )
+def waits_for_nothing(connection: Connection) -> bool:
+    """Whether the full-text index has all messages, so that those of this transaction can be added at once."""
+    return fulltext_index.waiting_behind(connection) is None
+
+
+def add_to_index(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add new messages to the full-text index, which has all before them. rows: of `messages`, at least one."""
+    texts = [
+        fulltext_index.indexed_text(
+            seq=row["seq"], user_email=row["user_email"], conversation_id=row["conversation_id"], text=row["text"]
+        )
+        for row in rows
+    ]
+    fulltext_index.advance(connection, texts, up_to=texts[-1].seq)

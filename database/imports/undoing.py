@@ -80,7 +80,9 @@ def _c_table() -> Any:
 def _take_messages_back(connection: Connection, which: Import, undone: Undone) -> bool:
     """Take back what the import added to one conversation that it had not brought; whether none is left."""
     undone.kept.clear()
-    query = select(_im.conversation_id).where(_im.import_id == which.import_id).limit(1)
+    # What a crash left half stored is erased by the next start.
+    query = select(_im.conversation_id).join(conversations, _c.conversation_id == _im.conversation_id)
+    query = query.where(_im.import_id == which.import_id, _c.incomplete_since.is_(None)).limit(1)
     conversation_id = connection.execute(query).scalar()
     if conversation_id is None:
         return True

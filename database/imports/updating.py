@@ -71,6 +71,30 @@ def update_conversation(
     update_.tell()
 
 
+def update_some(
+    connection: Connection,
+    arriving: ArrivingConversation,
+    identity: Identity,
+    *,
+    user_email: str,
+    import_id: str,
+    most: int,
+) -> bool:
+    """Store the first `most` messages that are new or changed; whether there are more than those.
+
+    Does nothing where there are no more: `update_conversation` does the rest, in any case.
+    """
+    update_ = _Update(connection, user_email, identity.conversation_id, import_id)
+    beginning = update_.beginning(arriving.messages, most=most)
+    if len(beginning) == len(arriving.messages):
+        return False
+    update_.merge(beginning)
+    update_.choose_path(beginning)
+    touch_quietly(connection, identity.conversation_id, **update_.counts(arriving.updated_at))
+    update_.tell()
+    return True
+
+
 @dataclass(slots=True)
 class _Update:
     """The update of one conversation within a transaction."""
@@ -99,8 +123,19 @@ class _Update:
         columns = (c.title, c.conversation_friendly_id, c.last_ordinal, c.branch_id, c.updated_at)
         head = self.connection.execute(select(*columns).where(c.conversation_id == self.conversation_id)).one()
         self.title, self.friendly_id, self.last_ordinal, self.branch_id, self.updated_at = head
-        said = (_m.message_id, _m.ordinal, _m.sender, _m.branch_id, _m.branch_of, _m.edited_at, _m.chosen_variant)
-        here = select(*said).where(_m.conversation_id == self.conversation_id).order_by(_m.ordinal)
+        names = (
+            "message_id",
+            "ordinal",
+            "sender",
+            "branch_id",
+            "branch_of",
+            "in_answer_to",
+            "edited_at",
+            "chosen_variant",
+        )
+        here = (
+            select(*(_m[name] for name in names)).where(_m.conversation_id == self.conversation_id).order_by(_m.ordinal)
+        )
         self.rows = {row.message_id: row for row in self.connection.execute(here)}
         identified = select(_im.source_id, _im.message_id, _im.number, _im.digest)
         found = self.connection.execute(identified.where(_im.conversation_id == self.conversation_id))
@@ -110,6 +145,20 @@ class _Update:
     def is_continued(self) -> bool:
         """Whether the person went on here."""
         return len(self.rows) > len({row.message_id for row in self.known.values()})
+
+    def beginning(self, arriving: Sequence[ArrivingMessage], *, most: int) -> Sequence[ArrivingMessage]:
+        """The messages from the first one on, `most` of which are new or changed; at least one is."""
+        size = 0
+        for place, message in enumerate(arriving):
+            changed = sum(self._is_other(version) for version in message.versions)
+            if size and size + changed > most:
+                return arriving[:place]
+            size += changed
+        return arriving
+
+    def _is_other(self, version: ArrivingVersion) -> bool:
+        known = self.known.get(version.source_id)
+        return known is None or known.digest != version.digest
 
     def merge(self, arriving: Sequence[ArrivingMessage]) -> None:
         """Add what is new and change what has changed."""
@@ -128,6 +177,9 @@ class _Update:
     def _add(self, new: Sequence[ArrivingMessage]) -> None:
         """Store new messages, each in the branch of what it follows."""
         branches: dict[str, str | None] = {row.message_id: row.branch_id for row in self.rows.values()}
+        questions = {
+            row.message_id: row.message_id if row.sender == "user" else row.in_answer_to for row in self.rows.values()
+        }
         made = []
         for message in new:
             stored = {**message_to_store(message, self.ids), "branch_of": None, "chosen_branch": None}
@@ -138,6 +190,8 @@ class _Update:
                 stored["branch_of"], branch = instead_of, message_id
                 self.forked.add(instead_of)
             branches[message_id] = stored["branch_id"] = branch
+            questions[message_id] = message_id if message.sender == "user" else questions.get(parent or "")
+            stored["in_answer_to"] = None if message.sender == "user" else questions[message_id]
             made.append(stored)
         rows = add_messages(
             self.connection,
@@ -269,7 +323,8 @@ class _Update:
         choices: dict[str, int] = {}
         for key, number in first_ones.items():
             group = [fork.message_id for fork in tree.group(self.ids[key])]
-            chosen = self.ids[groups[key][number - 1]]
+            # Of a conversation that is stored in slices, the alternative may be still to come.
+            chosen = self.ids[groups[key][number - 1]] if number <= len(groups[key]) else None
             if chosen in group:
                 choices[group[0]] = group.index(chosen) + 1
         return choices

@@ -338,7 +338,7 @@ class ImportRunner:
     def _store_each(self, which: Import, batch: _Read, before: Stored, failures: list[FailedItem]) -> None:
         for each in batch.conversations:
             try:
-                stored = store_alone(database=self._database, which=which, conversation=each)
+                stored = store_alone(database=self._database, which=which, owner=self.owner, conversation=each)
             except ConflictError as error:
                 failures.append(FailedItem(each.title, error.message))
             else:

@@ -1,0 +1,213 @@
+"""Conversations that are too long for one transaction: they are stored slice by slice, each in its own.
+
+A new one is filled while nobody sees it, as a clone is, and appears with the batch that it belongs to; what a crash
+left half filled is erased by the next start, and the import stores it again. One that is here already grows.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from conversation_reference_utils import unique_message_short_hash
+from database.conversations.conversation import record_listed
+from database.conversations.deletion import erase
+from database.conversations.friendly_ids import add_alias
+from database.conversations.importing import add_messages
+from database.conversations.repository import insert_conversation, new_conversation_id, read_live
+from database.engine.clock import now_iso
+from database.engine.database import Database, Urgency
+from database.errors import ConflictError, StoreError
+from database.messages.branches import branches_of, on_path
+from database.messages.message import live_in
+from database.schema import conversations, imported_conversations, imported_messages, messages
+
+from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
+from .repository import Import, advance
+from .storing import (
+    Target,
+    add_to_index,
+    columns_of,
+    free_friendly_ids,
+    identities_of_messages,
+    identity_of,
+    is_live,
+    known_conversations,
+    waits_for_nothing,
+)
+from .updating import update_some
+
+MOST_AT_ONCE = 400
+"""Messages in one transaction; each variant of an answer counts as one."""
+
+T = TypeVar("T")
+TargetOf = Callable[[Connection], Target]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A conversation that nobody sees yet. last_ordinal: how many of its messages are stored."""
+
+    arriving: ArrivingConversation
+    conversation_id: str
+    friendly_id: str
+    last_ordinal: int = 0
+
+
+@contextmanager
+def long_ones_filled(
+    arriving: Sequence[ArrivingConversation], *, database: Database, which: Import, owner: str, target_of: TargetOf
+) -> Iterator[dict[str, Filled]]:
+    """Store those of `arriving` that are long and not here yet, all but visibly, by their ids at the source.
+
+    The caller lets them appear with `reveal`; where it fails they are erased. Long ones that are here get all that is
+    new in them but the last slice. Raises StoppedError where `owner` may not go on.
+    """
+    filled: dict[str, Filled] = {}
+    work = _Slices(database, which, owner, target_of)
+    try:
+        for each in arriving:
+            if is_long(each):
+                _store_slices(each, work, filled)
+        yield filled
+    except BaseException:
+        with suppress(StoreError):
+            erase(database, [each.conversation_id for each in filled.values()])
+        raise
+
+
+def is_long(arriving: ArrivingConversation) -> bool:
+    """Whether it has more messages than one transaction stores."""
+    return sum(len(message.versions) for message in arriving.messages) > MOST_AT_ONCE
+
+
+def reveal(connection: Connection, filled: Filled, *, target: Target, recorded: bool) -> None:
+    """Let a conversation appear that is filled. Raises ConflictError where it was erased meanwhile."""
+    each, conversation_id = filled.arriving, filled.conversation_id
+    path = branches_of(connection, conversation_id).path()
+    here = messages.c.conversation_id == conversation_id
+    connection.execute(update(messages).where(here, ~on_path(path)).values(other_branch=1))
+    shown = connection.execute(select(func.count()).where(live_in(conversation_id))).scalar_one()
+    changed = update(conversations).where(
+        conversations.c.conversation_id == conversation_id, conversations.c.incomplete_since.is_not(None)
+    )
+    seen = {"deleted_at": None, "incomplete_since": None, "branch_id": path[-1].branch_id}
+    counts = {"message_count": shown, "last_ordinal": filled.last_ordinal}
+    if connection.execute(changed.values(**seen, **counts)).rowcount == 0:
+        raise ConflictError("It was erased while it was stored.")
+    connection.execute(insert(imported_conversations).values(identity_of(each, conversation_id, target)))
+    if each.friendly_id is not None and each.friendly_id != filled.friendly_id:
+        add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
+    if recorded:
+        row = read_live(connection, user_email=target.user_email, conversation_id=conversation_id)
+        record_listed(connection, [row])
+
+
+@dataclass(frozen=True, slots=True)
+class _Slices:
+    """Writes slices: each renews the lease of the import, and none is written that the import must not go on with."""
+
+    database: Database
+    which: Import
+    owner: str
+    target_of: TargetOf
+
+    def write(self, job: Callable[[Connection, Target], T]) -> T:
+        def slice_(connection: Connection) -> T:
+            advance(connection, self.which, owner=self.owner)
+            return job(connection, self.target_of(connection))
+
+        return self.database.write(slice_, urgency=Urgency.INDEX)
+
+
+def _store_slices(each: ArrivingConversation, work: _Slices, filled: dict[str, Filled]) -> None:
+    begun = work.write(lambda connection, target: _begin(connection, each, target))
+    if begun is None:
+        while work.write(lambda connection, target: _grow(connection, each, target)):
+            pass
+        return
+    filled[each.source_id] = begun
+    ids = {message.key: str(uuid.uuid4()) for message in each.messages}
+    made = {message["message_id"]: message for message in _to_store(each, ids, friendly_id=begun.friendly_id)}
+    for some in _slices(each.messages):
+        said = [made[ids[message.key]] for message in some]
+        conversation = filled[each.source_id]
+        work.write(lambda connection, target: _add(connection, conversation, said, some, ids, target))  # noqa: B023
+        filled[each.source_id] = replace(conversation, last_ordinal=conversation.last_ordinal + len(some))
+
+
+def _begin(connection: Connection, each: ArrivingConversation, target: Target) -> Filled | None:
+    """Store a conversation without its messages, where nobody sees it; None where it is here already."""
+    if known_conversations(connection, [each.source_id], target):
+        return None
+    friendly_id = free_friendly_ids(connection, [each], target)[each.source_id]
+    conversation_id, moment = new_conversation_id(target.user_email), now_iso()
+    own = {"user_email": target.user_email, "conversation_id": conversation_id}
+    hidden = {"deleted_at": moment, "incomplete_since": moment}
+    values = {**own, **columns_of(each, target), **hidden, "conversation_friendly_id": friendly_id}
+    insert_conversation(connection, values, workspace_id=target.place_of(each))
+    return Filled(each, conversation_id, friendly_id)
+
+
+def _grow(connection: Connection, each: ArrivingConversation, target: Target) -> bool:
+    """Store a slice of what is new in a conversation that is here; whether more than one slice was left."""
+    identity = known_conversations(connection, [each.source_id], target).get(each.source_id)
+    if identity is None or identity.digest == each.digest or not is_live(connection, identity.conversation_id):
+        return False
+    own = {"user_email": target.user_email, "import_id": target.import_id}
+    return update_some(connection, each, identity, most=MOST_AT_ONCE, **own)
+
+
+def _to_store(each: ArrivingConversation, ids: dict[str, str], *, friendly_id: str) -> Iterator[dict[str, Any]]:
+    """All messages, with what depends on those of other slices: their short hashes, and which question they answer."""
+    hashes = {message.short_hash for message in each.messages if message.short_hash}
+    questions: dict[str | None, str] = {}
+    for message in each.messages:
+        made = message_to_store(message, ids)
+        short_hash = message.short_hash or unique_message_short_hash(friendly_id, made["text"], hashes)
+        hashes.add(short_hash)
+        made["message_short_hash"] = short_hash
+        if message.sender == "user":
+            questions[made["branch_id"]] = made["message_id"]
+        else:
+            made["in_answer_to"] = questions.get(made["branch_id"])
+        yield made
+
+
+def _slices(arriving: Sequence[ArrivingMessage]) -> Iterator[list[ArrivingMessage]]:
+    some, size = list[ArrivingMessage](), 0
+    for message in arriving:
+        if some and size + len(message.versions) > MOST_AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(message)
+        size += len(message.versions)
+    yield some
+
+
+def _add(
+    connection: Connection,
+    conversation: Filled,
+    said: Sequence[dict[str, Any]],
+    some: Sequence[ArrivingMessage],
+    ids: dict[str, str],
+    target: Target,
+) -> None:
+    is_indexed = waits_for_nothing(connection)
+    rows = add_messages(
+        connection,
+        said,
+        user_email=target.user_email,
+        conversation_id=conversation.conversation_id,
+        friendly_id=conversation.friendly_id,
+        last_ordinal=conversation.last_ordinal,
+    )
+    identities = identities_of_messages(some, ids, conversation.conversation_id, target)
+    connection.execute(insert(imported_messages), identities)
+    if is_indexed:
+        add_to_index(connection, rows)
