@@ -21,7 +21,7 @@ export const settingsStrings = fill(english, {
   },
   deletion: {
     title: 'Dein Konto endgültig löschen?',
-    text: 'Deine Unterhaltungen, Erinnerungen, Dokumente, Agenten, Vorlagen, Prompts, Werkzeugserver, geteilten Links, Arbeitsbereiche, Einstellungen, Geräte und API-Tokens werden gelöscht. Das lässt sich nicht rückgängig machen, und niemand kann sie zurückholen.',
+    text: 'Deine Unterhaltungen, Erinnerungen, Dokumente, Dateien, Agenten, Vorlagen, Prompts, Werkzeugserver, geteilten Links, Arbeitsbereiche, Einstellungen, Geräte und API-Tokens werden gelöscht. Das lässt sich nicht rückgängig machen, und niemand kann sie zurückholen.',
     label: 'Dein Passwort',
     confirm: 'Mein Konto löschen',
   },

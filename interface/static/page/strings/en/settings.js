@@ -21,7 +21,7 @@ export const settingsStrings = {
   },
   deletion: {
     title: 'Delete your account for good?',
-    text: 'Your conversations, memories, documents, agents, presets, prompts, tool servers, shared links, workspaces, settings, devices and API tokens are erased. It can’t be undone, and nobody can bring them back.',
+    text: 'Your conversations, memories, documents, files, agents, presets, prompts, tool servers, shared links, workspaces, settings, devices and API tokens are erased. It can’t be undone, and nobody can bring them back.',
     label: 'Your password',
     confirm: 'Delete my account',
   },

@@ -21,7 +21,7 @@ export const settingsStrings = fill(english, {
   },
   deletion: {
     title: '¿Borrar tu cuenta para siempre?',
-    text: 'Se borran tus conversaciones, recuerdos, documentos, agentes, preajustes, prompts, servidores de herramientas, enlaces compartidos, espacios de trabajo, ajustes, dispositivos y tokens de API. No se puede deshacer, y nadie puede recuperarlos.',
+    text: 'Se borran tus conversaciones, recuerdos, documentos, archivos, agentes, preajustes, prompts, servidores de herramientas, enlaces compartidos, espacios de trabajo, ajustes, dispositivos y tokens de API. No se puede deshacer, y nadie puede recuperarlos.',
     label: 'Tu contraseña',
     confirm: 'Borrar mi cuenta',
   },
