@@ -14,7 +14,16 @@ from database.conversations.summary import forget_summary
 from database.engine.database import Database, Urgency
 from database.messages.branches import branches_of, on_path
 from database.messages.message import live_in
-from database.schema import conversations, imported_conversations, imported_messages, message_variants, messages
+from database.schema import (
+    activities,
+    conversations,
+    document_references,
+    imported_conversations,
+    imported_messages,
+    message_parts,
+    message_variants,
+    messages,
+)
 from sentences import say
 
 from .repository import Import
@@ -24,7 +33,7 @@ _CONTINUED = say("import_went_on")
 _FOLLOWED = say("import_went_on_behind")
 _KEPT = "kept:"
 
-_c, _m, _v = conversations.c, messages.c, message_variants.c
+_a, _c, _m, _v = activities.c, conversations.c, messages.c, message_variants.c
 _ic, _im = imported_conversations.c, imported_messages.c
 
 
@@ -58,11 +67,7 @@ def _mark_some(connection: Connection, which: Import, undone: Undone) -> Sequenc
     if not rows:
         return None
     ids = [row.conversation_id for row in rows]
-    own = ~exists().where(_im.conversation_id == _m.conversation_id, _im.message_id == _m.message_id)
-    changed = own | _m.edited_at.is_not(None)
-    continued = set(
-        connection.execute(select(_m.conversation_id).where(_m.conversation_id.in_(ids), changed).distinct()).scalars()
-    )
+    continued = _continued(connection, ids)
     undone.kept += [{"item": row.title, "reason": _CONTINUED} for row in rows if row.conversation_id in continued]
     detached = _ic.conversation_id.in_(continued)
     if continued:
@@ -75,6 +80,24 @@ def _mark_some(connection: Connection, which: Import, undone: Undone) -> Sequenc
 
 def _c_table() -> Any:
     return conversations
+
+
+def _continued(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
+    """Those of these conversations to which the person added something here: an activity, an edit, another answer."""
+    added = select(_a.conversation_id).where(
+        _a.conversation_id.in_(conversation_ids),
+        ~exists().where(_im.conversation_id == _a.conversation_id, _im.message_id == _a.activity_id),
+    )
+    edited = select(_m.conversation_id).where(_m.conversation_id.in_(conversation_ids), _m.edited_at.is_not(None))
+    answered_again = (
+        select(_m.conversation_id)
+        .join(message_variants, _v.message_id == _m.message_id)
+        .where(
+            _m.conversation_id.in_(conversation_ids),
+            ~exists().where(_im.message_id == _v.message_id, _im.number == _v.number),
+        )
+    )
+    return {row for query in (added, edited, answered_again) for row in connection.execute(query.distinct()).scalars()}
 
 
 def _take_messages_back(connection: Connection, which: Import, undone: Undone) -> bool:
@@ -104,8 +127,7 @@ def _take_messages_back(connection: Connection, which: Import, undone: Undone) -
         undone.kept.append({"item": title, "reason": _FOLLOWED})
         whole = {}
     for row in variants:
-        attempt = (_v.message_id == row.message_id) & (_v.number == row.number)
-        connection.execute(delete(message_variants).where(attempt))
+        _remove_variant(connection, row.message_id, row.number)
     gone = [row.source_id for row in (*variants, *(row for row in rows if row.seq in whole))]
     connection.execute(delete(imported_messages).where(_im.conversation_id == conversation_id, _im.source_id.in_(gone)))
     connection.execute(update(imported_messages).where(mine).values(import_id=_KEPT + which.import_id))
@@ -117,6 +139,16 @@ def _take_messages_back(connection: Connection, which: Import, undone: Undone) -
         remove_messages(connection, whole)
         _renew_path(connection, conversation_id)
     return False
+
+
+def _remove_variant(connection: Connection, message_id: str, number: int) -> None:
+    """Delete a variant with its parts and documents, so that its number is free again."""
+    for table, numbered in (
+        (message_variants, _v.number),
+        (message_parts, message_parts.c.version),
+        (document_references, document_references.c.version),
+    ):
+        connection.execute(delete(table).where(table.c.message_id == message_id, numbered == number))
 
 
 def _is_followed(connection: Connection, conversation_id: str, ordinals: Sequence[int]) -> bool:
