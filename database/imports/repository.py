@@ -215,6 +215,12 @@ def unfinished_paths(*, database: Database, user_email: str | None = None) -> se
         return set(connection.execute(select(_c.path).where(_c.state.not_in(ENDED), *whose)).scalars())
 
 
+def working_imports(*, database: Database) -> set[str]:
+    """The ids of the imports that a process works on, or that wait for one."""
+    with database.reading() as connection:
+        return set(connection.execute(select(_c.import_id).where(_c.state.in_(WORKING))).scalars())
+
+
 def release_imports(*, database: Database, owner: str) -> None:
     """End the leases of those whose names begin with `owner`."""
     held = update(imports).where(_c.owner.startswith(owner, autoescape=True))

@@ -29,6 +29,7 @@ from database.imports.repository import (
     get_import,
     release_imports,
     unfinished_paths,
+    working_imports,
 )
 from database.imports.storing import Stored
 from database.imports.undoing import undo_some
@@ -57,6 +58,8 @@ _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
 _TELL_EVERY = 0.5
 _TIDY_EVERY = 3_600.0
+_STRAY_SECONDS = 3_600.0
+_MOST_OPEN = 32
 _NO_MESSAGES = say("import_no_messages")
 _BROKEN = say("import_damaged")
 _FAULT = "Something went wrong here. The server's log says what."
@@ -137,8 +140,7 @@ class ImportRunner:
         if which is None:
             self._close_all()
             return None
-        for other in [each for each in self._open if each != which.import_id]:
-            self._close(other)
+        self._close_others(which.import_id)
         try:
             which = self._work(which, until=time.monotonic() + seconds)
         except StoppedError:
@@ -164,12 +166,13 @@ class ImportRunner:
             pass
 
     def delete_stray_uploads(self) -> int:
-        """Delete uploads that no import needs any more; how many. Uploads that are arriving have other names."""
+        """Delete old uploads that no import needs any more; how many. An upload gets its place before its import."""
         needed, deleted = unfinished_paths(database=self._database), 0
         for file in self._uploads.glob("*") if self._uploads.is_dir() else ():
-            if str(file) not in needed and file.suffix != ".part":
-                file.unlink(missing_ok=True)
-                deleted += 1
+            with suppress(FileNotFoundError):
+                if str(file) not in needed and time.time() - file.stat().st_ctime > _STRAY_SECONDS:
+                    file.unlink()
+                    deleted += 1
         return deleted
 
     def close(self) -> None:
@@ -382,6 +385,22 @@ class ImportRunner:
             if close is not None:
                 close()
             reading.files.close()
+
+    def _close_others(self, import_id: str) -> None:
+        """Close the files of imports that wait for nothing, and those beyond the limit.
+
+        The others stay open: imports take turns, and one whose file is read from its beginning in each turn would
+        never end.
+        """
+        others = [each for each in self._open if each != import_id]
+        if not others:
+            return
+        working = working_imports(database=self._database)
+        waiting = [each for each in others if each in working]
+        # The latest ones are closed, so that the earlier ones get on.
+        for each in others:
+            if each not in waiting[: _MOST_OPEN - 1]:
+                self._close(each)
 
     def _close_all(self) -> None:
         for import_id in list(self._open):

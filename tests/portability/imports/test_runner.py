@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, select
 
 from Conversation import Conversation
 from database.conversations.deletion import erase_binned
@@ -22,11 +22,15 @@ from database.maintenance.verification import verify_store
 from database.messages.branches import list_branches
 from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
+from database.messages.variants import accept_again
 from database.references import conversations_by_friendly_id
+from database.schema import message_parts
 from database.search.index import waiting_behind
+from database.turns.turns import finish_turn
 from database.workspaces.repository import create_workspace
 from portability.errors import BrokenImportError
 from portability.importers.imported import FailedItem, ImportedDocument
+from portability.imports import accepting
 from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner
 
@@ -285,8 +289,49 @@ def test_the_upload_is_deleted_when_the_import_ends(imported, runner, tmp_path):
     which = imported(conversation("c"))
     assert which.path.startswith(str(tmp_path / "imports"))
     assert list((tmp_path / "imports").iterdir()) == []
+
+
+def test_a_stray_upload_is_deleted_once_it_is_old_and_one_that_just_arrived_waits_for_its_row(
+    imported, runner, tmp_path, monkeypatch
+):
+    added = accepting.add_import
+
+    def added_after_the_tidying(**values):
+        assert runner.delete_stray_uploads() == 0
+        return added(**values)
+
+    monkeypatch.setattr(accepting, "add_import", added_after_the_tidying)
+    assert imported(conversation("c")).state == "done"
     (tmp_path / "imports" / "stray").write_text("x")
+    monkeypatch.setattr("portability.imports.runner._STRAY_SECONDS", -1.0)
     assert runner.delete_stray_uploads() == 1
+
+
+def test_files_of_several_people_are_counted_in_turn_and_each_is_read_once(
+    database, runner, source, added, monkeypatch
+):
+    source.items = [conversation(str(number)) for number in range(20)]
+    monkeypatch.setattr("portability.imports.runner._TELL_EVERY", -1.0)  # a turn counts one conversation
+    both = added(state="counting"), added(state="counting", user_email="eve@example.org")
+    runner.run_due(seconds=0, import_id=both[0].import_id)
+    runner.run_due(seconds=0, import_id=both[1].import_id)
+    for _ in range(2 * len(source.items)):
+        runner.run_due(seconds=0)
+    assert source.read == 2 * len(source.items)
+    for which in both:
+        own = {"database": database, "user_email": which.user_email, "import_id": which.import_id}
+        assert (get_import(**own).state, get_import(**own).conversations) == ("ready", 20)
+
+
+def test_the_file_of_an_import_that_is_paused_is_closed(database, runner, source, added):
+    source.items = [conversation(str(number)) for number in range(100)]
+    paused = added()
+    added(user_email="eve@example.org")
+    runner.run_due(seconds=0, import_id=paused.import_id)
+    own = {"database": database, "user_email": ADA, "import_id": paused.import_id}
+    change_state(**own, state="paused", among=["running"])
+    runner.run_due(seconds=0)
+    assert paused.import_id not in runner._open
 
 
 @pytest.mark.contract
@@ -320,6 +365,44 @@ def test_what_an_import_added_to_a_conversation_is_taken_back_and_the_rest_stays
     assert row.message_count == 2
     assert counts(imported(conversation("c", *FOUR)))[1:4] == (0, 1, 0)
     assert texts(database, row.conversation_id) == ["How much water?", "Two litres.", "And in summer?", "Three."]
+
+
+@pytest.mark.contract
+def test_an_answer_that_an_import_added_is_taken_back_with_its_thoughts_and_comes_again(database, imported, runner):
+    imported(conversation("c", *FOUR[:2]))
+    longer = conversation("c", *FOUR[:2], message("a1b", "q1", "Some.", at=9, thoughts="Well."), current_id="a1")
+    undo(database, runner, imported(longer))
+    with database.reading() as connection:
+        versions = connection.execute(select(message_parts.c.version)).scalars().all()
+    assert versions == [1]
+
+    assert counts(imported(longer)) == ("done", 0, 1, 0, 0)
+    said = list_messages(database=database, user_email=ADA, conversation_id=only(database).conversation_id)
+    assert [each["chosen"] for each in said[1].variants] == [True, False]
+
+
+@pytest.mark.contract
+def test_an_answer_that_was_made_again_here_keeps_its_conversation_when_the_import_is_taken_back(
+    database, imported, runner
+):
+    which = imported(conversation("c", *FOUR[:2]))
+    row = only(database)
+    own = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    answer = list_messages(**own)[1].message_id
+    accept_again(**own, message_id=answer, model_name="m")
+    finish_turn(**own, response_message_id=answer, text="Three litres.", status="complete", config={})
+
+    undone = undo(database, runner, which)
+    assert [each["item"] for each in undone.kept] == ["About c"]
+    assert texts(database, row.conversation_id) == ["How much water?", "Three litres."]
+
+
+def undo(database: Database, runner: ImportRunner, which):
+    """The import `which` as it is when it has been taken back."""
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    change_state(**own, state="undoing", among=["done"])
+    runner.run_until_idle()
+    return get_import(**own)
 
 
 def test_a_file_of_an_unknown_form_says_what_was_expected_and_changes_nothing(database, source, tmp_path):
