@@ -89,3 +89,14 @@ def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_ag
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
     expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_why_a_file_was_not_taken_stays_while_the_others_are_uploaded(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    empty = {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""}
+    page.set_input_files("#attach-files", [empty, PHOTO, REPORT])
+    expect(page.locator(".file-chip").filter(has_text="20 × 40 pixels")).to_have_count(1)
+    expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
+    expect(page.locator(PROBLEM)).to_contain_text("empty.txt")
+    page.get_by_role("button", name="Do not attach photo.jpg").click()
+    expect(page.locator(PROBLEM)).to_be_hidden()

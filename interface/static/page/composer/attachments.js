@@ -57,6 +57,8 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   let files = [];
   /** Files on their way to the server, and those that did not get there: `{name, file, share, problem, controller}` each. */
   let uploads = [];
+  /** Why files of the last choice were not taken. */
+  let refused = [];
   let list = null;
   let withdrawOffer = () => {};
   /** Counts the conversations that were turned to. */
@@ -78,21 +80,29 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   function set(wanted) {
     withdrawOffer();
     files = wanted;
+    refused = [];
     return show();
   }
 
-  async function change(wanted, problems = []) {
+  /** Says why files were not taken and why others were not uploaded: each reason stays while other files arrive. */
+  async function tellProblems(more = []) {
+    const { sentences } = await part();
+    const failed = uploads.filter(({ problem }) => problem).map(({ name, problem }) => sentences.notUploaded(name, problem));
+    onProblem([...refused, ...failed, ...more].join(' '));
+  }
+
+  async function change(wanted) {
     files = wanted;
     const isKept = onChange(files);
     await show();
-    const said = (await isKept) ? problems : [...problems, (await part()).sentences.notKept];
-    onProblem(said.join(' '));
+    await tellProblems((await isKept) ? [] : [(await part()).sentences.notKept]);
   }
 
   async function remove(position) {
     const { name, stored } = files[position];
     // One that a message uses stays, and one that can't be erased now is erased by the server later.
     if (stored) page.api.discardFile(stored.attachment_id).catch(() => {});
+    refused = [];
     await change(files.toSpliced(position, 1));
     list.removed(name, position);
   }
@@ -101,7 +111,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     const position = uploads.indexOf(one);
     one.controller.abort();
     uploads = uploads.filter((each) => each !== one);
-    onProblem('');
+    refused = [];
     await change(files);
     list.removed(one.name, files.length + position);
   }
@@ -113,9 +123,9 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     one.controller = new AbortController();
     const { signal } = one.controller;
     if (!uploads.includes(one)) uploads = [...uploads, one];
-    onProblem('');
     await show();
     try {
+      await tellProblems();
       const onProgress = (share) => {
         one.share = share;
         list?.progressed(one);
@@ -128,7 +138,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
       if (signal.aborted) return;
       one.problem = error.message;
       await show();
-      onProblem((await part()).sentences.notUploaded(one.name, error.message));
+      await tellProblems();
     }
   }
 
@@ -140,8 +150,8 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     onProblem((await part()).sentences.leftBehind);
   }
 
-  async function take(added, problems = []) {
-    await change([...files, ...added], problems);
+  async function take(added) {
+    await change([...files, ...added]);
     if (added.length > 0) list.added(added);
   }
 
@@ -152,7 +162,8 @@ export function createAttachments({ form, input, place, page, most, onChange, on
       const { added, problems, others } = await readFiles(wanted, { most, held: files.length + uploads.length });
       // Whoever has turned elsewhere meanwhile did not mean that conversation.
       if (before !== conversation) return onProblem(sentences.leftBehind);
-      await take(added, problems);
+      refused = problems;
+      await take(added);
       for (const one of others) upload(one);
     } catch (error) {
       onFailed(error, () => read(wanted));
