@@ -82,23 +82,30 @@ class Attachments:
             if size > self.largest * _MEGABYTE:
                 raise FileTooLargeError(say("file_too_large", megabytes=self.largest))
             sha256 = _hash(received)
-            known = self._known(user_email, sha256, name)
+            with self._placing:
+                known = self._known(user_email, sha256, name, size=size)
             if known is not None:
                 return known
-            self._refuse_over_quota(user_email, size)
             with self._read(received, name) as (draft, extracted), self._placing:
+                # Other uploads of the person may have ended meanwhile.
+                known = self._known(user_email, sha256, name, size=size)
+                if known is not None:
+                    return known
                 self._put(draft, self._place(user_email, sha256))
                 return self._added(user_email, sha256, {**asdict(extracted), "name": name, "size": size})
         except OSError as error:
             raise FilesUnavailableError(f"The file can't be stored: {error.strerror}.") from error
 
-    def _known(self, user_email: str, sha256: str, name: str) -> Attachment | None:
-        """The file under this name, if the person has its content already."""
-        with self._placing:
-            known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
-            if known is None or not self.original(known).is_file():
-                return None
-            return self._added(user_email, sha256, {**asdict(known), "name": name})
+    def _known(self, user_email: str, sha256: str, name: str, *, size: int) -> Attachment | None:
+        """The file under this name, if the person has its content already. Call it while `_placing` is held.
+
+        Raises QuotaExceededError where the content is new and there is no room for `size` bytes.
+        """
+        known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
+        if known is None or not self.original(known).is_file():
+            self._refuse_over_quota(user_email, 0 if known is not None else size)
+            return None
+        return self._added(user_email, sha256, {**asdict(known), "name": name})
 
     def _added(self, user_email: str, sha256: str, fields: dict[str, Any]) -> Attachment:
         return rows.add_attachment(database=self.database, user_email=user_email, sha256=sha256, fields=fields)
@@ -162,9 +169,22 @@ class Attachments:
         for attachment in unused:
             self._erase_content(attachment)
         for left in _entries(self.folder / INCOMING):
-            if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+            if _is_abandoned(left):
                 _erase(left)
+        self._erase_contents_without_rows()
         return len(unused)
+
+    def _erase_contents_without_rows(self) -> None:
+        """Erase what a crash left between a content and its row, or between the last row and its content."""
+        people = [folder for folder in _entries(self.folder) if folder.is_dir() and folder.name != INCOMING]
+        old = [content for folder in people for content in _entries(folder) if _is_abandoned(content)]
+        if not old:
+            return
+        with self._placing:
+            known = rows.all_contents(database=self.database)
+            for content in old:
+                if (content.parent.name, content.name) not in known and _is_abandoned(content):
+                    _erase(content)
 
     def list_of(self, user_email: str) -> list[Attachment]:
         """All files of the person, the oldest first."""
@@ -225,6 +245,14 @@ def _sync(path: Path) -> None:
 
 def _entries(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Whether nothing has changed there for so long that no upload is at work on it."""
+    with suppress(FileNotFoundError):
+        status = path.stat()
+        return time.time() - max(status.st_mtime, status.st_ctime) > _ABANDONED_SECONDS
+    return False
 
 
 def _erase(path: Path) -> None:

@@ -17,7 +17,7 @@ from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import AttachmentNotFoundError, ConflictError
 from database.messages.parts import is_file, parts_of
-from database.schema import IS_FILE, attachments, message_parts, messages
+from database.schema import IS_FILE, attachments, message_parts, messages, users
 from sentences import say
 
 _c, _p = attachments.c, message_parts.c
@@ -118,6 +118,13 @@ def stored_content(*, database: Database, user_email: str, sha256: str) -> Attac
     """A file of the person with this content, if there is one."""
     with database.reading() as connection:
         return _first(connection, (_c.user_email == user_email) & (_c.sha256 == sha256))
+
+
+def all_contents(*, database: Database) -> set[tuple[str, str]]:
+    """Every content that has a row: the id of the person whose it is, and its SHA-256."""
+    owned = select(users.c.user_id, _c.sha256).join(users, users.c.user_email == _c.user_email).distinct()
+    with database.reading() as connection:
+        return {(row.user_id, row.sha256) for row in connection.execute(owned)}
 
 
 def bytes_of(*, database: Database, user_email: str) -> int:

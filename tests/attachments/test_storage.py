@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 
+from attachments.errors import QuotaExceededError
+from attachments.extraction import Extracted, extract
 from attachments.storage import Attachments, tidy_name
 from chat.context.files import opened
 from database.accounts.users import create_user
@@ -59,6 +64,59 @@ def test_what_an_interrupted_upload_left_is_removed_later(
     monkeypatch.setattr("attachments.storage._ABANDONED_SECONDS", -1.0)
     attachments.sweep()
     assert not left.exists()
+
+
+def test_a_content_that_a_crash_left_without_a_row_is_erased_later(
+    attachments: Attachments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = stored(attachments, b"stays")
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    discarded = stored(attachments, b"no row any more")
+    with monkeypatch.context() as crash:
+        crash.setattr("attachments.storage.rows.add_attachment", killed)
+        with pytest.raises(KeyboardInterrupt):
+            stored(attachments, b"no row yet")
+    with monkeypatch.context() as crash:
+        crash.setattr("attachments.storage.rows.stored_content", killed)
+        with pytest.raises(KeyboardInterrupt):
+            attachments.discard(ADA, discarded.attachment_id)
+    person = attachments.original(kept).parent.parent
+    assert len(list(person.iterdir())) == 3
+
+    attachments.sweep()
+    assert len(list(person.iterdir())) == 3  # it may belong to an upload that is at work
+    monkeypatch.setattr("attachments.storage._ABANDONED_SECONDS", -1.0)
+    attachments.sweep()
+    assert [each.name for each in person.iterdir()] == [kept.sha256]
+    assert attachments.pages(kept) == ["stays"]
+
+
+def test_uploads_at_once_take_no_more_room_than_the_quota_has(
+    attachments: Attachments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Attachments(database=attachments.database, quota=1)
+    both_are_read = Barrier(2)
+
+    def read_beside_the_other(*given: Any, **more: Any) -> Extracted:
+        both_are_read.wait(60)
+        return extract(*given, **more)
+
+    monkeypatch.setattr("attachments.storage.extract", read_beside_the_other)
+
+    def upload(letter: bytes) -> bool:
+        try:
+            stored(small, letter * 700_000)
+        except QuotaExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(upload, (b"a", b"b"))) == [False, True]
+    (kept,) = small.list_of(ADA)
+    assert [each.name for each in small.original(kept).parent.parent.iterdir()] == [kept.sha256]
 
 
 def test_a_name_is_data_and_no_path() -> None:
