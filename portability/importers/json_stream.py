@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any
 
@@ -22,36 +24,65 @@ _LONGEST_ESCAPE, _LONGEST_PAIR = len("\\ud83d"), len("\\ud83d\\ude00")
 _MOST_DIGITS = 1_000
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (_MOST_DIGITS + 1))
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+_BRACKET_OR_COMMA = re.compile(rb"[\[\]{},]")
+_BETWEEN_ITEMS = b" \t\r\n,"
+_LONGEST_SKIPPED = 2**30
+"""In bytes: what is behind the beginning of an item that is skipped."""
+_DEEPEST_SKIPPED = 100_000
 
 
-def json_items(
-    stream: IO[bytes], prefix: str = "item", *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST
-) -> Iterator[Any]:
-    """The items of an array in JSON, one by one; prefix: of ijson, "item" for those of the outermost array.
+@dataclass(frozen=True, slots=True)
+class UnreadableItem:
+    """An item that was skipped because it is too large or too deep. reason: one sentence."""
+
+    reason: str
+
+
+class _RefusedError(Exception):
+    """The parser is given nothing more of an item that it has begun."""
+
+
+def json_items(stream: IO[bytes], *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST) -> Iterator[Any]:
+    """The items of an array in JSON, one by one.
 
     Numbers are int and Decimal: those that no float holds are no reason to stop. Bytes that are no UTF-8 and halves of
-    surrogate pairs become U+FFFD. Raises BrokenImportError where the JSON breaks off or is none, an item has more than
-    `largest` bytes, or something is nested more than `deepest` levels deep.
+    surrogate pairs become U+FFFD. An item that has more than `largest` bytes, or is nested more than `deepest` levels
+    deep, is an UnreadableItem. Raises BrokenImportError where the JSON breaks off or is none.
     """
     import ijson  # an import is rare, so the library is loaded by the first one
 
-    read = partial(ijson.items, prefix=prefix, buf_size=_CHUNK)
-    yield from _bounded(stream, read, largest=largest, deepest=deepest)
+    bounded = _BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest, skips=True)
+    read = partial(ijson.items, prefix="item", buf_size=_CHUNK)
+    while True:
+        with suppress(_RefusedError):
+            yield from _bounded(bounded, read)
+        if not bounded.refused:
+            return
+        refused = UnreadableItem(bounded.refused)
+        bounded.skip_item()
+        yield refused
 
 
 def json_entries(
     stream: IO[bytes], prefix: str = "", *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST
 ) -> Iterator[tuple[str, Any]]:
-    """The entries of an object in JSON, name and value, one by one; otherwise as `json_items`."""
+    """The entries of an object in JSON, name and value, one by one; otherwise as `json_items`.
+
+    Raises BrokenImportError also where something is too large or too deep.
+    """
     import ijson
 
     read = partial(ijson.kvitems, prefix=prefix, buf_size=_CHUNK)
-    yield from _bounded(stream, read, largest=largest, deepest=deepest)
+    yield from _bounded(_BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest), read)
 
 
 def json_value(stream: IO[bytes], *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST) -> Any:
-    """The one value that JSON is, in time that grows with its length alone, however deep; otherwise as `json_items`."""
-    [value] = _bounded(stream, _whole, largest=largest, deepest=deepest)
+    """The one value that JSON is, in time that grows with its length alone, however deep.
+
+    Otherwise as `json_entries`.
+    """
+    [value] = _bounded(_BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest), _whole)
     return value
 
 
@@ -65,12 +96,9 @@ def _whole(stream: _BoundedStream) -> Iterator[Any]:
     yield builder.value
 
 
-def _bounded(
-    stream: IO[bytes], read: Callable[[_BoundedStream], Iterator[Any]], *, largest: int, deepest: int
-) -> Iterator[Any]:
+def _bounded(bounded: _BoundedStream, read: Callable[[_BoundedStream], Iterator[Any]]) -> Iterator[Any]:
     import ijson
 
-    bounded = _BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest)
     try:
         for item in read(bounded):
             bounded.begin_item()
@@ -123,48 +151,137 @@ def _without_half(escape: re.Match[bytes]) -> bytes:
     return b"\\ufffd" if len(escape[0]) == _LONGEST_ESCAPE and _HALF.match(escape[0]) else escape[0]
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place in JSON: how many brackets are open, whether it is within a string, or behind a backslash there."""
+
+    depth: int = 0
+    in_string: bool = False
+    escaping: bool = False
+
+
 class _BoundedStream:
     """Passes bytes on to the parser, while no item is too large or too deep.
 
     The parser itself has no limits: a gigabyte of "[" would become a billion lists.
     """
 
-    def __init__(self, stream: _MendedStream, *, largest: int, deepest: int) -> None:
+    def __init__(self, stream: _MendedStream, *, largest: int, deepest: int, skips: bool = False) -> None:
         self._stream = stream
         self._largest, self._deepest = largest, deepest
+        self._skips = skips
         self._item_began = 0
-        self._depth = 0
-        self._in_string = False
-        self._escaping = False
+        self._place = _Place()
+        self._held = b""
         self.position = 0
         """How many bytes were read."""
+        self.refused = ""
+        """Why the item is not read that comes next; `skip_item` goes on behind it."""
 
     def begin_item(self) -> None:
         self._item_began = self.position
 
     def read(self, size: int = -1) -> bytes:
-        content = self._stream.read(_CHUNK if size < 0 else size)
-        self.position += len(content)
+        """Bytes for the parser. Where an item is refused, the array ends before it, or _RefusedError within it."""
+        if self.refused or size == 0:  # the parser reads nothing at first, to learn of which type it is
+            return b""
+        content = self._held or self._next(_CHUNK if size < 0 else size)
+        before, self._held = self._place, b""
+        self._place, is_too_deep = self._follow(content)
         if self.position - self._item_began > self._largest + _CHUNK:
-            raise BrokenImportError(f"A part of the JSON has more than {self._largest:,} bytes.")
-        self._follow(content)
+            return self._refuse(f"It has more than {self._largest:,} bytes.", content, before, start=None)
+        if is_too_deep:
+            start = _start_of_deep_item(content, before, deepest=self._deepest) if self._skips else None
+            return self._refuse(f"It is nested more than {self._deepest} levels deep.", content, before, start=start)
         return content
 
-    def _follow(self, content: bytes) -> None:
-        structure = self._structure(content)
+    def _next(self, size: int) -> bytes:
+        content = self._stream.read(size)
+        self.position += len(content)
+        return content
+
+    def _refuse(self, reason: str, content: bytes, before: _Place, *, start: int | None) -> bytes:
+        """start: where in `content` the item begins; None where it began before."""
+        if not self._skips or (start is None and not before.depth):
+            raise BrokenImportError(f"A part of the JSON can't be read. {reason}")
+        self.refused = reason
+        if start is None:
+            self._held, self._place = content, before
+            raise _RefusedError
+        self._held, self._place = content[start:], _Place(depth=1)
+        if not content[:start].strip():
+            raise _RefusedError  # the parser has the comma before the item already, and nothing else is unfinished
+        return content[:start].rstrip(_BETWEEN_ITEMS) + b"]"
+
+    def skip_item(self) -> None:
+        """Go on behind the refused item, as if the array began there. Raises BrokenImportError where it never ends."""
+        began = self.position
+        while content := self._held or self._next(_CHUNK):
+            self._held = b""
+            end, self._place = _end_of_item(content, self._place)
+            if end is not None:
+                self._held = b"[" + content[end:].removeprefix(b",")
+                self._item_began, self._place, self.refused = self.position, _Place(), ""
+                return
+            if self.position - began > _LONGEST_SKIPPED or self._place.depth > _DEEPEST_SKIPPED:
+                break
+        raise BrokenImportError(f"A part of the JSON can't be read, and doesn't end. {self.refused}")
+
+    def _follow(self, content: bytes) -> tuple[_Place, bool]:
+        """Where `content` ends, and whether it is too deep somewhere."""
+        structure, place = _structure(content, self._place)
         # The parser hands whole numbers to Python, which refuses those of 4,300 digits, and then crashes the process.
         if _LONG_NUMBER.search(structure):
             raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
+        depth, is_too_deep = place.depth, False
         for bracket in structure.translate(None, _NO_BRACKETS):
-            self._depth += 1 if bracket in b"[{" else -1
-            if self._depth > self._deepest:
-                raise BrokenImportError(f"The JSON is nested more than {self._deepest} levels deep.")
+            depth += 1 if bracket in b"[{" else -1
+            if depth > self._deepest:
+                is_too_deep = True
+                break
+        return replace(place, depth=depth), is_too_deep
 
-    def _structure(self, content: bytes) -> bytes:
-        """The bytes outside of strings; remembers whether the next ones are inside of one."""
-        plain = _ESCAPED.sub(b"", b"\\" + content if self._escaping else content)
-        self._escaping = plain.endswith(b"\\")
-        pieces = plain.split(b'"')
-        outside = b"".join(pieces[self._in_string :: 2])
-        self._in_string ^= len(pieces) % 2 == 0
-        return outside
+
+def _structure(content: bytes, place: _Place) -> tuple[bytes, _Place]:
+    """The bytes outside of strings, and where `content` ends, but for the depth."""
+    plain = _ESCAPED.sub(b"", b"\\" + content if place.escaping else content)
+    pieces = plain.split(b'"')
+    in_string = place.in_string ^ (len(pieces) % 2 == 0)
+    return b"".join(pieces[place.in_string :: 2]), _Place(place.depth, in_string, plain.endswith(b"\\"))
+
+
+def _masked(content: bytes, place: _Place) -> bytes:
+    """`content` with what is in strings blanked, byte by byte."""
+    plain = _ESCAPED.sub(b"..", b"." + content[1:] if place.escaping else content)
+    pieces = plain.split(b'"')
+    return b'"'.join(
+        b"." * len(piece) if number % 2 != place.in_string else piece for number, piece in enumerate(pieces)
+    )
+
+
+def _start_of_deep_item(content: bytes, place: _Place, *, deepest: int) -> int | None:
+    """Where the first item begins that is nested too deep; None where it began before `content`."""
+    depth, start = place.depth, None
+    for found in _BRACKET.finditer(_masked(content, place)):
+        if found[0] not in b"[{":
+            depth -= 1
+            continue
+        start = found.start() if depth == 1 else start
+        depth += 1
+        if depth > deepest:
+            break
+    return start
+
+
+def _end_of_item(content: bytes, place: _Place) -> tuple[int | None, _Place]:
+    """Where the item of the array ends, and None with where `content` ends if it doesn't."""
+    depth = place.depth
+    for found in _BRACKET_OR_COMMA.finditer(_masked(content, place)):
+        if found[0] == b",":
+            if depth == 1:
+                return found.start(), place
+            continue
+        depth += 1 if found[0] in b"[{" else -1
+        if depth == 0:
+            return found.start(), place
+    return None, replace(_structure(content, place)[1], depth=depth)

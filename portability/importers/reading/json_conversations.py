@@ -11,7 +11,7 @@ from typing import IO, Any
 from portability.errors import BrokenImportError
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedItem
-from portability.importers.json_stream import DEEPEST, json_items, json_value
+from portability.importers.json_stream import DEEPEST, UnreadableItem, json_items, json_value
 from sentences import say
 
 _ASKED = 3
@@ -52,12 +52,17 @@ def first_items(file: ImportFile, members: Sequence[str | None]) -> list[Mapping
 
 
 def read_items(file: ImportFile, member: str | None = None) -> Iterator[Any]:
-    """The items of an array of JSON, or the one value that it is. Raises BrokenImportError."""
+    """The items of an array of JSON, those too that are unreadable, or the one value that it is.
+
+    Raises BrokenImportError.
+    """
     with file.open(member) as stream:
         yield from _items(stream, deepest=DEEPEST)
 
 
 def _read(raw: object, read: Reader, place: str) -> ImportedItem:
+    if isinstance(raw, UnreadableItem):
+        return FailedItem(place, raw.reason)
     if not isinstance(raw, dict):
         return FailedItem(place, say("import_no_conversation"))
     item = read(raw)

@@ -182,6 +182,19 @@ def test_a_file_that_breaks_off_gives_what_came_before(source, tmp_path):
                 check_all(items)
 
 
+@pytest.mark.parametrize("source", ["chatgpt", "claude", "open_webui"])
+def test_a_conversation_that_is_too_deep_is_reported_and_the_others_come_in(source, tmp_path, read):
+    first = FILES[source][0]
+    deep = json.dumps(first)[:-1] + ', "more": ' + "[" * 300 + "]" * 300 + "}"
+    path = tmp_path / "conversations.json"
+    path.write_text(f"[{json.dumps(first)}, {deep}, {json.dumps(first)}]", encoding="utf-8")
+
+    found = read(path)[1]
+    assert [type(each) for each in found] == [ImportedConversation, FailedItem, ImportedConversation]
+    assert found[1].item == "conversation 2 of conversations.json"
+    assert found[1].reason == "It is nested more than 200 levels deep."
+
+
 def test_nul_and_lone_surrogates_are_mended(tmp_path, read_one):
     talk = json.dumps([chatgpt_talk()]).replace("Question 1 of 1", "a\\u0000b\\ud800c").replace("Talk 1", "T\\udfff")
     path = tmp_path / "conversations.json"

@@ -15,7 +15,7 @@ import pytest
 from portability.errors import BrokenImportError
 from portability.importers import import_file, json_stream
 from portability.importers.import_file import ImportFile
-from portability.importers.json_stream import json_items
+from portability.importers.json_stream import UnreadableItem, json_items
 
 
 @pytest.fixture
@@ -177,10 +177,36 @@ def test_json_that_is_too_deep_is_refused_before_it_takes_memory():
             items(deep)
 
 
-def test_an_item_that_is_too_large_is_refused():
-    with pytest.raises(BrokenImportError, match="more than 1,000 bytes"):
-        items(b'["' + b"x" * 300_000 + b'"]', largest=1_000)
+DEEP = json.loads("[" * 9 + '"]\\""' + "]" * 9)
+LARGE = {"a": 'x]"},[\\' * 700, "b": [[1, "]"]]}
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 5, 7, 100, 1_000, 64 * 1024])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_item_that_is_too_large_or_too_deep_is_skipped_and_the_others_are_read(monkeypatch, chunk, indent):
+    monkeypatch.setattr(json_stream, "_CHUNK", chunk)
+    # Something between an item and the next one that is refused, which may share a chunk with both.
+    for content in ([DEEP], [1, DEEP, DEEP, "a"], [{"a": [2]}, DEEP, "]", 3, DEEP], [[], DEEP, [4], DEEP, 5.5]):
+        found = items(json.dumps(content, indent=indent).encode(), deepest=5)
+        assert found == [UnreadableItem("It is nested more than 5 levels deep.") if x == DEEP else x for x in content]
+    if chunk > 1_000:
+        return  # a chunk more is allowed
+    for content in ([LARGE], [1, LARGE, LARGE, "a"], ["]" * 20, "x" * 5_000, LARGE, 3]):
+        refused = [len(json.dumps(x)) > 4_000 for x in content]
+        found = items(json.dumps(content, indent=indent).encode(), largest=2_000)
+        why = UnreadableItem("It has more than 2,000 bytes.")
+        assert found == [why if is_refused else x for x, is_refused in zip(content, refused, strict=True)]
+
+
+def test_an_item_may_be_small_however_many_there_are():
+    assert items(b'["' + b"x" * 300_000 + b'"]', largest=1_000) == [UnreadableItem("It has more than 1,000 bytes.")]
     assert len(items(b'["' + b'x", "' * 200_000 + b'"]', largest=1_000)) == 200_001
+
+
+def test_an_item_that_is_skipped_and_never_ends_is_an_error():
+    for broken in (b'[1, "' + b"x" * 300_000, b"[1, " + b"[" * 9 + b"]" * 3):
+        with pytest.raises(BrokenImportError, match="doesn't end"):
+            items(broken, largest=1_000, deepest=5)
 
 
 @pytest.mark.parametrize(
