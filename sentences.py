@@ -376,6 +376,7 @@ _IMPORTS = {
     "import_damaged": "It is not what it should be.",
     "import_went_on": "You went on with it here, so it stays.",
     "import_went_on_behind": "You went on behind what the import added, so that stays.",
+    "import_not_taken_back": "What Anaphora exported can't be taken back as a whole, so it stays.",
     "import_file_gone": "The file is not there any more.",
     "import_no_conversations": "The file holds no conversation.",
     "imported_already": "The conversation was imported already.",

@@ -34,7 +34,8 @@ from database.imports.repository import (
 from database.imports.storing import Stored
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
-from portability.importers.anaphora import import_export
+from portability.importers.account_archive import AccountArchiveImporter
+from portability.importers.anaphora import AnaphoraImporter, import_export
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import (
     FailedItem,
@@ -60,6 +61,9 @@ _TELL_EVERY = 0.5
 _TIDY_EVERY = 3_600.0
 _STRAY_SECONDS = 3_600.0
 _MOST_OPEN = 32
+_STORED_WHOLE = {AnaphoraImporter.source, AccountArchiveImporter.source}
+"""Sources whose things come in with the ids of their own, and not as those of an import."""
+_NOT_TAKEN_BACK = say("import_not_taken_back")
 _NO_MESSAGES = say("import_no_messages")
 _BROKEN = say("import_damaged")
 _FAULT = "Something went wrong here. The server's log says what."
@@ -355,6 +359,8 @@ class ImportRunner:
         undone = undo_some(database=self._database, which=which)
         kept = [*which.kept, *undone.kept][:MOST_FAILURES]
         if undone.is_over:
+            if which.imported and which.source in _STORED_WHOLE:
+                kept = [*kept, {"item": which.file_name, "reason": _NOT_TAKEN_BACK}][:MOST_FAILURES]
             return self._advance(which, kept=kept, state="undone")
         return self._advance(which, kept=kept, told=self._is_time_to_tell())
 

@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, event, select
 
+from activity.builtin import BUILT_IN
+from activity.export import INCLUDED, export
+from activity.recipes import RecipeRegistry
 from Conversation import Conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import (
@@ -395,6 +398,23 @@ def test_an_answer_that_was_made_again_here_keeps_its_conversation_when_the_impo
     undone = undo(database, runner, which)
     assert [each["item"] for each in undone.kept] == ["About c"]
     assert texts(database, row.conversation_id) == ["How much water?", "Three litres."]
+
+
+def test_an_import_of_our_own_export_says_that_it_stays_when_it_is_taken_back(database, imported, runner, tmp_path):
+    imported(conversation("c"))
+    told = {"database": database, "recipes": RecipeRegistry(BUILT_IN), "room": only(database).conversation_id}
+    made = export(ADA, **told, fmt="json", include=INCLUDED)
+    file = tmp_path / "c.json"
+    file.write_bytes(b"".join(made.chunks))
+    eve = {"database": database, "user_email": "eve@example.org"}
+    which = accept_file(file, name="c.json", state="running", **eve)
+    runner.run_until_idle()
+
+    change_state(**eve, import_id=which.import_id, state="undoing", among=["done"])
+    runner.run_until_idle()
+    undone = get_import(**eve, import_id=which.import_id)
+    assert (undone.state, [each["item"] for each in undone.kept]) == ("undone", ["c.json"])
+    assert len(get_conversations_for_user(**eve)) == 1
 
 
 def undo(database: Database, runner: ImportRunner, which):

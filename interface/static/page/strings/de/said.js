@@ -362,6 +362,7 @@ export const saidWords = {
   import_damaged: 'Das ließ sich nicht lesen: Es ist beschädigt oder von unbekannter Form.',
   import_went_on: 'Du hast hier damit weitergemacht, deshalb bleibt es.',
   import_went_on_behind: 'Du hast hinter dem Importierten weitergemacht, deshalb bleibt es.',
+  import_not_taken_back: 'Was Anaphora exportiert hat, lässt sich nicht im Ganzen zurücknehmen, deshalb bleibt es.',
   import_file_gone: 'Die Datei ist nicht mehr da.',
   import_no_conversations: 'In der Datei ist keine Unterhaltung.',
   imported_already: 'Die Unterhaltung wurde schon importiert.',

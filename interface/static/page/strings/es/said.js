@@ -361,6 +361,7 @@ export const saidWords = {
   import_damaged: 'No se pudo leer: está dañado o su forma no se conoce.',
   import_went_on: 'Has continuado con esto aquí, así que se queda.',
   import_went_on_behind: 'Has continuado tras lo importado, así que se queda.',
+  import_not_taken_back: 'Lo que Anaphora exportó no se puede deshacer en conjunto, así que se queda.',
   import_file_gone: 'El archivo ya no está.',
   import_no_conversations: 'El archivo no contiene ninguna conversación.',
   imported_already: 'La conversación ya se importó.',

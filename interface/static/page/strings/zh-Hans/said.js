@@ -358,6 +358,7 @@ export const saidWords = {
   import_damaged: '无法读取：已损坏，或者格式不明。',
   import_went_on: '你在这里继续过这个对话，所以保留。',
   import_went_on_behind: '你在导入的内容之后继续过，所以保留。',
+  import_not_taken_back: 'Anaphora 导出的内容无法整体撤销，所以保留。',
   import_file_gone: '文件已不存在。',
   import_no_conversations: '文件中没有对话。',
   imported_already: '这个对话已经导入过。',
