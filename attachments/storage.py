@@ -209,7 +209,10 @@ class Attachments:
 
 
 def tidy_name(name: str) -> str:
-    """A file's name without its folders, control characters and what is too long; it is never used as a path."""
+    """A file's name without its folders, control characters and what is too long.
+
+    Here it is never used as a path, but in the archive of an account it is the last part of one.
+    """
     last = name.replace("\\", "/").rpartition("/")[2]
     shown = "".join(each if each.isprintable() else " " for each in last)
     shown = " ".join(shown.split())
@@ -217,7 +220,7 @@ def tidy_name(name: str) -> str:
         stem, dot, extension = shown.rpartition(".")
         ending = f".{extension}" if dot and len(extension) < 16 else ""
         shown = (stem if ending else shown)[: _LONGEST_NAME - len(ending)] + ending
-    return shown or _NAMELESS
+    return shown if shown.strip(".") else _NAMELESS
 
 
 def _hash(file: Path) -> str:

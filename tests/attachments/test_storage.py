@@ -123,6 +123,7 @@ def test_a_name_is_data_and_no_path() -> None:
     assert tidy_name("../../etc/passwd") == "passwd"
     assert tidy_name("C:\\notes\\a\u202e.txt") == "a .txt"
     assert tidy_name("\x00\n") == "file"
+    assert (tidy_name(".."), tidy_name("a/.."), tidy_name(".env")) == ("file", "file", ".env")
     assert tidy_name(f"{'x' * 300}.pdf") == f"{'x' * 196}.pdf"
 
 
