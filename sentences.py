@@ -380,6 +380,13 @@ _IMPORTS = {
     "import_file_gone": "The file is not there any more.",
     "import_no_conversations": "The file holds no conversation.",
     "imported_already": "The conversation was imported already.",
+    "import_circle": "Messages that follow each other in a circle were cut apart.",
+    "import_place_missing": "Messages whose place in the conversation is missing were put at its beginning.",
+    "import_twice": "Of messages with the same id only the first one was kept.",
+    "import_encrypted": "The ZIP is encrypted.",
+    "import_cut_short": "The file is damaged, or shorter than it says.",
+    "server_says": "{text}",
+    "import_erased": "It was erased while it was stored.",
 }
 SENTENCES: Mapping[str, str] = MappingProxyType(
     _TURN
@@ -399,6 +406,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
     | _IMPORTS
 )
 """The English of each sentence by its code, with its values in braces."""
+_CODES = {english: code for code, english in SENTENCES.items() if "{" not in english}
 
 
 class Sentence(str):
@@ -424,6 +432,12 @@ NOTHING = Sentence("")
 def say(code: str, **values: Value) -> Sentence:
     """The sentence with this code. Raises KeyError for an unknown code or a missing value."""
     return Sentence(SENTENCES[code].format(**values), ({"code": code, "values": values},))
+
+
+def recognised(text: str) -> Sentence:
+    """Stored English text as the sentence that it is; other languages quote text that is none without values."""
+    code = _CODES.get(text)
+    return say(code) if code else say("server_says", text=text)
 
 
 def together(*sentences: str) -> Sentence:

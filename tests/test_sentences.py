@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from sentences import because, otherwise, said, say, says, together
+from sentences import because, otherwise, recognised, said, say, says, together
 from tests.live_server import ROOT
 
 
@@ -35,6 +35,14 @@ def test_other_languages_get_a_general_sentence_for_text_without_a_code() -> Non
     assert lost == "The knowledge base is locked."
     assert said(lost) == said(say("memories_unavailable"))
     assert said(otherwise(say("memories_opening"), "memories_unavailable")) == said(say("memories_opening"))
+
+
+def test_stored_text_is_recognised_or_quoted_and_stays_as_it_is() -> None:
+    assert recognised("It has no messages.") == "It has no messages."
+    assert said(recognised("It has no messages.")) == [{"code": "import_no_messages", "values": {}}]
+    cut = "The JSON can't be read beyond byte {8}."
+    assert recognised(cut) == cut
+    assert said(recognised(cut)) == [{"code": "server_says", "values": {"text": cut}}]
 
 
 def test_a_sentence_and_the_reasons_for_it_read_as_one_in_english_and_are_several_elsewhere() -> None:

@@ -26,6 +26,7 @@ from database.errors import ConflictError, StoreError
 from database.messages.branches import branches_of, on_path
 from database.messages.message import live_in
 from database.schema import conversations, imported_conversations, imported_messages, messages
+from sentences import say
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
 from .repository import Import, advance
@@ -99,7 +100,7 @@ def reveal(connection: Connection, filled: Filled, *, target: Target, recorded: 
     seen = {"deleted_at": None, "incomplete_since": None, "branch_id": path[-1].branch_id}
     counts = {"message_count": shown, "last_ordinal": filled.last_ordinal}
     if connection.execute(changed.values(**seen, **counts)).rowcount == 0:
-        raise ConflictError("It was erased while it was stored.")
+        raise ConflictError(say("import_erased"))
     connection.execute(insert(imported_conversations).values(identity_of(each, conversation_id, target)))
     if each.friendly_id is not None and each.friendly_id != filled.friendly_id:
         add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)

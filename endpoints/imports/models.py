@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from endpoints.http.models import Body, Id, Query, Shape, Text
+from endpoints.http.models import Body, Id, Query, Saying, Shape, Text
 
 State = Literal["counting", "ready", "running", "paused", "done", "failed", "cancelled", "undoing", "undone"]
 
@@ -29,6 +29,7 @@ class ImportItem(Shape):
     """An import. `state`: `counting` and `ready` before it is started; `conversations` and `messages` are those of the
     file, of its whole once `counted`. `done`: messages that were read since it was started. `imported`, `updated`,
     `skipped`, `failed`: conversations. `messages_per_second` and `seconds_left` are null where they are unknown.
+    `error_said`: why it failed, for other languages.
     """  # noqa: D205
 
     import_id: str
@@ -46,6 +47,7 @@ class ImportItem(Shape):
     skipped: int
     failed: int
     error: str
+    error_said: list[Saying]
     messages_per_second: float | None
     seconds_left: float | None
     created_at: str
@@ -61,10 +63,11 @@ class ConversationOfFile(Shape):
 
 
 class Failure(Shape):
-    """What was not imported, and why; or what an undo kept, and why."""
+    """What was not imported, and why; or what an undo kept, and why. `said`: the reason, for other languages."""
 
     item: str
     reason: str
+    said: list[Saying]
 
 
 class ImportDetails(ImportItem):

@@ -5,6 +5,7 @@ An import is a job that survives a restart. Its progress is told by `GET /events
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
@@ -31,6 +32,7 @@ from endpoints.http.work_queues import Work, works
 from portability.importers.registry import importers
 from portability.imports.accepting import accept_file, discard_upload
 from portability.imports.runner import FOLDER
+from sentences import recognised, said
 
 from . import models as import_models
 
@@ -92,9 +94,10 @@ def forget_import(import_id: str) -> object:
 def download_import_report(import_id: str) -> Response:
     """What became of the conversations of the file, as a JSON file to keep."""
     which = get_import(**current_user_scope(), import_id=import_id)
-    names = ("file_name", "source", "state", "imported", "updated", "skipped", "kept", "error", "created_at")
+    names = ("file_name", "source", "state", "imported", "updated", "skipped", "error", "created_at")
     report: dict[str, Any] = {name: getattr(which, name) for name in names}
-    report |= {"failed_count": which.failed, "failed": which.failures, "updated_at": which.updated_at}
+    report |= {"failed_count": which.failed, "failed": _told(which.failures), "kept": _told(which.kept)}
+    report["updated_at"] = which.updated_at
     response = Response(orjson.dumps(report, option=orjson.OPT_INDENT_2), mimetype="application/json")
     name = quote(f"import report {which.created_at[:10]}.json")
     response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
@@ -155,7 +158,17 @@ def _changed(import_id: str, state: State, among: frozenset[State] | set[State],
 
 
 def _details(which: Import) -> dict[str, Any]:
-    return {**_item(which), "titles": which.titles, "failures": which.failures, "kept": which.kept}
+    return {
+        **_item(which),
+        "titles": which.titles,
+        "failures": _told(which.failures),
+        "kept": _told(which.kept),
+    }
+
+
+def _told(reasons: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Reasons as they are stored, in English, with what they say in other languages."""
+    return [{**each, "said": said(recognised(each["reason"]))} for each in reasons]
 
 
 def _item(which: Import) -> dict[str, Any]:
@@ -165,8 +178,10 @@ def _item(which: Import) -> dict[str, Any]:
     if speed and which.counted and which.state == "running":
         left = max(which.messages - which.done, 0) / speed
     titles = {each.source: each.title for each in importers()}
+    error_said = said(recognised(which.error)) if which.error else []
     return {
         **fields,
+        "error_said": error_said,
         "source_title": titles.get(which.source, which.source),
         "messages_per_second": speed,
         "seconds_left": left,

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import IO
 
 from portability.errors import BrokenImportError
+from sentences import say
 
 MOST_MEMBERS = 200_000
 LARGEST_MEMBER = 8 * 2**30
@@ -135,7 +136,7 @@ class _Readable(io.RawIOBase):
         try:
             content = self._stream.read(len(view))
         except _UNREADABLE:
-            raise BrokenImportError("The file is damaged, or shorter than it says.") from None
+            raise BrokenImportError(say("import_cut_short")) from None
         view[: len(content)] = content
         return len(content)
 
@@ -188,7 +189,7 @@ def _check_member(info: zipfile.ZipInfo) -> None:
     if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in path.parts[0]:
         raise BrokenImportError("The ZIP names a file outside of itself.")
     if info.flag_bits & _ENCRYPTED:
-        raise BrokenImportError("The ZIP is encrypted.")
+        raise BrokenImportError(say("import_encrypted"))
     if info.compress_type not in _METHODS:
         raise BrokenImportError("The ZIP is packed by a method that is not supported: use deflate.")
     bomb = info.file_size > _SMALL and info.file_size > MOST_EXPANSION * max(info.compress_size, 1)

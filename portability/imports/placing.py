@@ -22,12 +22,13 @@ from database.engine.clock import iso, now_iso
 from database.engine.text import DEEPEST_JSON, storable
 from database.imports.arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion
 from portability.importers.imported import ImportedConversation, ImportedMessage
+from sentences import say
 
 LONGEST_TITLE = 500
 """In characters, as for a title that a person gives."""
-_CIRCLE = "Messages that follow each other in a circle were cut apart."
-_LOST = "Messages whose place in the conversation is missing were put at its beginning."
-_TWICE = "Of messages with the same id only the first one was kept."
+_CIRCLE = say("import_circle")
+_LOST = say("import_place_missing")
+_TWICE = say("import_twice")
 
 
 @dataclass(frozen=True, slots=True)

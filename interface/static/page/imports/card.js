@@ -1,3 +1,4 @@
+import { saidText } from '../core/said.js';
 import { importStrings as words } from '../strings/en/imports.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
 import { actionsOf, choiceOf, isDetailed, isUnderWay, shareOf } from './imports_model.js';
@@ -25,7 +26,7 @@ function createChoice({ titles, conversations }, workspaces) {
 
 /** @param {import('./imports_model.js').Details} details */
 function problems({ failures, failed }) {
-  const rows = failures.slice(0, MOST_FAILURES_SHOWN).map(({ item, reason }) => element('li', {}, element('strong', { dir: 'auto', text: item }), ` ${reason}`));
+  const rows = failures.slice(0, MOST_FAILURES_SHOWN).map(({ item, reason, said }) => element('li', {}, element('strong', { dir: 'auto', text: item }), ` ${saidText(reason, said)}`));
   return element('details', { class: 'import-failures', hidden: rows.length === 0 }, element('summary', { text: words.problems(failed) }), element('ul', {}, ...rows));
 }
 
@@ -68,7 +69,7 @@ export function createImportCard({ act, imports, workspaces }) {
     /** What changes all the time is changed in its place; the rest is made anew when the import is in another state. */
     show(given) {
       const { import_id: id, state, source, source_title: title, file_name: fileName } = given;
-      line.textContent = words.states[state](given);
+      line.textContent = words.states[state]({ ...given, error: saidText(given.error, given.error_said) });
       const share = shareOf(given);
       setHidden(bar, !isUnderWay(given));
       if (share === null) bar.removeAttribute('value');

@@ -366,4 +366,11 @@ export const saidWords = {
   import_file_gone: 'Die Datei ist nicht mehr da.',
   import_no_conversations: 'In der Datei ist keine Unterhaltung.',
   imported_already: 'Die Unterhaltung wurde schon importiert.',
+  import_circle: 'Nachrichten, die einander im Kreis folgen, wurden getrennt.',
+  import_place_missing: 'Nachrichten, deren Platz in der Unterhaltung fehlt, stehen an ihrem Anfang.',
+  import_twice: 'Von Nachrichten mit derselben Kennung blieb nur die erste.',
+  import_encrypted: 'Die ZIP-Datei ist verschlüsselt.',
+  import_cut_short: 'Die Datei ist beschädigt oder unvollständig.',
+  server_says: ({ text }) => `Der Server sagt: „${text}“`,
+  import_erased: 'Es wurde gelöscht, während es gespeichert wurde.',
 };

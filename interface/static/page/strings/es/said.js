@@ -365,4 +365,11 @@ export const saidWords = {
   import_file_gone: 'El archivo ya no está.',
   import_no_conversations: 'El archivo no contiene ninguna conversación.',
   imported_already: 'La conversación ya se importó.',
+  import_circle: 'Los mensajes que se siguen en círculo se separaron.',
+  import_place_missing: 'Los mensajes cuyo lugar en la conversación falta se pusieron al principio.',
+  import_twice: 'De los mensajes con el mismo identificador solo se conservó el primero.',
+  import_encrypted: 'El archivo ZIP está cifrado.',
+  import_cut_short: 'El archivo está dañado o incompleto.',
+  server_says: ({ text }) => `El servidor dice: «${text}»`,
+  import_erased: 'Se borró mientras se guardaba.',
 };

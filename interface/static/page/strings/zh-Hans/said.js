@@ -362,4 +362,11 @@ export const saidWords = {
   import_file_gone: '文件已不存在。',
   import_no_conversations: '文件中没有对话。',
   imported_already: '这个对话已经导入过。',
+  import_circle: '循环相接的消息已被分开。',
+  import_place_missing: '在对话中缺少位置的消息已放到开头。',
+  import_twice: '标识相同的消息只保留了第一条。',
+  import_encrypted: 'ZIP 文件已加密。',
+  import_cut_short: '文件已损坏或不完整。',
+  server_says: ({ text }) => `服务器说：“${text}”`,
+  import_erased: '它在保存过程中被删除。',
 };
