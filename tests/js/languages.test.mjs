@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { fill, gaps } from '../../interface/static/page/strings/fill.js';
@@ -121,4 +121,13 @@ test('what the server says has words in each language but English, which say the
     }
   }
   for (const code of Object.keys(await catalogueOf(ENGLISH))) assert.ok(code in german, code);
+});
+
+test('Chinese words have full-width punctuation, also around what is counted', async () => {
+  for (const catalogue of catalogues) {
+    const source = readFileSync(new URL(`zh-Hans/${catalogue}`, folder), 'utf8');
+    for (const [found] of source.matchAll(/\p{Script=Han}[,;:?!()](?![ ]*[={]|$)|\(\p{Script=Han}/gmu)) assert.fail(`${catalogue}: ${found}`);
+  }
+  const { inBrackets } = await load('zh-Hans', 'count.js');
+  assert.equal(inBrackets(2), '（2）');
 });

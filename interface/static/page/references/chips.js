@@ -1,5 +1,6 @@
 import { formatAddress } from '../core/address.js';
 import { icon } from '../ui/icons.js';
+import { inBrackets } from '../strings/en/count.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { findReferences } from './grammar.js';
 import { findWikilinks } from './wikilinks_model.js';
@@ -90,7 +91,7 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     else if (memoriesTarget(found) || documentTarget(found)) chip.setAttribute('role', 'button');
     chip.classList.toggle('unresolved', isLost(found));
     chip.title = isLost(found) ? reasonOf(found) : '';
-    reason.textContent = isLost(found) ? ` (${reasonOf(found)})` : '';
+    reason.textContent = isLost(found) ? inBrackets(reasonOf(found)) : '';
     showLabel(isTitled ? labelOf(found) : '');
   }
 

@@ -1,6 +1,7 @@
 /** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
 
 import { formatAddress } from '../core/address.js';
+import { inBrackets } from '../strings/en/count.js';
 import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
 
@@ -16,7 +17,7 @@ export const moreNodeId = (workspaceId) => `more_${workspaceId}`;
 
 /** "Name (N)", the count left out when there is nothing to count. */
 export function workspaceText(name, count) {
-  return count > 0 ? `${name} (${count})` : name;
+  return count > 0 ? `${name}${inBrackets(count)}` : name;
 }
 
 /** The node of a workspace below `parent`, a node id. `lazy`: what is below it is asked for when it opens. */

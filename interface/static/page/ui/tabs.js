@@ -1,4 +1,4 @@
-import { number } from '../strings/en/count.js';
+import { inBrackets, number } from '../strings/en/count.js';
 import { element, setHidden } from './dom.js';
 
 /**
@@ -48,7 +48,7 @@ export function createTabs({ tabs, label, onChoose }) {
 
   function count(name, n) {
     const { label: text } = tabs.find((each) => each.name === name);
-    parts.get(name).tab.textContent = n ? `${text} (${number(n)})` : text;
+    parts.get(name).tab.textContent = n ? `${text}${inBrackets(number(n))}` : text;
   }
 
   new ResizeObserver(bringIntoView).observe(bar);

@@ -1,5 +1,6 @@
 /** The tree of contexts: jsTree over a `FilingTree`, onto which contexts and memories can be dropped. */
 
+import { inBrackets } from '../../strings/en/count.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { DRAGGED_MEMORIES } from '../memory_model.js';
@@ -16,7 +17,7 @@ const idOf = (nodeId) => (nodeId === TREE_ROOT ? null : nodeId.slice(PREFIX.leng
 
 function nodeOf({ context_id: id, name, description, claim_count: count }, parentId, opened) {
   return {
-    id: PREFIX + id, parent: parentId === null ? TREE_ROOT : PREFIX + parentId, text: count ? `${name} (${count})` : name, type: 'context', state: { opened },
+    id: PREFIX + id, parent: parentId === null ? TREE_ROOT : PREFIX + parentId, text: count ? `${name}${inBrackets(count)}` : name, type: 'context', state: { opened },
     a_attr: { title: description || name },
   };
 }

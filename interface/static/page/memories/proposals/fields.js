@@ -53,7 +53,7 @@ export function createMemoryFields(draft, onDecide) {
     if (!decided.has('tags')) tags.value = shown.tags.join(', ');
     const names = shown.entities.map(({ name }) => name);
     setHidden(about, names.length === 0);
-    about.textContent = `${words.about}: ${names.join(', ')}`;
+    about.textContent = words.about(names.join(', '));
   }
 
   show(draft, new Set());

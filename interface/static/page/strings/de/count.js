@@ -5,3 +5,5 @@ export const language = 'de';
 export const number = createNumber(language);
 export const count = createCount(language);
 export const money = createMoney(language);
+/** “ (2)”, behind a name. */
+export const inBrackets = (text) => ` (${text})`;

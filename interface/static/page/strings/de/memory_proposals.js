@@ -24,7 +24,7 @@ export const memoryStrings = fill(english, {
     discardConfirm: 'Verwerfen',
     tags: 'Schlagwörter',
     tagsHint: 'durch Kommas getrennt',
-    about: 'Über',
+    about: (names) => `Über: ${names}`,
     thinking: 'Vorschläge werden gesucht …',
     modelLooks: (seconds) => (seconds >= 2 ? `Das Modell sieht es sich auch an: etwa ${Math.ceil(seconds)} s. Du kannst sie jetzt schon hinzufügen.` : 'Das Modell sieht es sich auch an. Du kannst sie jetzt schon hinzufügen.'),
     noSuggestions: 'Gerade keine Vorschläge. Du kannst sie so hinzufügen, wie sie ist.',

@@ -7,3 +7,5 @@ export const number = createNumber(language);
 export const count = createCount(language);
 /** “$0.0012”, as English writes it. */
 export const money = createMoney(language);
+/** “ (2)”, behind a name. */
+export const inBrackets = (text) => ` (${text})`;

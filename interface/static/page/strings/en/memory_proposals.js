@@ -24,7 +24,7 @@ export const memoryStrings = {
     discardConfirm: 'Discard',
     tags: 'Tags',
     tagsHint: 'with commas between',
-    about: 'About',
+    about: (names) => `About: ${names}`,
     thinking: 'Looking at it for suggestions…',
     modelLooks: (seconds) => (seconds >= 2 ? `The model is looking at it too: about ${Math.ceil(seconds)} s. You can add it now.` : 'The model is looking at it too. You can add it now.'),
     noSuggestions: 'No suggestions now. You can add it as it is.',

@@ -24,7 +24,7 @@ export const memoryStrings = fill(english, {
     discardConfirm: 'Descartar',
     tags: 'Etiquetas',
     tagsHint: 'separadas por comas',
-    about: 'Sobre',
+    about: (names) => `Sobre: ${names}`,
     thinking: 'Buscando sugerencias…',
     modelLooks: (seconds) => (seconds >= 2 ? `El modelo también lo mira: unos ${Math.ceil(seconds)} s. Ya puedes añadirlo.` : 'El modelo también lo mira. Ya puedes añadirlo.'),
     noSuggestions: 'Ahora no hay sugerencias. Puedes añadirlo tal como está.',

@@ -5,3 +5,5 @@ export const language = 'zh-Hans';
 export const number = createNumber(language);
 export const count = createCount(language);
 export const money = createMoney(language);
+/** A count or a reason behind a name, in full-width brackets. */
+export const inBrackets = (text) => `（${text}）`;

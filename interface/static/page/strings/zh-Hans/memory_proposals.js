@@ -24,7 +24,7 @@ export const memoryStrings = fill(english, {
     discardConfirm: '放弃',
     tags: '标签',
     tagsHint: '用逗号分隔',
-    about: '关于',
+    about: (names) => `关于：${names}`,
     thinking: '正在寻找建议…',
     modelLooks: (seconds) => (seconds >= 2 ? `模型也在查看：大约 ${Math.ceil(seconds)} 秒。你现在就可以添加。` : '模型也在查看。你现在就可以添加。'),
     noSuggestions: '现在没有建议。你可以直接添加。',

@@ -130,11 +130,11 @@ export const settingsStrings = fill(english, {
       ANAPHORA_TITLE_TIMEOUT: '生成标题最多可用的秒数',
       ANAPHORA_REFERENCE_CAP: '一条被引用消息的字符数',
       ANAPHORA_CONVERSATION_CAP: '一个被引用对话的字符数',
-      ANAPHORA_MEMORIES_OF_GROUP: '提到一个情境、实体、标签或领域时，模型得到的记忆数; 取最新的',
+      ANAPHORA_MEMORIES_OF_GROUP: '提到一个情境、实体、标签或领域时，模型得到的记忆数；取最新的',
       ANAPHORA_MEMORIES_ATTACHED: '模型得到的附加记忆数',
       ANAPHORA_MEMORIES_PINNED: '模型得到的固定记忆数',
       ANAPHORA_MEMORIES_PINNED_TO_CONVERSATION: '模型得到的固定到对话的记忆数',
-      ANAPHORA_MEMORIES_FOUND: '模型得到的通过搜索找到的记忆数; 0：不使用',
+      ANAPHORA_MEMORIES_FOUND: '模型得到的通过搜索找到的记忆数；0：不使用',
     },
   },
   people: {
