@@ -47,6 +47,7 @@ from portability import restoring
 from portability.imports import runner as import_runner
 from portability.imports.accepting import erase_uploads
 from portability.imports.documents import DocumentStore
+from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
@@ -234,7 +235,7 @@ def _server_process(
             erase_closed_accounts=account_erasure.erase_closed,
             look_for_changes=changes.look,
             close_abandoned_turns=turns.close_abandoned,
-            work_on_imports=_import_runner(settings, database, vaults, knowledge).work,
+            work_on_imports=_import_runner(settings, database, vaults, knowledge, attachments).work,
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
             inboxes=partial(InboxWorker, desk=inboxes, database=database),
@@ -243,13 +244,16 @@ def _server_process(
     )
 
 
-def _import_runner(settings: Settings, database: Database, vaults: Vaults, knowledge: KnowledgeAccess) -> ImportRunner:
+def _import_runner(
+    settings: Settings, database: Database, vaults: Vaults, knowledge: KnowledgeAccess, attachments: Attachments
+) -> ImportRunner:
     """What works on imports behind the answers."""
     return ImportRunner(
         database=database,
         uploads=settings.data_dir / import_runner.FOLDER,
         store_document=DocumentStore(vaults),
         store_part=PartStore(database=database, memories=knowledge.for_user),
+        store_files=FileStore(attachments),
     )
 
 

@@ -26,6 +26,7 @@ from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
 from portability.errors import BackupError, BrokenImportError
 from portability.imports.accepting import accept_file
 from portability.imports.documents import DocumentStore
+from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import FOLDER as UPLOADS
 from portability.imports.runner import ImportRunner
@@ -111,6 +112,7 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
                 uploads=uploads,
                 store_document=DocumentStore(_vaults()),
                 store_part=PartStore(database=database, memories=current_state().knowledge.for_user),
+                store_files=FileStore(current_state().attachments),
                 share=1.0,
                 process="command",
             )

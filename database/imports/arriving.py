@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrivingVersion:
-    """A message of the source. digest: of its text. parts: as `database.messages.parts` has them."""
+    """A message of the source. digest: of its text. parts: as `database.messages.parts` has them.
+
+    members: where the files lie in the file that is imported, by the ids of their parts.
+    """
 
     source_id: str
     digest: str
@@ -17,6 +20,7 @@ class ArrivingVersion:
     created_at: str
     config: Mapping[str, Any] = field(default_factory=dict)
     parts: Sequence[Mapping[str, Any]] = ()
+    members: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

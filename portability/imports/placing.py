@@ -227,8 +227,16 @@ def _version(source_id: str, message: ImportedMessage, created_at: str) -> Arriv
     digest = blake2b(text.encode(), digest_size=8)
     if parts:
         digest.update(orjson.dumps(parts))
+    # The files are the last parts.
+    files = enumerate(message.attachments, len(parts) - len(message.attachments) + 1)
     return ArrivingVersion(
-        source_id=source_id, digest=digest.hexdigest(), text=text, created_at=created_at, config=config, parts=parts
+        source_id=source_id,
+        digest=digest.hexdigest(),
+        text=text,
+        created_at=created_at,
+        config=config,
+        parts=parts,
+        members={part_id: each.member for part_id, each in files if each.member is not None},
     )
 
 

@@ -12,8 +12,9 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError, StoreError
@@ -76,11 +77,22 @@ StorePart = Callable[[str, ImportedPart], bool]
 """Stores memories or settings of a person; whether anything was new. Raises BrokenImportError, StoreError."""
 
 
+class StoreFiles(Protocol):
+    """Stores the files of a conversation that lie in `file`: the conversation with them, and those that can't be."""
+
+    def __call__(
+        self, user_email: str, conversation: ArrivingConversation, file: ImportFile, *, after_each: Callable[[], object]
+    ) -> tuple[ArrivingConversation, list[FailedItem]]:
+        """after_each: called after each file."""
+        ...
+
+
 @dataclass(slots=True)
 class _Reading:
     """An import's file that is open. state: what it is read for. position: how many items were read."""
 
     items: Iterator[ImportedItem]
+    file: ImportFile
     files: ExitStack
     state: State
     position: int = 0
@@ -119,6 +131,7 @@ class ImportRunner:
         uploads: Path,
         store_document: StoreDocument | None = None,
         store_part: StorePart | None = None,
+        store_files: StoreFiles | None = None,
         share: float = 0.8,
         process: str = "server",
     ) -> None:
@@ -127,6 +140,7 @@ class ImportRunner:
         self._uploads = uploads
         self._store_document = store_document
         self._store_part = store_part
+        self._store_files = store_files
         self._share = share
         self._open: dict[str, _Reading] = {}
         self._told_at = self._tidy_at = 0.0
@@ -237,7 +251,10 @@ class ImportRunner:
 
     def _import_some(self, which: Import) -> Import:
         begun = time.monotonic()
-        batch = self._read_batch(self._reading(which), which)
+        reading = self._reading(which)
+        batch = self._read_batch(reading, which)
+        if self._store_files is not None:
+            self._keep_files(batch, reading.file, which, self._store_files)
         before, failures = self._others_stored(batch, which)
         conversations: list[ArrivingConversation] = batch.conversations
         try:
@@ -288,6 +305,13 @@ class ImportRunner:
         else:
             seen.add(arriving.source_id)
             batch.conversations.append(arriving)
+
+    def _keep_files(self, batch: _Read, file: ImportFile, which: Import, store: StoreFiles) -> None:
+        """Store the files of the messages; each renews the lease, and none is stored of an import that was stopped."""
+        for place, each in enumerate(batch.conversations):
+            renew = partial(self._advance, which)
+            batch.conversations[place], failures = store(which.user_email, each, file, after_each=renew)
+            batch.failures += failures
 
     def _others_stored(self, batch: _Read, which: Import) -> tuple[Stored, list[FailedItem]]:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
@@ -378,7 +402,7 @@ class ImportRunner:
         if not path.exists():
             raise BrokenImportError(say("import_file_gone"))
         file = files.enter_context(ImportFile(path, name=which.file_name))
-        reading = _Reading(importer_named(which.source).conversations(file), files, which.state)
+        reading = _Reading(importer_named(which.source).conversations(file), file, files, which.state)
         self._open[which.import_id] = reading
         while reading.position < position and next(reading.items, None) is not None:
             reading.position += 1

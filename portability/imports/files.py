@@ -1,0 +1,67 @@
+"""Files of messages that lie in the file that is imported: they become attachments, as if they were uploaded here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+
+from attachments.errors import AttachmentError, FileTooLargeError
+from attachments.storage import Attachments
+from database.attachments import Attachment
+from database.imports.arriving import ArrivingConversation, ArrivingVersion
+from portability.errors import BrokenImportError
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import FailedItem
+
+_MEGABYTE = 1024 * 1024
+
+
+class FileStore:
+    """Puts the files of imported messages among those of people."""
+
+    def __init__(self, attachments: Attachments) -> None:
+        self._attachments = attachments
+
+    def __call__(
+        self, user_email: str, conversation: ArrivingConversation, file: ImportFile, *, after_each: Callable[[], object]
+    ) -> tuple[ArrivingConversation, list[FailedItem]]:
+        """`conversation` with the files of `file` stored that its messages have, and those that can't be.
+
+        The part of a file that can't be stored stays as it is. after_each: called after each file, which takes a while.
+        """
+        if not any(version.members for message in conversation.messages for version in message.versions):
+            return conversation, []
+        failures = list[FailedItem]()
+
+        def with_files(version: ArrivingVersion) -> ArrivingVersion:
+            parts = list(version.parts)
+            for place, part in enumerate(parts):
+                if (member := version.members.get(part["id"])) is None:
+                    continue
+                try:
+                    stored = self._stored(user_email, file, member, name=part["name"])
+                except (AttachmentError, BrokenImportError) as error:
+                    failures.append(FailedItem(f"{conversation.title}: {part['name']}", error.message))
+                else:
+                    parts[place] = stored.part(part["id"], at=part["at"])
+                after_each()
+            return replace(version, parts=tuple(parts))
+
+        messages = [
+            replace(message, versions=tuple(map(with_files, message.versions))) for message in conversation.messages
+        ]
+        return replace(conversation, messages=messages), failures
+
+    def _stored(self, user_email: str, file: ImportFile, member: str, *, name: str) -> Attachment:
+        """Raises AttachmentError, BrokenImportError."""
+        largest = self._attachments.largest
+        if member in file.members and file.members[member].size > largest * _MEGABYTE:
+            raise FileTooLargeError(f"A file may have {largest} MB at most.")
+        with self._attachments.receiving() as path:
+            try:
+                with file.open(member) as packed, path.open("xb") as received:
+                    shutil.copyfileobj(packed, received)
+            except OSError as error:
+                raise BrokenImportError(f"The file can't be stored: {error.strerror}.") from None
+            return self._attachments.store(user_email, path, name=name)
