@@ -14,6 +14,13 @@ for (const { name, text, cleanText, claimIds, friendlyIds, found } of cases) {
   });
 }
 
+test('a file of a message, and some of its pages, are one reference', () => {
+  const names = ['conversation_a_b4f2_message_k3x9ab_file_2', 'conv_a_b4f2_msg_5_file_1', 'conversation_a_b4f2_message_5_file_2_pages_3-5'];
+  const text = `Compare ${names.map((name) => `@${name}`).join(', ')}.`;
+  assert.deepEqual(findReferences(text).map(({ start, end }) => text.slice(start + 1, end)), names);
+  assert.deepEqual(parseMemoryReferences(text).friendlyIds, names);
+});
+
 test('ten thousand references are all found, each once', () => {
   const names = Array.from({ length: 10_000 }, (_, number) => `name_${number}`);
   const text = names.map((name) => `\`@code\` @${name}`).join(' ');
