@@ -81,7 +81,7 @@ class Attachments:
             size = received.stat().st_size
             if size > self.largest * _MEGABYTE:
                 raise FileTooLargeError(say("file_too_large", megabytes=self.largest))
-            sha256 = _hash(received)
+            sha256 = sha256_of(received)
             with self._placing:
                 known = self._known(user_email, sha256, name, size=size)
             if known is not None:
@@ -223,7 +223,8 @@ def tidy_name(name: str) -> str:
     return shown if shown.strip(".") else _NAMELESS
 
 
-def _hash(file: Path) -> str:
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits. Raises OSError."""
     digest = hashlib.sha256()
     with file.open("rb") as opened:
         while chunk := opened.read(_AT_ONCE):

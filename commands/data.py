@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from attachments.storage import Attachments
+from attachments.verification import verify_attachments
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import ServerRunningError, sole_server
 from database.accounts.users import get_user
@@ -144,7 +146,9 @@ def _import_file(file: Path, runner: ImportRunner, *, database: Database, user_e
 @group.command("verify", epilog=examples("data verify", "data verify --repair"))
 @click.option("--repair", is_flag=True, help="Rebuild derived data: counts, references, indexes.")
 def verify(repair: bool) -> None:
-    """Check the invariants of both stores and of the vaults, one line for each finding; exit status 1 for any.
+    """Check the invariants of both stores, of the vaults and of the files of messages.
+
+    One line for each finding; exit status 1 for any.
 
     A server may keep running. A million messages take some minutes.
     """
@@ -305,6 +309,8 @@ def _findings() -> Iterator[tuple[str, Finding]]:
     with suppress(StoreError):  # of a store that can't be opened; it is among the findings above
         for finding in verify_vaults(_vaults()):
             yield "vaults", finding
+        for finding in verify_attachments(Attachments(database=open_store(current_settings().users_dir))):
+            yield "attachments", finding
 
 
 def _vaults() -> Vaults:

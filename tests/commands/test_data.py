@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
+from attachments.storage import Attachments
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import sole_server
 from database.accounts.users import create_user
@@ -183,6 +184,33 @@ def test_documents_that_differ_from_their_index_are_told_and_indexed_anew(lived_
     assert "1 findings." in repaired.output
     (vault.root.parent / "nobody").rmdir()
     assert lived_in.run("verify").output == "Nothing is wrong.\n"
+
+
+def test_files_of_messages_that_are_missing_changed_or_nobodys_are_told(lived_in: Installation) -> None:
+    create_user(database=open_store(lived_in.users_dir), user_email=ADA, password="correct horse battery")
+    files = Attachments(database=open_store(lived_in.users_dir))
+
+    def stored(name: str) -> Path:
+        with files.receiving() as received:
+            received.write_text(f"The text of {name}")
+            return files.original(files.store(ADA, received, name=name))
+
+    stored("same.txt")
+    assert lived_in.run("verify").output == "Nothing is wrong.\n"
+    stored("gone.txt").unlink()
+    changed = stored("changed.txt")
+    changed.write_text("Something else")
+    (changed.parent.parent / "orphan").mkdir()
+    (files.folder / "nobody").mkdir()
+    looked = lived_in.run("verify")
+    assert looked.exit_code == 1
+    assert f"attachments: files of messages: {ADA}: the file 'gone.txt'" in looked.output
+    assert " is missing." in looked.output
+    assert f"the file 'changed.txt' ({changed.parent.name}) has another content than was stored." in looked.output
+    assert "orphan is a file that no row names." in looked.output
+    assert "nobody belongs to no account." in looked.output
+    assert "same.txt" not in looked.output
+    assert "4 findings." in looked.output
 
 
 def test_a_vault_that_is_not_there_keeps_its_index_and_is_told(lived_in: Installation) -> None:
