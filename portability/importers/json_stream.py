@@ -14,6 +14,8 @@ from portability.errors import BrokenImportError
 
 LARGEST_ITEM = 64 * 2**20
 """In bytes: a conversation with all its messages."""
+MOST_VALUES = 2_000_000
+"""Of one item: each takes some 100 bytes of memory, even an empty list, which takes three in the file."""
 DEEPEST = 200
 """How many levels JSON may be nested, unless its form is recursive."""
 _CHUNK = 64 * 2**10
@@ -47,8 +49,9 @@ def json_items(stream: IO[bytes], *, largest: int = LARGEST_ITEM, deepest: int =
     """The items of an array in JSON, one by one.
 
     Numbers are int and Decimal: those that no float holds are no reason to stop. Bytes that are no UTF-8 and halves of
-    surrogate pairs become U+FFFD. An item that has more than `largest` bytes, or is nested more than `deepest` levels
-    deep, is an UnreadableItem. Raises BrokenImportError where the JSON breaks off or is none.
+    surrogate pairs become U+FFFD. An item that has more than `largest` bytes or MOST_VALUES
+    values, or is nested more than `deepest` levels deep, is an UnreadableItem. Raises BrokenImportError where the JSON
+    breaks off or is none.
     """
     import ijson  # an import is rare, so the library is loaded by the first one
 
@@ -170,7 +173,7 @@ class _BoundedStream:
         self._stream = stream
         self._largest, self._deepest = largest, deepest
         self._skips = skips
-        self._item_began = 0
+        self._item_began = self._values = 0
         self._place = _Place()
         self._held = b""
         self.position = 0
@@ -179,7 +182,7 @@ class _BoundedStream:
         """Why the item is not read that comes next; `skip_item` goes on behind it."""
 
     def begin_item(self) -> None:
-        self._item_began = self.position
+        self._item_began, self._values = self.position, 0
 
     def read(self, size: int = -1) -> bytes:
         """Bytes for the parser. Where an item is refused, the array ends before it, or _RefusedError within it."""
@@ -190,6 +193,8 @@ class _BoundedStream:
         self._place, is_too_deep = self._follow(content)
         if self.position - self._item_began > self._largest + _CHUNK:
             return self._refuse(f"It has more than {self._largest:,} bytes.", content, before, start=None)
+        if self._values > MOST_VALUES + _CHUNK:
+            return self._refuse(f"It has more than {MOST_VALUES:,} values.", content, before, start=None)
         if is_too_deep:
             start = _start_of_deep_item(content, before, deepest=self._deepest) if self._skips else None
             return self._refuse(f"It is nested more than {self._deepest} levels deep.", content, before, start=start)
@@ -221,7 +226,8 @@ class _BoundedStream:
             end, self._place = _end_of_item(content, self._place)
             if end is not None:
                 self._held = b"[" + content[end:].removeprefix(b",")
-                self._item_began, self._place, self.refused = self.position, _Place(), ""
+                self.begin_item()
+                self._place, self.refused = _Place(), ""
                 return
             if self.position - began > _LONGEST_SKIPPED or self._place.depth > _DEEPEST_SKIPPED:
                 break
@@ -233,6 +239,7 @@ class _BoundedStream:
         # The parser hands whole numbers to Python, which refuses those of 4,300 digits, and then crashes the process.
         if _LONG_NUMBER.search(structure):
             raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
+        self._values += sum(map(structure.count, (b",", b"[", b"{")))
         depth, is_too_deep = place.depth, False
         for bracket in structure.translate(None, _NO_BRACKETS):
             depth += 1 if bracket in b"[{" else -1

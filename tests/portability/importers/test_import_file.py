@@ -177,6 +177,15 @@ def test_json_that_is_too_deep_is_refused_before_it_takes_memory():
             items(deep)
 
 
+def test_an_item_of_very_many_values_is_skipped_before_it_takes_memory(monkeypatch):
+    monkeypatch.setattr(json_stream, "MOST_VALUES", 100_000)
+    many = b"[" + b"[]," * 200_000 + b"[]]"
+    why = UnreadableItem("It has more than 100,000 values.")
+    assert items(b'[1, %b, "%b", %b, [3]]' % (many, b"," * 300_000, many)) == [1, why, "," * 300_000, why, [3]]
+    few = [[[] for _ in range(30_000)] for _ in range(8)]
+    assert items(json.dumps(few).encode()) == few
+
+
 DEEP = json.loads("[" * 9 + '"]\\""' + "]" * 9)
 LARGE = {"a": 'x]"},[\\' * 700, "b": [[1, "]"]]}
 
