@@ -13,6 +13,7 @@ from database.imports.arriving import ArrivingConversation, ArrivingVersion
 from portability.errors import BrokenImportError
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem
+from sentences import say
 
 _MEGABYTE = 1024 * 1024
 
@@ -57,7 +58,7 @@ class FileStore:
         """Raises AttachmentError, BrokenImportError."""
         largest = self._attachments.largest
         if member in file.members and file.members[member].size > largest * _MEGABYTE:
-            raise FileTooLargeError(f"A file may have {largest} MB at most.")
+            raise FileTooLargeError(say("file_too_large", megabytes=largest))
         with self._attachments.receiving() as path:
             try:
                 with file.open(member) as packed, path.open("xb") as received:

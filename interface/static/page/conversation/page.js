@@ -277,9 +277,11 @@ export class ConversationPage {
       this.#transcript.open(messageId, { signal }),
     ]);
     if (signal.aborted) return;
-    this.#takeChanges(details);
-    this.#events.emit('conversation:details', details);
-    this.#events.emit('conversation:loaded', { ...details, messages: this.#transcript.messages });
+    // What changed while the messages were on their way is newer than the answer.
+    const current = { ...details, ...this.#store.conversation(conversationId) };
+    this.#takeChanges(current);
+    this.#events.emit('conversation:details', current);
+    this.#events.emit('conversation:loaded', { ...current, messages: this.#transcript.messages });
     this.#pins.load();
     this.#showWhetherEmpty();
     if (messageId) this.#transcript.reveal(messageId);
@@ -300,11 +302,8 @@ export class ConversationPage {
 
   /** Shows what changed on the server meanwhile. */
   async refresh() {
-    try {
-      await this.#look({ quiet: true });
-    } catch {
-      // The next look finds what this one missed.
-    }
+    // The next look finds what this one missed.
+    await this.#look({ quiet: true }).catch(() => {});
   }
 
   /** Shows what somebody changed here; where that fails, what is shown is said to be old. */
