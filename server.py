@@ -21,6 +21,7 @@ from chat.agents.inbox import InboxDesk, InboxWorker
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
 from chat.runtime.account_erasure import AccountErasure
+from chat.runtime.announcements import LocalAnnouncements
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
 from chat.runtime.knowledge import KnowledgeAccess
@@ -118,7 +119,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         loader_for=_loaders(database),
         hourly_limit=settings.agent_answers_per_hour,
     )
-    changes = ChangeFeed(database=database)
+    changes = ChangeFeed(database=database, announcements=LocalAnnouncements())
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
     account_erasure = AccountErasure(

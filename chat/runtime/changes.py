@@ -1,8 +1,8 @@
 """Watching changes: each person's stream of `database.changes`, for any number of tabs, devices and programs.
 
 A watcher reads the store from its own position whenever it is woken, so that it misses nothing and repeats nothing,
-however slow its client is. What wakes it is only a hint: the commit of a change in this process, or the look at the
-store every second, which finds the changes that other processes have committed.
+however slow its client is. What wakes it is only a hint: the announcement of a committed change, by this process or
+another, or the look at the store every second, which finds the changes that nobody announced here.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from database.changes import StoredChange, changes_after, kept_range, newest_cha
 from database.engine.database import Database
 from database.errors import StoreError
 
+from .announcements import CHANGES, Announcements, LocalAnnouncements
+
 log = logging.getLogger(__name__)
 MOST_WATCHERS = 50
 """How many streams of changes one person may have open."""
@@ -32,15 +34,20 @@ _THREADS = 2
 
 
 class ChangeFeed:
-    """Wakes the watchers of changes of one server. Safe to use from any thread."""
+    """Wakes the watchers of changes of one server. Safe to use from any thread.
 
-    def __init__(self, *, database: Database) -> None:
+    announcements: how processes tell each other of the changes that they commit.
+    """
+
+    def __init__(self, *, database: Database, announcements: Announcements | None = None) -> None:
         self.database = database
+        self._announcements = announcements or LocalAnnouncements()
         self.closed = False
         self._lock = threading.Lock()
         self._watchers: dict[str, set[Callable[[], None]]] = {}
         self._newest: dict[str, int] = {}
-        database.on_changes = self.wake
+        self._announcements.subscribe(CHANGES, lambda people: self.wake(orjson.loads(people)))
+        database.on_changes = self._announce
 
     def has_room(self, user_email: str) -> bool:
         """Whether the person may open a further stream."""
@@ -95,6 +102,9 @@ class ChangeFeed:
             waking = [wake for user_email in people for wake in self._watchers.get(user_email, ())]
         for wake in waking:
             wake()
+
+    def _announce(self, people: Collection[str]) -> None:
+        self._announcements.announce(CHANGES, orjson.dumps(list(people)))
 
     def look(self) -> int:
         """Wake the watchers of people who have changes that were committed elsewhere; how many people."""

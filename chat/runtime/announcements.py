@@ -1,0 +1,61 @@
+"""Announcements: what one process tells all others at once, so that they look into the store sooner.
+
+An announcement is a hint. One that is lost, late, repeated or for nothing costs a look at the store and never a word:
+whoever hears it reads the store, and looks there every now and then in any case.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+Heard = Callable[[bytes], None]
+"""What is called with the payload of an announcement. It must not block, and may be called from any thread."""
+
+CHANGES = "changes"
+"""The topic of committed changes; payload: a JSON array of the emails of the people whose things changed."""
+
+
+class Announcements(Protocol):
+    """Tells the subscribers of a topic, those of this process before `announce` returns, of others soon after."""
+
+    def announce(self, topic: str, payload: bytes) -> None:
+        """Tell the subscribers of `topic`. Never waits for another process, and never raises."""
+        ...
+
+    def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
+        """Call `heard` with the payload of each announcement of `topic`; what is returned ends that."""
+        ...
+
+
+class LocalAnnouncements:
+    """Announcements within one process. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._subscribers: dict[str, list[Heard]] = {}
+
+    def announce(self, topic: str, payload: bytes) -> None:
+        """Call the subscribers of `topic` in this thread; what one of them raises is logged."""
+        with self._lock:
+            subscribers = list(self._subscribers.get(topic, ()))
+        for heard in subscribers:
+            try:
+                heard(payload)
+            except Exception:
+                log.exception("a subscriber of %s failed", topic)
+
+    def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
+        """Call `heard` with the payload of each announcement of `topic`; what is returned ends that."""
+        with self._lock:
+            self._subscribers.setdefault(topic, []).append(heard)
+        return partial(self._unsubscribe, topic, heard)
+
+    def _unsubscribe(self, topic: str, heard: Heard) -> None:
+        with self._lock:
+            if heard in self._subscribers.get(topic, ()):
+                self._subscribers[topic].remove(heard)
