@@ -16,7 +16,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -99,6 +99,31 @@ def test_the_document_that_was_meant_is_written_or_opened_by_a_click(person: Cli
     expect(page.locator(".from-assistant[data-status=complete]")).to_have_count(1)
     page.locator(".from-user .message-documents .reference-chip").click()
     card.get_by_role("button", name="[[garden plan]]").click()
+    expect(page.locator("#documents .document-text")).to_have_text("Tomatoes.")
+
+
+def test_what_was_meant_stays_offered_while_the_message_is_read_anew(person: Client, open_page: OpenPage) -> None:
+    """The report of a turn comes first, the stored message later: its chip stays, with its card and the focus in that."""
+    person.put("/api/vault/document?path=garden%20plan.md", {"text": "Tomatoes."})
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/list_messages_by_conversation/**", lambda route: held.append(route), times=1)
+    page.locator("#composer-input").fill("See [[gaden plan]].")
+    page.keyboard.press("Enter")
+    question = page.locator(".from-user")
+    meant = page.locator("#reference-card").get_by_role("button", name="[[garden plan]]")
+    expect(page.locator(".from-assistant[data-status=complete]")).to_have_count(1)
+    question.locator(".message-documents .reference-chip").click()
+    expect(meant).to_be_focused()
+
+    (conversation,) = person.get("/list_conversation_by_user/assistant").json()
+    where = conversation["conversation_id"]
+    edit = f"/edit_message_from_conversation/{where}/{question.get_attribute('message-id')}/1"
+    assert person.post(edit, {"text": "See [[gaden plan]], please."}).status == 200
+    held[0].continue_()
+    expect(question).to_contain_text("please")
+    expect(meant).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator("#documents .document-text")).to_have_text("Tomatoes.")
 
 

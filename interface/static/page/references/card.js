@@ -134,9 +134,12 @@ export function openTarget(entry, { goTo, events }) {
   else goTo(entry.target);
 }
 
-/** What a chip leads to is different now: its card says so, if it is shown. */
+/** What a chip leads to is different now: its card says so, if it is shown. The button that had the focus keeps it. */
 export function renewCard(chip, entry, page) {
-  if (anchor === chip && popup?.matches(':popover-open')) popup.replaceChildren(element('div', {}, ...describeEntry(entry, page)));
+  if (anchor !== chip || !popup?.matches(':popover-open')) return;
+  const focused = [...popup.querySelectorAll('button')].indexOf(document.activeElement);
+  popup.replaceChildren(element('div', {}, ...describeEntry(entry, page)));
+  if (focused >= 0) popup.querySelectorAll('button')[focused]?.focus();
 }
 
 async function open(chip, lookUp, page) {

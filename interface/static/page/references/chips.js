@@ -128,10 +128,19 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     renewCard(chip, known, page);
   }
 
+  /** What a message says now of its document; what was found for a link that leads nowhere stays. */
+  function renewDocument(document) {
+    const isBroken = !document.target.path && !known?.target?.path;
+    const now = isBroken && known?.candidates ? { ...document, candidates: known.candidates } : document;
+    if (JSON.stringify(now) === JSON.stringify(known)) return;
+    show(now);
+    renewCard(chip, known, page);
+  }
+
   chips.set(chip, { renew, retitle, renewMemory });
   if (entry) show(entry);
   if (entry?.target?.conversation_id) inView.observe(chip);
-  return { node: chip, show };
+  return { node: chip, show, renewDocument };
 }
 
 function textNodesOf(node) {

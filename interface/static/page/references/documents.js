@@ -12,37 +12,55 @@ const MOST_AT_FIRST = 10;
  * @param {object} page
  */
 export function createDocumentChips(page) {
-  const node = element('div', { class: 'message-documents', hidden: true });
+  const used = createGroup(words.used, page);
+  const found = createGroup(words.found, page);
+  const more = element('button', { type: 'button', class: 'message-offer documents-more', hidden: true, onclick: () => {
+    isWhole = true;
+    draw();
+    node.querySelectorAll('.reference-chip')[MOST_AT_FIRST]?.focus();
+  } });
+  const node = element('div', { class: 'message-documents', hidden: true }, used.node, found.node, more);
+  let documents = [];
   let shown = '';
   let isWhole = false;
 
   function update(message) {
-    const documents = documentsOf(message);
+    documents = documentsOf(message);
     const told = JSON.stringify(documents);
     if (told === shown) return;
     shown = told;
     setHidden(node, documents.length === 0);
-    draw(documents);
+    draw();
   }
 
-  function draw(documents) {
+  function draw() {
     const visible = isWhole ? documents : documents.slice(0, MOST_AT_FIRST);
-    const used = visible.filter((each) => each.used !== false);
-    const found = visible.filter((each) => each.used === false);
-    const more = documents.length - visible.length;
-    const button = more > 0 ? element('button', { type: 'button', class: 'message-offer documents-more', text: words.more(more), onclick: () => {
-      isWhole = true;
-      draw(documents);
-      node.querySelectorAll('.reference-chip')[visible.length]?.focus();
-    } }) : null;
-    node.replaceChildren(...group(words.used, used), ...group(words.found, found), ...(button ? [button] : []));
-  }
-
-  function group(label, documents) {
-    if (documents.length === 0) return [];
-    const chips = documents.map((each) => createChip(each.wikilink, documentEntry(each), page).node);
-    return [element('span', { class: 'documents-group' }, element('span', { class: 'documents-label', text: label }), ...chips)];
+    used.show(visible.filter((each) => each.used !== false));
+    found.show(visible.filter((each) => each.used === false));
+    more.textContent = words.more(documents.length - visible.length);
+    setHidden(more, visible.length === documents.length);
   }
 
   return { node, update };
+}
+
+/** Documents below one label. What was a chip before stays that chip, in its place: a card may be open beside it. */
+function createGroup(label, page) {
+  const node = element('span', { class: 'documents-group', hidden: true }, element('span', { class: 'documents-label', text: label }));
+  let chips = new Map();
+
+  function show(documents) {
+    const before = chips;
+    chips = new Map(documents.map((each) => [each.wikilink, before.get(each.wikilink) ?? createChip(each.wikilink, null, page)]));
+    documents.forEach((each) => chips.get(each.wikilink).renewDocument(documentEntry(each)));
+    before.forEach((chip, link) => chips.has(link) || chip.node.remove());
+    let last = node.firstElementChild;
+    for (const chip of chips.values()) {
+      if (last.nextElementSibling !== chip.node) last.after(chip.node);
+      last = chip.node;
+    }
+    setHidden(node, chips.size === 0);
+  }
+
+  return { node, show };
 }
