@@ -21,7 +21,8 @@ from chat.agents.inbox import InboxDesk, InboxWorker
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
 from chat.runtime.account_erasure import AccountErasure
-from chat.runtime.announcements import LocalAnnouncements
+from chat.runtime.announcements import Announcements, LocalAnnouncements
+from chat.runtime.broker import Broker
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
 from chat.runtime.knowledge import KnowledgeAccess
@@ -87,6 +88,8 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
     if serves:
         commands.begin_serving_now(state.server)
         app.before_request(state.server.begin)
+        if state.broker is not None:
+            app.before_request(state.broker.begin)
     endpoints.register(app, state)
     commands.register(app)
     return app
@@ -119,7 +122,9 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         loader_for=_loaders(database),
         hourly_limit=settings.agent_answers_per_hour,
     )
-    changes = ChangeFeed(database=database, announcements=LocalAnnouncements())
+    broker = _broker(settings)
+    announcements: Announcements = broker or LocalAnnouncements()
+    changes = ChangeFeed(database=database, announcements=announcements)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
     account_erasure = AccountErasure(
@@ -152,6 +157,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         account_erasure=account_erasure,
         requests=requests,
         inboxes=inboxes,
+        broker=broker,
         server=_server_process(
             settings,
             database,
@@ -167,6 +173,11 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
             inboxes,
         ),
     )
+
+
+def _broker(settings: Settings) -> Broker | None:
+    """What this process hears the others by; all that share the data folder know its secret."""
+    return None if settings.redis_url is None else Broker(settings.redis_url, installation=settings.secret_key)
 
 
 def _turns(

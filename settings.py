@@ -35,7 +35,7 @@ SECRET_FILE = "secret_key"
 _MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
 _EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
 _HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
-_WITHOUT_PREFIX = frozenset({"database_url", "openai_base_url", "openai_api_key", "anthropic_api_key"})
+_WITHOUT_PREFIX = frozenset({"database_url", "redis_url", "openai_base_url", "openai_api_key", "anthropic_api_key"})
 
 
 class SettingsError(Exception):
@@ -179,6 +179,21 @@ def _database_url(text: str) -> str:
     return text
 
 
+def _redis_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        host = parts.port != 0 and bool(parts.hostname) and parts.scheme in ("redis", "rediss")
+        is_complete = host or (parts.scheme == "unix" and parts.path not in ("", "/"))
+    except ValueError:  # of the port, or of an address in brackets
+        is_complete = False
+    if not is_complete:
+        # The text is not quoted: it may hold a password.
+        raise ValueError(
+            "use redis://:<password>@<host>:<port>/<number>, rediss://… for TLS, or unix://<path of the socket>"
+        )
+    return text
+
+
 Folder = Annotated[Path, _reads(_folder)]
 Seconds = Annotated[float, _reads(_seconds)]
 Tokens = Mapping[str, int]
@@ -238,6 +253,12 @@ class Settings(BaseModel):
         "The PostgreSQL database for accounts, conversations and memories, "
         "`postgresql+psycopg://<user>:<password>@<host>/<database>`; "
         "when empty, they lie in SQLite's files below ANAPHORA_DATA_DIR.",
+        secret=True,
+    )
+    redis_url: Annotated[str | None, _reads(_redis_url)] = _setting(
+        None,
+        "Valkey or Redis, by which several processes tell each other at once what they committed, and count limits "
+        "together: `redis://:<password>@<host>:<port>/<number>`. Nothing is kept there.",
         secret=True,
     )
     main_model: Annotated[str, _reads(_model)] = _setting("embedded", "Model that answers.", flag="--main-model")

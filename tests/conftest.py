@@ -16,6 +16,7 @@ from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
+from tests.valkey import ValkeyServer
 
 tiers.load_hypothesis_profile()
 # A hash of full cost takes longer than most tests; database/accounts/test_accounts.py tests the real one.
@@ -67,6 +68,14 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
     url = server.empty_store()
     yield url
     server.take_back(url)
+
+
+@pytest.fixture
+def valkey() -> Iterator[ValkeyServer]:
+    """A Valkey server of this test's own; `valkey.url` is its REDIS_URL."""
+    server = ValkeyServer()
+    yield server
+    server.stop()
 
 
 @pytest.fixture

@@ -98,6 +98,7 @@ HEAVY = (
     "aiohttp",
     "playwright",
     "re2",
+    "redis",
     "benchmarks",
     "psycopg",
     "mcp",

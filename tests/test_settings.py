@@ -100,6 +100,11 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db", "<database>"),
         ("DATABASE_URL", "postgresql+psycopg://somebody:secret@db:port/anaphora", "<database>"),
         ("DATABASE_URL", "postgresql+psycopg://somebody:secret@[db/anaphora", "<database>"),
+        ("REDIS_URL", "valkey://somebody:secret@broker", "redis://"),
+        ("REDIS_URL", "redis://somebody:secret@", "<host>"),
+        ("REDIS_URL", "redis://somebody:secret@broker:port", "<port>"),
+        ("REDIS_URL", "redis://somebody:secret@[broker", "<host>"),
+        ("REDIS_URL", "unix://", "<path of the socket>"),
     ],
 )
 def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right(load, name, wrong, hint):

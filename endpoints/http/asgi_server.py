@@ -101,6 +101,8 @@ class Bridge:
         loop = asyncio.get_running_loop()
         self._state.turns.attach(loop)
         self._state.models.start()
+        if self._state.broker is not None:
+            self._state.broker.begin()
         self._beside = [
             loop.create_task(self._state.server.keep_up(), name="upkeep"),
             loop.create_task(self.connections.watch(), name="connections"),
@@ -115,6 +117,8 @@ class Bridge:
         for pool in self._pools.values():
             pool.shutdown()
         loop = asyncio.get_running_loop()
+        if self._state.broker is not None:
+            await loop.run_in_executor(None, self._state.broker.close)
         await loop.run_in_executor(None, self._state.knowledge.close)
         await loop.run_in_executor(None, close_store, self._state.settings.users_dir)
 

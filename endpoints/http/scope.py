@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chat.agents.inbox import InboxDesk
     from chat.ports import TurnServices
     from chat.runtime.account_erasure import AccountErasure
+    from chat.runtime.broker import Broker
     from chat.runtime.cache import DefaultDictQueue
     from chat.runtime.changes import ChangeFeed
     from chat.runtime.knowledge import KnowledgeAccess
@@ -93,6 +94,7 @@ class AppState:
     tools: ToolRegistry
     recipes: RecipeRegistry
     inboxes: InboxDesk
+    broker: Broker | None
     tool_servers: PersonalServers
     knowledge: KnowledgeAccess
     vectors: MessageVectors

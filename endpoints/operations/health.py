@@ -50,14 +50,14 @@ def healthz() -> object:
 @public
 @answers(operation_models.Readiness, unable=operation_models.Readiness)
 def readyz() -> Response:
-    """Whether store and main model can do their work, 503 where not; without memories it goes on, `degraded`."""
+    """Whether store and main model can do their work, 503 where not; without memories or Valkey on, `degraded`."""
     store = _store_state()
     knowledge = "ok" if current_state().knowledge.is_available() else "failed"
     model = current_state().models.states()["main"].phase
-    parts = {"store": store, "knowledge": knowledge, "model": model}
+    parts = {"store": store, "knowledge": knowledge, "model": model, "broker": (broker := _broker_state())}
     if store != "ok" or model not in _ABLE:
         return json_reply({"status": "not_ready", **parts}, status=HTTPStatus.SERVICE_UNAVAILABLE)
-    return json_reply({"status": "ready" if knowledge == "ok" else "degraded", **parts})
+    return json_reply({"status": "degraded" if "failed" in (knowledge, broker) else "ready", **parts})
 
 
 @blueprint.get("/metrics")
@@ -65,6 +65,14 @@ def readyz() -> Response:
 def metrics() -> Response:
     """Counters in Prometheus' text format."""
     return Response(current_state().metrics.render(), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _broker_state() -> str:
+    """Whether other processes are heard by Valkey; "none" where REDIS_URL names none."""
+    broker = current_state().broker
+    if broker is None:
+        return "none"
+    return "ok" if broker.is_up else "failed"
 
 
 def _store_state() -> str:

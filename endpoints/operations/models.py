@@ -14,12 +14,16 @@ class Health(Shape):
 
 
 class Readiness(Shape):
-    """Whether the stores and the main model can do their work."""
+    """Whether the stores and the main model can do their work.
+
+    broker: Valkey at REDIS_URL; where it failed, processes look into the store instead.
+    """
 
     status: Literal["ready", "degraded", "not_ready"]
     store: Literal["ok", "failed", "damaged"]
     knowledge: Literal["ok", "failed"]
     model: str
+    broker: Literal["ok", "failed", "none"]
 
 
 class Limit(Shape):

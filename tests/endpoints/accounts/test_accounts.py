@@ -146,7 +146,7 @@ def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(ada: Pers
 def test_health_is_public_and_counters_are_not(app: Flask, ada: Person) -> None:
     stranger = app.test_client()
     assert stranger.get("/healthz").json == {"status": "ok"}
-    ready = {"status": "ready", "store": "ok", "knowledge": "ok", "model": "ready"}
+    ready = {"status": "ready", "store": "ok", "knowledge": "ok", "model": "ready", "broker": "none"}
     assert stranger.get("/readyz").json == ready
     assert stranger.get("/metrics").status_code == 401
     assert 'anaphora_requests_total{method="GET",route="/healthz",status="200"} 1' in ada.get("/metrics").text

@@ -1,0 +1,222 @@
+"""Valkey (or Redis) between the processes of one installation: announcements, and the counts that limits share.
+
+The store is the truth; Valkey makes processes quicker to look into it. Nothing in Valkey is needed for longer than it
+takes to renew it, so that it may be killed and started empty at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from .announcements import Heard, LocalAnnouncements
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.client import PubSub
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+MOST_WAITING = 10_000
+"""Announcements that wait to be sent; further ones are dropped, as they are while Valkey is gone."""
+
+_BATCH = 500
+_CONNECT_SECONDS = 1.0
+_ANSWER_SECONDS = 0.5
+_LISTEN_SECONDS = 0.5
+_PING_SECONDS = 2.0
+_SILENT_SECONDS = 6.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_GONE = "Valkey at REDIS_URL can't be reached (%s): processes learn of each other from the store, limits count locally"
+
+
+class BrokerGoneError(Exception):
+    """Valkey can't be reached."""
+
+
+class Broker:
+    """Announcements by Valkey's publish and subscribe, and scripts. Safe to use from any thread.
+
+    Within this process announcements are heard at once and without Valkey. `begin` is called by servers: before it,
+    and while Valkey is gone, other processes hear nothing and find what was committed by looking into the store.
+    Connections are made again without a restart.
+    """
+
+    def __init__(self, url: str, *, installation: str) -> None:
+        """url: REDIS_URL. installation: what all its processes know and others don't; only its digest is sent."""
+        digest = hashlib.sha256(f"anaphora {installation}".encode()).hexdigest()[:16]
+        self._url = url
+        self._prefix = f"anaphora:{digest}:"
+        self._sender = secrets.token_hex(8).encode()
+        self._local = LocalAnnouncements()
+        self._waiting: queue.Queue[tuple[str, bytes] | None] = queue.Queue(MOST_WAITING)
+        self._lock = threading.Lock()
+        self._up = threading.Event()
+        self._ended = threading.Event()
+        self._begun_in: int | None = None
+        self._threads: list[threading.Thread] = []
+        self._client: Redis | None = None
+        self._told_gone = False
+
+    @property
+    def is_up(self) -> bool:
+        """Whether announcements of other processes arrive."""
+        return self._up.is_set()
+
+    def begin(self) -> None:
+        """Connect, in the background. Idempotent; a forked process begins anew."""
+        if self._begun_in == os.getpid():
+            return
+        with self._lock:
+            if self._begun_in == os.getpid():
+                return
+            self._begun_in = os.getpid()
+            self._sender = secrets.token_hex(8).encode()
+            self._client = None
+            self._threads = [
+                threading.Thread(target=self._listen, name="broker-listener", daemon=True),
+                threading.Thread(target=self._send, name="broker-sender", daemon=True),
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def close(self) -> None:
+        """Disconnect; later announcements are heard in this process alone."""
+        self._ended.set()
+        with suppress(queue.Full):
+            self._waiting.put_nowait(None)
+        for thread in self._threads:
+            thread.join(_SILENT_SECONDS)
+        if self._client is not None:
+            self._client.close()
+
+    def wait_until_up(self, *, seconds: float) -> bool:
+        """Whether Valkey was reached within `seconds`."""
+        return self._up.wait(seconds)
+
+    def announce(self, topic: str, payload: bytes) -> None:
+        """Call the subscribers of this process, and have those of the others called; never waits for these."""
+        self._local.announce(topic, payload)
+        if self.is_up:
+            with suppress(queue.Full):
+                self._waiting.put_nowait((topic, payload))
+
+    def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
+        """Call `heard` with each announcement of `topic`, of any process; what is returned ends that."""
+        return self._local.subscribe(topic, heard)
+
+    def key(self, *names: str) -> str:
+        """The key of this installation for `names`."""
+        return self._prefix + ":".join(names)
+
+    def ask(self, call: Callable[[Redis], T]) -> T:
+        """What `call` returns of the client. Waits half a second at most. Raises BrokerGoneError."""
+        from redis.exceptions import RedisError
+
+        if not self.is_up:
+            raise BrokerGoneError
+        try:
+            return call(self._shared_client())
+        except (RedisError, OSError) as error:
+            raise BrokerGoneError from error
+
+    def _shared_client(self) -> Redis:
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def _connect(self) -> Redis:
+        """A client that fails at once instead of trying again by itself. Connects when it is first used."""
+        from redis import Redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        return Redis.from_url(
+            self._url,
+            socket_connect_timeout=_CONNECT_SECONDS,
+            socket_timeout=_ANSWER_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+            client_name="anaphora",
+        )
+
+    def _send(self) -> None:
+        """Publish what waits, many at a time, until the end."""
+        while (first := self._waiting.get()) is not None:
+            batch = [first]
+            with suppress(queue.Empty):
+                while len(batch) < _BATCH and (further := self._waiting.get_nowait()) is not None:
+                    batch.append(further)
+            with suppress(BrokerGoneError):  # the listener finds out and says so
+                self.ask(lambda client, batch=batch: self._publish(client, batch))  # type: ignore[misc]
+            if self._ended.is_set():
+                return
+
+    def _publish(self, client: Redis, batch: Iterable[tuple[str, bytes]]) -> None:
+        pipeline = client.pipeline(transaction=False)
+        for topic, payload in batch:
+            pipeline.publish(self.key("announcements"), b"%b %b\n%b" % (self._sender, topic.encode(), payload))
+        pipeline.execute()
+
+    def _listen(self) -> None:
+        """Stay subscribed until the end, and connect again where that fails."""
+        from redis.exceptions import RedisError
+
+        pause = _FIRST_PAUSE
+        while not self._ended.is_set():
+            client = self._connect()
+            try:
+                with client.pubsub() as subscription:  # type: ignore[no-untyped-call]
+                    self._hear(subscription)
+            except (RedisError, OSError) as error:
+                self._say_gone(error)
+                pause = _FIRST_PAUSE if self._up.is_set() else min(2 * pause, _LONGEST_PAUSE)
+            finally:
+                self._up.clear()
+                client.close()
+            self._ended.wait(pause)
+
+    def _hear(self, subscription: PubSub) -> None:
+        """Pass on what other processes announce. Raises RedisError, OSError when the connection is gone or silent."""
+        subscription.subscribe(self.key("announcements"))
+        heard_at = pinged_at = time.monotonic()
+        while not self._ended.is_set():
+            message = subscription.get_message(timeout=_LISTEN_SECONDS)
+            now = time.monotonic()
+            if message is not None:
+                heard_at = now
+                self._take(message)
+            elif now - heard_at > _SILENT_SECONDS:
+                raise ConnectionError("it is silent")
+            elif now - max(heard_at, pinged_at) > _PING_SECONDS:
+                pinged_at = now
+                subscription.ping()
+
+    def _take(self, message: dict[str, object]) -> None:
+        data = message["data"]
+        if message["type"] == "subscribe":
+            self._say_back()
+        elif message["type"] == "message" and isinstance(data, bytes):
+            head, _, payload = data.partition(b"\n")
+            sender, _, topic = head.partition(b" ")
+            if sender != self._sender:
+                self._local.announce(topic.decode(), payload)
+
+    def _say_gone(self, error: Exception) -> None:
+        if not self._told_gone:
+            log.warning(_GONE, error)
+        self._told_gone = True
+
+    def _say_back(self) -> None:
+        if self._told_gone:
+            log.info("Valkey at REDIS_URL is reached again")
+        self._told_gone = False
+        self._up.set()
