@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from chat.runtime.announcements import Announcements, LocalAnnouncements
 from chat.runtime.broker import Broker
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
+from chat.runtime.duties import EVERY_DUTY, SharedDuties
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
 from chat.runtime.services import models_from, services_from
@@ -231,6 +232,7 @@ def _server_process(
     inboxes: InboxDesk,
 ) -> ServerProcess:
     """What begins with the first request, with the upkeep that goes on beside all requests."""
+    duties = SharedDuties(database=database) if database.backend.is_shared else EVERY_DUTY
     titles = ThreadTitles(database=database, recipes=recipes, model=models.cheap, seconds=settings.title_timeout)
     return ServerProcess(
         data_dir=settings.data_dir,
@@ -251,8 +253,10 @@ def _server_process(
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
             inboxes=partial(InboxWorker, desk=inboxes, database=database),
+            duties=duties,
         ),
         tidy=partial(restoring.tidy, settings.data_dir),
+        duties=duties,
     )
 
 
@@ -349,7 +353,8 @@ def main() -> int:
         return 1 if isinstance(error.__cause__, OSError) else 2
     write_logs_as(settings.log_format)
     try:
-        with sole_server(settings.data_dir):
+        # On PostgreSQL several servers share the data folder, and each holds the database.
+        with nullcontext() if settings.database_url else sole_server(settings.data_dir):
             return _serve(settings)
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201

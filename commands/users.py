@@ -7,7 +7,7 @@ import sys
 import click
 from pydantic import ValidationError
 
-from chat.runtime.startup import ServerRunningError, bring_in_order, sole_server
+from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
 from database.accounts import api_tokens, users
 from database.accounts.erasure import close_account
 from database.errors import StoreError
@@ -88,7 +88,7 @@ def delete(email: str, yes: bool) -> None:
         if not yes:
             click.confirm(f"Erase {user.user_email} and everything of it? This can't be undone", abort=True)
         close_account(database=state.database, user_email=user.user_email)
-        with sole_server(state.settings.data_dir):
+        with sole_process(state.settings.data_dir, database=state.database):
             bring_in_order(database=state.database)
             state.account_erasure.erase_closed()
     except ServerRunningError:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from database.changes import JOB, ChangeType, record
-from database.engine.clock import iso_in, now_iso
+from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.schema import jobs
 
@@ -78,7 +78,7 @@ def add_job(
     job_id, moment = job_id or str(uuid.uuid4()), now_iso()
     values: dict[str, Any] = {"job_id": job_id, "kind": kind, "user_email": user_email, "state": dict(state)}
     values |= {"status": "waiting", "done": 0, "attempts": 0, "error": ""}
-    values |= dict.fromkeys(("due_at", "created_at", "updated_at"), moment)
+    values |= {"due_at": store_time(), "created_at": moment, "updated_at": moment}
 
     def add(connection: Connection) -> None:
         if connection.execute(select(_c.job_id).where(_c.job_id == job_id)).first() is None:
@@ -91,9 +91,13 @@ def add_job(
 
 def claim_job(*, database: Database, kinds: Collection[str], owner: str) -> Job | None:
     """The job of these kinds that has been due for longest, leased to `owner`; None where none is due and free."""
-    moment = now_iso()
-    free = or_(_c.lease_until.is_(None), _c.lease_until < moment)
-    due = select(*_FIELDS).where(_c.due_at <= moment, free, _c.kind.in_(kinds)).order_by(_c.due_at).limit(1)
+    free = or_(_c.lease_until.is_(None), _c.lease_until < store_time())
+    due = (
+        select(*_FIELDS)
+        .where(_c.due_at <= store_time(), free, _c.kind.in_(kinds))
+        .order_by(_c.due_at, _c.updated_at)
+        .limit(1)
+    )
     with database.reading() as connection:
         if connection.execute(due).first() is None:
             return None
@@ -102,7 +106,7 @@ def claim_job(*, database: Database, kinds: Collection[str], owner: str) -> Job 
         row = connection.execute(due).first()
         if row is None:
             return None
-        leased = {"owner": owner, "lease_until": iso_in(seconds=LEASE_SECONDS)}
+        leased = {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
         connection.execute(update(jobs).where(_c.job_id == row.job_id).values(leased))
         return Job(**row._mapping)
 
@@ -124,7 +128,7 @@ def store_progress(
         "total": progress.total,
         "attempts": 0,
         "error": "",
-        "due_at": None if due is None else iso_in(seconds=due),
+        "due_at": None if due is None else store_time(seconds=due),
     }
     return _give_back(database, job, owner, values)
 
@@ -135,7 +139,7 @@ def store_failure(*, database: Database, job: Job, owner: str, error: str, retry
         "status": "failed" if retry_after is None else "waiting",
         "attempts": job.attempts + 1,
         "error": error,
-        "due_at": None if retry_after is None else iso_in(seconds=retry_after),
+        "due_at": None if retry_after is None else store_time(seconds=retry_after),
     }
     return _give_back(database, job, owner, values)
 

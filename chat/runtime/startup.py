@@ -1,4 +1,8 @@
-"""The single server process of a data folder: its lock, its start-up work, and its background upkeep."""
+"""A server process: its lock, its start-up work, and its background upkeep.
+
+On SQLite one server works on a data folder, which it locks. On PostgreSQL several may share a database and the data
+folder: each holds the database, and the first one puts it in order before it lets others in.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import secrets
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
@@ -15,8 +20,10 @@ from typing import Any
 from chat.turns.runner import TurnRunner
 from chat.turns.threads import in_thread
 from database.conversations.copying import remove_unfinished_clones
+from database.duties import serve_folder
+from database.engine.backend import ServerHold
 from database.engine.database import Database
-from database.errors import StorageFailedError, StoreError
+from database.errors import ConflictError, StorageFailedError, StoreError
 from database.imports.repository import release_imports
 from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store
@@ -24,13 +31,19 @@ from database.turns.recovery import ReportMaker, close_interrupted_turns
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles
 
+from .duties import EVERY_DUTY, Duties
 from .knowledge import KnowledgeAccess
 
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _CHECK_SECONDS = 1.0
 _HELD_SECONDS = 2.0
-_DATABASE_TAKEN = "Another server uses the database of DATABASE_URL. Stop it, or name another one."
+_FOLDER_FILE = "folder.id"
+_DATABASE_TAKEN = "A command has the database of DATABASE_URL for itself. Wait until it has ended."
+_OTHER_FOLDER = (
+    "Another server uses the database of DATABASE_URL with another data folder. Give both the same ANAPHORA_DATA_DIR, "
+    "or name another database."
+)
 _held: dict[Path, int] = {}
 """The process that holds each folder; a forked child inherits this variable."""
 
@@ -47,6 +60,18 @@ class DataFolderError(StorageFailedError):
     def __init__(self, data_dir: Path, error: OSError) -> None:
         super().__init__("The data folder can't be used. See the server's log.")
         self.args = (f"The data folder {data_dir} can't be used: {error.strerror or error}.",)
+
+
+@contextlib.contextmanager
+def sole_process(data_dir: Path, *, database: Database) -> Iterator[None]:
+    """Hold data folder and database for a command that no server may run beside.
+
+    Raises ServerRunningError while a server holds either, DataFolderError, StoreError.
+    """
+    with sole_server(data_dir), database.backend.held_for_server() as hold:
+        if not hold.is_alone():
+            raise ServerRunningError("Another server uses the database of DATABASE_URL. Stop it.")
+        yield
 
 
 @contextlib.contextmanager
@@ -95,6 +120,7 @@ class ServerProcess:
         knowledge: KnowledgeAccess,
         upkeep: Callable[[], Coroutine[Any, Any, None]],
         tidy: Callable[[], object],
+        duties: Duties = EVERY_DUTY,
     ) -> None:
         self._data_dir = data_dir
         self._database = database
@@ -103,16 +129,17 @@ class ServerProcess:
         self._knowledge = knowledge
         self._upkeep = upkeep
         self._tidy = tidy
+        self._duties = duties
         self._holding = contextlib.ExitStack()
         self._lock = threading.Lock()
-        self._holds_database: Callable[[], bool] | None = None
+        self._hold: ServerHold | None = None
         self._lost_database = False
         self._begun_in: int | None = None
         self._running: Future[None] | None = None
         self._watches: tuple[FileWatch, ...] = ()
 
     def begin(self, *, upkeep: bool = True) -> None:
-        """Lock the data folder until the process ends, recover from crashes, and start the upkeep. Idempotent.
+        """Hold the store until the process ends, recover from crashes, and start the upkeep. Idempotent.
 
         `python server.py` calls this before it listens; under another WSGI server the first request does. upkeep: start
         models and indexing in the background; False where the caller's event loop does that. Raises
@@ -125,35 +152,55 @@ class ServerProcess:
         with self._lock:
             if self._begun_in == os.getpid():
                 return
-            if not is_held_here(self._data_dir):
+            if not self._database.backend.is_shared and not is_held_here(self._data_dir):
                 self._holding.enter_context(sole_server(self._data_dir))
-            self._hold_database()
-            self._tidy()
-            self._watch_files()
-            if self._database.damage is None:
-                bring_in_order(database=self._turns.database, report_of=self._turns.report_of)
+            hold = self._hold_database()
+            self._put_in_order(hold)
+            hold.share()
             if upkeep:
                 self._running = self._turns.in_background(self._start())
             self._begun_in = os.getpid()
 
-    def _hold_database(self) -> None:
-        """Be the only server of a database that several data folders may name."""
-        if self._holds_database is not None:
-            return
-        is_held = self._holding.enter_context(self._database.backend.held_for_server())
-        if not is_held():
-            self._holding.close()
+    def _hold_database(self) -> ServerHold:
+        """Be a server of the database, the only one until it is in order. Raises ServerRunningError."""
+        if self._hold is None:
+            self._hold = self._holding.enter_context(self._database.backend.held_for_server())
+        if not self._hold.is_held():
+            self._let_go()
             raise ServerRunningError(_DATABASE_TAKEN)
-        self._holds_database = is_held
+        return self._hold
+
+    def _put_in_order(self, hold: ServerHold) -> None:
+        """What a crash left, where no other server is at work; what those leave is closed when their leases end."""
+        is_alone = hold.is_alone()
+        if self._database.backend.is_shared:
+            self._check_folder(is_alone=is_alone)
+        if is_alone:
+            self._tidy()
+        self._watch_files()
+        if is_alone and self._database.damage is None:
+            bring_in_order(database=self._turns.database, report_of=self._turns.report_of)
+
+    def _check_folder(self, *, is_alone: bool) -> None:
+        """Raises ServerRunningError where other servers of the database have another data folder."""
+        try:
+            serve_folder(database=self._database, folder_id=_folder_id(self._data_dir), is_alone=is_alone)
+        except ConflictError:
+            self._let_go()
+            raise ServerRunningError(_OTHER_FOLDER) from None
+
+    def _let_go(self) -> None:
+        self._hold = None
+        self._holding.close()
 
     def check_database(self) -> None:
-        """Refuse requests from now on where another server took the database while its connection was broken.
+        """Refuse requests from now on where a command took the database while its connection was broken.
 
-        Requests are served again when that server is gone. Raises StoreError where the database can't be reached.
+        Requests are served again when that command has ended. Raises StoreError where the database can't be reached.
         """
-        is_lost = self._holds_database is not None and not self._holds_database()
+        is_lost = self._hold is not None and not self._hold.is_held()
         if is_lost and not self._lost_database:
-            log.critical("another server took the database of DATABASE_URL: this one refuses all requests")
+            log.critical("a command has the database of DATABASE_URL for itself: this server refuses all requests")
         self._lost_database = is_lost
 
     def end(self) -> None:
@@ -163,8 +210,8 @@ class ServerProcess:
         for watch in self._watches:
             watch.stop()
         self._watches = ()
-        self._holding.close()
-        self._holds_database = self._begun_in = self._running = None
+        self._let_go()
+        self._begun_in = self._running = None
 
     def _watch_files(self) -> None:
         """Check both files for damaged pages; the first request waits up to a second for the result."""
@@ -177,7 +224,11 @@ class ServerProcess:
 
     async def keep_up(self) -> None:
         """The upkeep, and a look every few seconds whether the database is still held; until it is cancelled."""
-        await asyncio.gather(self._upkeep(), self._keep_checking())
+        try:
+            await asyncio.gather(self._upkeep(), self._keep_checking())
+        finally:
+            with contextlib.suppress(StoreError):
+                self._duties.release()
 
     async def _keep_checking(self) -> None:
         while True:
@@ -188,6 +239,22 @@ class ServerProcess:
     async def _start(self) -> None:
         self._models.start()
         await self.keep_up()
+
+
+def _folder_id(data_dir: Path) -> str:
+    """The name of a data folder, the same for all who share it. Raises DataFolderError."""
+    file = data_dir / _FOLDER_FILE
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            draft = data_dir / f"{_FOLDER_FILE}.{os.getpid()}"
+            draft.write_text(secrets.token_hex(16), encoding="ascii")
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, file)  # whoever comes first names it
+            draft.unlink()
+        return file.read_text(encoding="ascii")
+    except OSError as error:
+        raise DataFolderError(data_dir, error) from error
 
 
 def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) -> None:

@@ -25,6 +25,7 @@ from truth_management_system.interface.structured_api import KnowledgeUnavailabl
 from vault.documents import Vaults
 from vault.upkeep import VaultIndexing, VaultWatcher
 
+from .duties import EVERY_DUTY, RENEW_SECONDS, Duties
 from .jobs import JobKind, JobRunner, RecurringWork
 from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 
@@ -32,6 +33,8 @@ log = logging.getLogger(__name__)
 _EVERY = 1.0
 # What other windows are to see within a second.
 _TELL_EVERY = 0.5
+# What other processes have changed, and did not announce here.
+_LOOK_FOR_OTHERS_EVERY = 0.2
 # The first conversation of an import is to be seen at once.
 _IMPORT_EVERY = 0.25
 _EMBED_AFTER = 1.5
@@ -64,11 +67,13 @@ async def keep_up(
     name_threads: Callable[[], object] = lambda: None,
     sweep_files: Callable[[], object] = lambda: None,
     inboxes: Callable[[], InboxWork] | None = None,
+    duties: Duties = EVERY_DUTY,
 ) -> None:
     """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
     Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. inboxes:
-    makes what has agents answer their inboxes.
+    makes what has agents answer their inboxes. duties: which of it this process does, where several servers share the
+    store; what each server has to do for itself is no duty.
     """
 
     def tell_and_erase() -> None:
@@ -76,44 +81,48 @@ async def keep_up(
         tell_changes(database=database, knowledge=knowledge)
         erase_closed_accounts()
 
-    quickly = partial(_keep_doing, every=_EVERY, after_failure=_AFTER_FAILURE)
+    own = Upkeep()
+    shared = Upkeep(duties)
     watcher = VaultWatcher(vaults)
     jobs = JobRunner(
         database=database, kinds=[*_hourly(database, knowledge, watcher, sweep_files), VaultIndexing(vaults)]
     )
+    look_every = _EVERY if duties is EVERY_DUTY else _LOOK_FOR_OTHERS_EVERY
     await asyncio.gather(
-        quickly(partial(index_pending, database=database), what="the search index"),
-        quickly(look_for_changes, what="the streams of changes"),
-        quickly(close_abandoned_turns, what="turns of processes that are gone"),
-        quickly(jobs.run_due, what="jobs"),
-        _keep_doing(work_on_imports, what="imports", every=_IMPORT_EVERY, after_failure=_AFTER_FAILURE),
-        _keep_doing(tell_and_erase, what="memories", every=_TELL_EVERY, after_failure=_AFTER_FAILURE),
+        own.repeat(look_for_changes, what="the streams of changes", every=look_every),
+        own.repeat(close_abandoned_turns, what="turns of processes that are gone"),
+        own.repeat(vaults.summaries.make_waiting, what="summaries of documents"),
+        shared.repeat(partial(index_pending, database=database), what="the search index"),
+        shared.repeat(jobs.run_due, what="jobs"),
+        shared.repeat(work_on_imports, what="imports", every=_IMPORT_EVERY),
+        shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY),
         # Loading the model must not delay the first page.
-        quickly(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
-        quickly(
+        shared.repeat(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
+        shared.repeat(
             partial(vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
             what="vectors of messages",
             begin_after=_EMBED_AFTER,
         ),
-        quickly(watcher.look, what="documents"),
-        quickly(vaults.summaries.make_waiting, what="summaries of documents"),
-        quickly(name_threads, what="titles of threads"),
-        _answer_inboxes(inboxes),
-        quickly(
+        shared.repeat(watcher.look, what="documents"),
+        shared.repeat(name_threads, what="titles of threads"),
+        _answer_inboxes(inboxes, shared),
+        shared.repeat(
             partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
             what="vectors of documents",
             begin_after=_EMBED_AFTER,
         ),
+        # Last, when all of the above have said what they are called.
+        own.repeat(lambda: duties.keep(shared.names), what="duties", every=RENEW_SECONDS, after_failure=_EVERY),
     )
 
 
-async def _answer_inboxes(make: Callable[[], InboxWork] | None) -> None:
+async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) -> None:
     """Look into the inboxes again and again; begin nothing more at the end."""
     if make is None:
         return
     inboxes = make()
     try:
-        await _keep_doing(inboxes.look, what="inboxes", every=_EVERY, after_failure=_AFTER_FAILURE)
+        await upkeep.repeat(inboxes.look, what="inboxes")
     finally:
         inboxes.close()
 
@@ -138,18 +147,35 @@ def _hourly(
     return [RecurringWork(name=name, work=each) for name, each in work.items()]
 
 
-async def _keep_doing(
-    work: Callable[[], object], *, what: str, every: float, after_failure: float, begin_after: float = 0.0
-) -> None:
-    """Repeat `work`, also after failures: a server that stopped indexing would grow stale."""
-    thread = WorkerThreads(1, name=f"upkeep of {what}")
-    try:
-        await asyncio.sleep(begin_after)
-        while True:
-            succeeded = await _done(work, what=what, thread=thread)
-            await asyncio.sleep(every if succeeded else after_failure)
-    finally:
-        thread.shutdown(cancel_futures=True)
+class Upkeep:
+    """Repeats work, also after failures: a server that stopped indexing would grow stale.
+
+    duties: of what this process does; the rest it leaves to other servers. names: of what is repeated.
+    """
+
+    def __init__(self, duties: Duties = EVERY_DUTY) -> None:
+        self._duties = duties
+        self.names: list[str] = []
+
+    async def repeat(
+        self,
+        work: Callable[[], object],
+        *,
+        what: str,
+        every: float = _EVERY,
+        after_failure: float = _AFTER_FAILURE,
+        begin_after: float = 0.0,
+    ) -> None:
+        """Do `work` in a thread of its own every so many seconds, until it is cancelled."""
+        self.names.append(what)
+        thread = WorkerThreads(1, name=f"upkeep of {what}")
+        try:
+            await asyncio.sleep(begin_after)
+            while True:
+                succeeded = not self._duties.holds(what) or await _done(work, what=what, thread=thread)
+                await asyncio.sleep(every if succeeded else after_failure)
+        finally:
+            thread.shutdown(cancel_futures=True)
 
 
 async def _done(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> bool:

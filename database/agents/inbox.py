@@ -18,7 +18,7 @@ from sqlalchemy import update as update_of
 from database.activities.reading import Activity, live_activities, read_activities, seen, with_conversation
 from database.activities.storing import NewActivity, Place, insert_activities
 from database.changes import ACTIVITY, INBOX, record
-from database.engine.clock import iso_in, now_iso
+from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.errors import ActivityNotFoundError, ConflictError
@@ -247,7 +247,7 @@ def claim_item(
 
 def renew_claim(*, database: Database, claim: Claim) -> bool:
     """Hold a claim for `CLAIM_SECONDS` from now on; False where it is lost."""
-    held = update_of(inbox_items).where(_holds(claim)).values(claimed_at=now_iso())
+    held = update_of(inbox_items).where(_holds(claim)).values(claimed_at=store_time())
     return database.write(lambda connection: connection.execute(held).rowcount == 1, urgency=Urgency.STREAM)
 
 
@@ -339,7 +339,7 @@ def _items(user_email: str | None, *columns: Any) -> Select[Any]:
 
 def _is_free() -> ColumnElement[bool]:
     """Whether an item can be claimed: it waits, or who claimed it is gone."""
-    cutoff = iso_in(seconds=-CLAIM_SECONDS)
+    cutoff = store_time(seconds=-CLAIM_SECONDS)
     return or_(_i.state == "pending", and_(_i.state == "claimed", _i.claimed_at < cutoff))
 
 
@@ -362,7 +362,7 @@ def _oldest(connection: Connection, mine: ColumnElement[bool], *, is_automatic: 
 
 def _claimed(connection: Connection, item: _Item, *, by_itself: bool) -> Claim:
     name = uuid.uuid4().hex
-    values = {"state": "claimed", "claimed_at": now_iso(), "claim": name, "by_itself": int(by_itself)}
+    values = {"state": "claimed", "claimed_at": store_time(), "claim": name, "by_itself": int(by_itself)}
     connection.execute(update_of(inbox_items).where(_is(item)).values(**values, attempts=_i.attempts + 1))
     these = live_activities(item.user_email, activity_id=item.activity_id)
     return Claim(
@@ -385,7 +385,7 @@ def _title_of(connection: Connection, agent_id: str) -> str:
 
 
 def _answered_by_itself(connection: Connection, agent_id: str) -> int:
-    lately = _i.claimed_at > iso_in(seconds=-_HOUR)
+    lately = _i.claimed_at > store_time(seconds=-_HOUR)
     counted = select(func.count()).where(_i.agent_id == agent_id, _i.by_itself == 1, lately)
     return int(connection.execute(counted).scalar_one())
 

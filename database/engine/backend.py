@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +14,19 @@ from database.errors import InvalidChangeError, StoreError
 log = logging.getLogger(__name__)
 UNEXPLAINED = "The database can't be read or written. See the server's log."
 """The message of a failure whose code tells a person nothing; the log holds its traceback."""
+
+
+class ServerHold(Protocol):
+    """A server's hold on its database. A crash lets go of it. The methods raise StoreError."""
+
+    def is_held(self) -> bool:
+        """Whether it holds still; it is taken again where the connection that held it is gone."""
+
+    def is_alone(self) -> bool:
+        """Whether no other server can hold the database: nobody did when this one came, and `share` was not called."""
+
+    def share(self) -> None:
+        """Let others hold the database too, where several servers may work on it."""
 
 
 class Backend(Protocol):
@@ -42,12 +54,12 @@ class Backend(Protocol):
     def beginning(self, *, writing: bool) -> str:
         """The SQL that begins a transaction: one snapshot for a reader, the only writer's lock for a writer."""
 
-    def held_for_server(self) -> AbstractContextManager[Callable[[], bool]]:
-        """Hold the database for one server until the block ends.
+    @property
+    def is_shared(self) -> bool:
+        """Whether several servers may work on it at the same time."""
 
-        The function says whether this server holds it, and takes it again where the connection that held it is gone;
-        False where another server holds it. A crash lets go of it. Both raise StoreError.
-        """
+    def held_for_server(self) -> AbstractContextManager[ServerHold]:
+        """Hold the database for a server until the block ends, alone where nobody else does. Raises StoreError."""
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, one of `errors`."""

@@ -1,8 +1,14 @@
-"""The one place that asks what time it is, so that stored times have one shape."""
+"""The one place that asks what time it is, so that stored times have one shape.
+
+Leases are counted by the clock of the store (`store_time`): those of two machines may differ by minutes.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import ColumnElement, Float, Text, literal
+from sqlalchemy.sql.functions import FunctionElement
 
 
 def now() -> datetime:
@@ -24,3 +30,16 @@ def now_iso() -> str:
 def iso_in(**delta: float) -> str:
     """The time that lies `delta` (as for timedelta) from now, as stored."""
     return iso(now() + timedelta(**delta))
+
+
+class StoreTime(FunctionElement[str]):
+    """An expression of the database: its own time, so many seconds from now; each engine's module writes it."""
+
+    name = "store_time"
+    type = Text()
+    inherit_cache = True
+
+
+def store_time(*, seconds: float = 0.0) -> ColumnElement[str]:
+    """The moment `seconds` from now by the clock of the database, as `iso` writes it."""
+    return StoreTime(literal(seconds, Float))

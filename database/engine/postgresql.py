@@ -7,7 +7,8 @@ until it commits. Readers see one snapshot and wait for nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,9 @@ from psycopg.types.string import StrDumperUnknown
 from sqlalchemy import URL, BigInteger, Connection, Engine, Float, Integer, create_engine, event, make_url
 from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from database.errors import (
     DatabaseDamagedError,
@@ -30,12 +33,16 @@ from database.errors import (
     StoreError,
 )
 
-from .backend import UNEXPLAINED
+from .backend import UNEXPLAINED, ServerHold
+from .clock import StoreTime
 
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""
 LOCK_TIMEOUT_MS = 10_000
 _WRITER_LOCK, _SERVER_LOCK = 20_260_208, 20_260_209
+_SECONDS_FOR_ANOTHER_START = 20.0
+"""So long a server waits while another one that starts puts the store in order."""
+_LOOK_EVERY = 0.05
 _NUL, _REPLACEMENT = "\x00", "\ufffd"
 _TWO_TO_63 = 2**63
 
@@ -59,6 +66,7 @@ class PostgreSQLDatabase:
     writer_lock: int = _WRITER_LOCK
     readers: int = 24
     file: ClassVar[Path | None] = None
+    is_shared: ClassVar[bool] = True
     errors: ClassVar[tuple[type[Exception], ...]] = (DBAPIError, psycopg.Error)
 
     @property
@@ -98,12 +106,13 @@ class PostgreSQLDatabase:
         return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     @contextmanager
-    def held_for_server(self) -> Iterator[Callable[[], bool]]:
-        """Hold the database by a lock of a connection of its own, which is taken anew where that has broken."""
+    def held_for_server(self) -> Iterator[ServerHold]:
+        """Hold the database by a lock of a connection of its own, which is shared anew where that has broken."""
         engine = self.engine(connections=1, writing=True)
         lock = _ServerLock(engine)
         try:
-            yield lock.is_held
+            lock.take()
+            yield lock
         finally:
             lock.release()
             engine.dispose()
@@ -114,32 +123,56 @@ class PostgreSQLDatabase:
 
 
 class _ServerLock:
-    """An advisory lock: it ends with its connection, for example when the database server is restarted."""
+    """An advisory lock: it ends with its connection, for example when the database server is restarted.
+
+    Servers share it. One that comes while nobody has it takes it alone, until it has put the store in order; so does a
+    command that no server may work beside.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._connection: Connection | None = None
-        self._held = False
+        self._held = self._alone = False
+
+    def take(self) -> None:
+        """Take it alone where nobody has it, and share it else, after one that has it alone. Raises StoreError."""
+        self._alone = self._held = self._asked(f"SELECT pg_try_advisory_lock({_SERVER_LOCK})")
+        until = time.monotonic() + _SECONDS_FOR_ANOTHER_START
+        while not self.is_held() and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY)
 
     def is_held(self) -> bool:
-        """Whether this process holds the lock; it tries to take one that it doesn't hold. Raises StoreError."""
-        try:
-            if self._connection is None:
-                self._connection, self._held = self._engine.connect(), False
-            ask = "SELECT true" if self._held else f"SELECT pg_try_advisory_lock({_SERVER_LOCK})"
-            self._held = bool(self._connection.exec_driver_sql(ask).scalar_one())
-        except (DBAPIError, psycopg.Error) as error:
-            self.release()
-            raise store_error(error) from error
+        """Whether this process holds the lock; it tries to share one that it doesn't hold. Raises StoreError."""
+        self._held = self._asked("SELECT true" if self._held else f"SELECT pg_try_advisory_lock_shared({_SERVER_LOCK})")
         return self._held
+
+    def is_alone(self) -> bool:
+        """Whether no other process can hold the lock. Raises StoreError."""
+        return self._alone and self.is_held()
+
+    def share(self) -> None:
+        """Let other servers hold the lock too. Raises StoreError."""
+        if self._alone:
+            self._alone = False
+            self._asked(f"SELECT pg_advisory_lock_shared({_SERVER_LOCK}) IS NOT NULL")
+            self._asked(f"SELECT pg_advisory_unlock({_SERVER_LOCK})")
 
     def release(self) -> None:
         """Close the connection, and with it let go of the lock."""
-        connection, self._connection, self._held = self._connection, None, False
+        connection, self._connection, self._held, self._alone = self._connection, None, False, False
         if connection is not None:
             with suppress(DBAPIError, psycopg.Error):
                 connection.invalidate()  # a pooled connection would keep the lock
                 connection.close()
+
+    def _asked(self, question: str) -> bool:
+        try:
+            if self._connection is None:
+                self._connection = self._engine.connect()
+            return bool(self._connection.exec_driver_sql(question).scalar_one())
+        except (DBAPIError, psycopg.Error) as error:
+            self.release()
+            raise store_error(error) from error
 
 
 class _WideIntegers(PGTypeCompiler):
@@ -163,6 +196,12 @@ class _IntegerDumper(IntDumper):
         if not -_TWO_TO_63 <= obj < _TWO_TO_63:
             raise OverflowError
         return super().upgrade(obj, format)
+
+
+@compiles(StoreTime, "postgresql")
+def _store_time(element: StoreTime, compiler: SQLCompiler, **how: Any) -> str:
+    seconds = f"make_interval(secs => CAST({compiler.process(element.clauses, **how)} AS DOUBLE PRECISION))"
+    return f"""to_char(clock_timestamp() AT TIME ZONE 'UTC' + {seconds}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
 
 
 def _adapt(connection: psycopg.Connection[Any], _record: object) -> None:

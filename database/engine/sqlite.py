@@ -14,11 +14,14 @@ from urllib.parse import quote
 import orjson
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 
-from .backend import UNEXPLAINED
+from .backend import UNEXPLAINED, ServerHold
+from .clock import StoreTime
 
 DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
 """What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
@@ -105,6 +108,7 @@ class SQLiteFile:
     synchronous: str = "normal"
     reader_timeout_ms: int = BUSY_TIMEOUT_MS
     readers: ClassVar[int] = READERS
+    is_shared: ClassVar[bool] = False
     errors: ClassVar[tuple[type[Exception], ...]] = DRIVER_ERRORS
 
     @property
@@ -125,13 +129,30 @@ class SQLiteFile:
         """The statement that begins a transaction; one that will write takes its lock at once."""
         return beginning(writing=writing)
 
-    def held_for_server(self) -> AbstractContextManager[Callable[[], bool]]:
-        """Always held: the lock of the data folder, which holds the file, is enough."""
-        return nullcontext(lambda: True)
+    def held_for_server(self) -> AbstractContextManager[ServerHold]:
+        """Always held, and alone: the lock of the data folder, which holds the file, is enough."""
+        return nullcontext(_HeldWithItsFolder())
 
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, by SQLite's result code."""
         return store_error(error)
+
+
+class _HeldWithItsFolder:
+    def is_held(self) -> bool:
+        return True
+
+    def is_alone(self) -> bool:
+        return True
+
+    def share(self) -> None:
+        pass
+
+
+@compiles(StoreTime, "sqlite")
+def _store_time(element: StoreTime, compiler: SQLCompiler, **how: Any) -> str:
+    seconds = compiler.process(element.clauses, **how)
+    return f"strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', printf('%+.3f seconds', {seconds}))"
 
 
 def beginning(*, writing: bool) -> str:

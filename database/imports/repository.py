@@ -15,7 +15,7 @@ from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from database.changes import IMPORT, ChangeType, record
 from database.conversations.repository import workspace_for
-from database.engine.clock import iso_in, now_iso
+from database.engine.clock import now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError, ImportNotFoundError
 from database.schema import imports
@@ -125,7 +125,7 @@ def list_imports(*, database: Database, user_email: str, limit: int = 100) -> li
 
 def claim_import(*, database: Database, owner: str, import_id: str | None = None) -> Import | None:
     """The import that waits for longest to be worked on, leased to `owner`; import_id: this one alone."""
-    free = or_(_c.lease_until.is_(None), _c.lease_until < now_iso(), _c.owner == owner)
+    free = or_(_c.lease_until.is_(None), _c.lease_until < store_time(), _c.owner == owner)
     waiting = select(*_FIELDS).where(_c.state.in_(WORKING), free).order_by(_c.updated_at).limit(1)
     if import_id is not None:
         waiting = waiting.where(_c.import_id == import_id)
@@ -137,7 +137,7 @@ def claim_import(*, database: Database, owner: str, import_id: str | None = None
         row = connection.execute(waiting).first()
         if row is None:
             return None
-        leased = {"owner": owner, "lease_until": iso_in(seconds=LEASE_SECONDS)}
+        leased = {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
         connection.execute(update(imports).where(_c.import_id == row.import_id).values(leased))
         return _import(row)
 
@@ -150,7 +150,7 @@ def advance(connection: Connection, which: Import, *, owner: str, told: bool = F
     values: columns. told: tell open pages. Raises StoppedError where `owner` may not go on.
     """
     ends = values.get("state", which.state) not in WORKING
-    leased = {"owner": None, "lease_until": None} if ends else {"lease_until": iso_in(seconds=LEASE_SECONDS)}
+    leased = {"owner": None, "lease_until": None} if ends else {"lease_until": store_time(seconds=LEASE_SECONDS)}
     mine = and_(_c.import_id == which.import_id, _c.owner == owner, _c.state == which.state)
     changed = update(imports).where(mine, _c.position == which.position)
     if connection.execute(changed.values(**values, **leased, updated_at=now_iso())).rowcount == 0:

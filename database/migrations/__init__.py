@@ -53,6 +53,7 @@ from . import (
     m0030_inbox,
     m0031_imports,
     m0032_attachments,
+    m0033_duties,
 )
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0030_inbox.upgrade,
     m0031_imports.upgrade,
     m0032_attachments.upgrade,
+    m0033_duties.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -35,7 +35,17 @@ from .messages import (
     unembedded_messages,
 )
 from .proposals import proposals
-from .upkeep import change_epoch, changes, jobs, purge_clock, schema_version, search_state, stream_events
+from .upkeep import (
+    change_epoch,
+    changes,
+    duties,
+    jobs,
+    purge_clock,
+    schema_version,
+    search_state,
+    stop_requests,
+    stream_events,
+)
 from .vault import document_chunks, document_links, document_names, document_summaries, documents
 
 __all__ = [
@@ -57,6 +67,7 @@ __all__ = [
     "document_references",
     "document_summaries",
     "documents",
+    "duties",
     "imported_conversations",
     "imported_messages",
     "imports",
@@ -80,6 +91,7 @@ __all__ = [
     "sessions",
     "share_pages",
     "shares",
+    "stop_requests",
     "stream_events",
     "threads",
     "unembedded_messages",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, Index, Integer, LargeBinary, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
 
 from .base import metadata
 
@@ -78,4 +78,21 @@ jobs = Table(
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
     Index("idx_jobs_user", "user_email"),
+)
+
+# What one of several processes does for all, such as indexing; the times are those of the database's clock.
+duties = Table(
+    "duties",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("lease_until", Text, nullable=False),
+)
+
+# Running answers that their owner, another process than the one that was asked, has to stop.
+stop_requests = Table(
+    "stop_requests",
+    metadata,
+    Column("message_id", Text, ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True),
+    Column("owner", Text, nullable=False),
 )

@@ -36,7 +36,7 @@ from database.search.vectors import renew_vectors_of_title
 from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
 from .identity import AcceptedTurn, AgentIdentity, EndedAnswer, FinishedTurn, config_of_answer, finished_turn
-from .leases import new_lease
+from .leases import LEASE_UNTIL, inserted_lease
 from .tool_calls import record_tool_calls
 
 _RECIPE = "general-discussion"
@@ -57,13 +57,12 @@ _COLUMNS = (
     "created_at",
     "client_message_id",
     "owner",
-    "lease_until",
     "branch_id",
     "branch_of",
     "source_agent_id",
     "source_agent_title",
 )
-_INSERT = Prepared(insert(messages), columns=_COLUMNS)
+_INSERT = Prepared(insert(messages).values(lease_until=LEASE_UNTIL), columns=_COLUMNS)
 _RESPONSE_STATUS = Prepared(
     select(
         messages.c.status,
@@ -434,7 +433,7 @@ def _question_row(
         client_message_id=question.client_message_id,
         source_agent_id=asked_by["id"],
         source_agent_title=asked_by["title"],
-        **new_lease(None),
+        **inserted_lease(None),
         **values,
     )
 
@@ -462,7 +461,7 @@ def answer_row(
         config=config,
         branch_id=branch_id,
         created_at=created_at,
-        **new_lease(owner),
+        **inserted_lease(owner),
     )
 
 

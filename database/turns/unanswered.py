@@ -15,7 +15,7 @@ from database.engine.text import storable
 from database.messages.hashes import TakenHashes
 from database.search.vectors import renew_vectors_of_title
 
-from .leases import new_lease
+from .leases import inserted_lease
 from .turns import insert_messages, message_row, name_conversation
 
 
@@ -54,7 +54,7 @@ def store_posted_message(
         created_at=created_at,
         source_agent_id=source_agent_id,
         source_agent_title=source_agent_title,
-        **new_lease(None),
+        **inserted_lease(None),
     )
     insert_messages(connection, [row])
     counts = {"message_count": head.message_count + 1, "last_ordinal": head.last_ordinal + 1}

@@ -17,7 +17,7 @@ import pytest
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from database.connection import close_store, create_connection, open_store
 from database.conversations.repository import create_conversation
-from database.engine.backend import Backend
+from database.engine.backend import Backend, ServerHold
 from database.messages.reading import list_messages
 from database.search.index import indexed_seq
 from database.turns.turns import accept_turn
@@ -182,10 +182,11 @@ def test_who_was_refused_begins_when_the_other_has_ended(
     assert serving_app()._begun_in == os.getpid()
 
 
-class OneOfTwoServers:
-    """A database server that another server of the product may take over while our connection is broken."""
+class TakenByACommand:
+    """A database that a command may take for itself while our connection is broken."""
 
     is_ours = True
+    is_shared = False
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -194,15 +195,24 @@ class OneOfTwoServers:
         return getattr(self._backend, name)
 
     @contextmanager
-    def held_for_server(self) -> Iterator[Callable[[], bool]]:
-        yield lambda: self.is_ours
+    def held_for_server(self) -> Iterator[ServerHold]:
+        yield self
+
+    def is_held(self) -> bool:
+        return self.is_ours
+
+    def is_alone(self) -> bool:
+        return True
+
+    def share(self) -> None:
+        pass
 
 
-def test_a_server_whose_database_another_one_took_refuses_requests_until_that_one_is_gone(settings: Settings) -> None:
+def test_a_server_whose_database_a_command_took_refuses_requests_until_it_has_ended(settings: Settings) -> None:
     app = create_app(settings)
     server, client = app.extensions[EXTENSION].server, app.test_client()
     database = server._database
-    database.backend = backend = OneOfTwoServers(database.backend)
+    database.backend = backend = TakenByACommand(database.backend)
     try:
         assert client.get("/healthz").status_code == 200
         backend.is_ours = False

@@ -176,15 +176,29 @@ def test_what_postgresql_cannot_store_in_a_text_becomes_the_replacement_characte
         assert subjects(connection) == ["a\ufffdb"]
 
 
-def test_a_database_has_one_server(store: Database, url: str) -> None:
-    with store.backend.held_for_server() as first, database_at(url).held_for_server() as second:
-        assert (first(), second()) == (True, False)
-        assert first()
-    with database_at(url).held_for_server() as third:
-        assert third()
+def test_the_first_server_holds_a_database_alone_until_it_lets_others_in(
+    store: Database, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.backend.held_for_server() as first:
+        assert first.is_alone()
+        with monkeypatch.context() as impatient:
+            impatient.setattr(postgresql, "_SECONDS_FOR_ANOTHER_START", 0.0)
+            assert _entered(url) == (False, False)
+        with ThreadPoolExecutor(1) as pool:
+            entered = pool.submit(_entered, url)
+            first.share()
+            assert entered.result(60) == (True, False)
+        assert (first.is_held(), first.is_alone()) == (True, False)
+    assert _entered(url) == (True, True)
 
 
-def test_a_server_whose_connection_broke_holds_its_database_again_unless_another_took_it(
+def _entered(url: str) -> tuple[bool, bool]:
+    """Whether another server could hold the database, and alone."""
+    with database_at(url).held_for_server() as hold:
+        return hold.is_held(), hold.is_alone()
+
+
+def test_a_server_whose_connection_broke_shares_its_database_again_unless_a_command_has_it_alone(
     store: Database, url: str
 ) -> None:
     def end_connections() -> None:
@@ -192,14 +206,16 @@ def test_a_server_whose_connection_broke_holds_its_database_again_unless_another
         ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}"
         store.write(lambda connection: connection.exec_driver_sql(ending).close())
 
-    with store.backend.held_for_server() as first, database_at(url).held_for_server() as second:
-        assert first()
+    with store.backend.held_for_server() as first:
+        first.share()
         end_connections()
         with pytest.raises(StorageFailedError):
-            first()
-        assert first()
+            first.is_held()
+        assert first.is_held()
         end_connections()
-        assert second()
-        with pytest.raises(StorageFailedError):
-            first()
-        assert not first()
+        with database_at(url).held_for_server() as command:
+            assert command.is_alone()
+            with pytest.raises(StorageFailedError):
+                first.is_held()
+            assert not first.is_held()
+        assert (first.is_held(), first.is_alone()) == (True, False)

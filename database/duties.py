@@ -1,0 +1,64 @@
+"""Duties: what one of several processes does for all of them, such as indexing, each under a lease.
+
+A process holds a duty while it renews its leases, all in one statement, by the clock of the database. When a process
+dies its leases end, and another one takes over. `chat.runtime.duties` keeps those of a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, delete, insert, or_, select, update
+
+from database.engine.clock import store_time
+from database.engine.database import Database, Urgency
+from database.errors import ConflictError
+from database.schema import duties
+
+LEASE_SECONDS = 7.0
+RENEW_SECONDS = 2.0
+
+_FOLDER = "data folder"
+_c = duties.c
+
+
+def take_duties(*, database: Database, owner: str, names: Collection[str]) -> set[str]:
+    """Renew the leases of `owner`, and take those of `names` that nobody holds; which ones `owner` holds then."""
+
+    def take(connection: Connection) -> set[str]:
+        lease = {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
+        free = or_(_c.owner == owner, _c.lease_until < store_time())
+        connection.execute(update(duties).where(_c.name.in_(names), free).values(lease))
+        rows = connection.execute(select(_c.name, _c.owner).where(_c.name.in_(names)))
+        held = {row.name: row.owner for row in rows}
+        new = sorted(set(names) - held.keys())
+        if new:
+            connection.execute(insert(duties), [{"name": name, "owner": owner, "lease_until": ""} for name in new])
+            connection.execute(update(duties).where(_c.name.in_(new)).values(lease))
+        return {name for name in names if held.get(name, owner) == owner}
+
+    return database.write(take, urgency=Urgency.STREAM)
+
+
+def release_duties(*, database: Database, owner: str) -> None:
+    """Let others take the duties of a process that stops."""
+    database.write(lambda connection: connection.execute(delete(duties).where(_c.owner == owner)).rowcount)
+
+
+def serve_folder(*, database: Database, folder_id: str, is_alone: bool) -> None:
+    """Note in which data folder the files of this store lie; all of its servers share one.
+
+    folder_id: of the data folder. is_alone: no other server works on the store, so that the folder may be a new one.
+    Raises ConflictError where the others share another folder.
+    """
+
+    def note(connection: Connection) -> None:
+        known = connection.execute(select(_c.owner).where(_c.name == _FOLDER)).scalar()
+        if known == folder_id:
+            return
+        if known is not None and not is_alone:
+            raise ConflictError("The other servers of this database share another data folder.")
+        connection.execute(delete(duties).where(_c.name == _FOLDER))
+        connection.execute(insert(duties).values(name=_FOLDER, owner=folder_id, lease_until=""))
+
+    database.write(note)

@@ -1,0 +1,91 @@
+"""Two servers on one PostgreSQL and one data folder: any of them takes any request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+from tests.load.crash import messages_of
+from tests.load.test_failing_storage import eventually
+from tests.postgresql import PostgreSQLServer
+
+pytestmark = pytest.mark.live
+
+
+@dataclass
+class Pair:
+    """Two servers that share a database and a data folder, and the model that both ask."""
+
+    one: LiveServer
+    two: LiveServer
+    model: RecordingModel
+    database_url: str
+
+    def client_of_two(self, client: Client) -> Client:
+        """The same person, at the second server."""
+        return Client(self.two.port, cookies=dict(client.cookies))
+
+
+@pytest.fixture
+def pair(
+    tmp_path: Path, postgresql_server: PostgreSQLServer, recording_model: RecordingModel, joined_page: None
+) -> Iterator[Pair]:
+    url = postgresql_server.empty_store()
+    environ = {**recording_model.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(tmp_path / "data")}
+    servers = LiveServer(tmp_path / "one", environ), LiveServer(tmp_path / "two", environ)
+    recording_model.scripts["cheap"] = saying("A Title")
+    try:
+        yield Pair(servers[0].start(), servers[1].start(), recording_model, url)
+    finally:
+        for server in servers:
+            server.kill()
+        postgresql_server.take_back(url)
+
+
+def begun(client: Client, conversation_id: str, text: str) -> tuple[Iterator[dict[str, Any]], str]:
+    """A message that was sent: the events that follow its first words, and the id of the answer."""
+    events = client.send(conversation_id, text)
+    for event in events:
+        if event.get("text"):
+            break
+    return events, messages_of(client, conversation_id)[-1]["message_id"]
+
+
+def status_of(client: Client, conversation_id: str) -> str:
+    return str(messages_of(client, conversation_id)[-1]["status"])
+
+
+def test_a_killed_server_s_turns_are_closed_by_the_other_and_a_start_beside_it_closes_no_running_one(
+    pair: Pair,
+) -> None:
+    ada = pair.one.sign_up()
+    there = pair.client_of_two(ada)
+    pair.model.scripts["main"] = saying("half", " whole", pause_after=1)
+    kept, lost = ada.create_conversation(), ada.create_conversation()
+    events, _ = begun(there, kept, "Answered by the second server")
+    _, answer = begun(ada, lost, "Answered by the first server")
+    pair.one.kill()
+    eventually(lambda: status_of(there, lost) == "interrupted")
+    assert messages_of(there, lost)[-1]["text"] == "half"
+    told = list(there.stream(f"/stream/{answer}?after=0"))
+    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert sum(bool(event.get("done")) for event in told) == 1
+    pair.one.start()
+    assert status_of(there, kept) == "streaming"
+    pair.model.release()
+    assert list(events)[-1]["answer_status"] == "complete"
+    assert status_of(ada, kept) == "complete"
+
+
+def test_a_server_with_another_data_folder_is_refused(pair: Pair, tmp_path: Path) -> None:
+    other = LiveServer(tmp_path / "other", {"DATABASE_URL": pair.database_url})
+    with pytest.raises(AssertionError, match="another data folder"):
+        other.start()
+    other.kill()
