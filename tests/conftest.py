@@ -25,6 +25,7 @@ hash_with(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests into tiers. Those in the browser come last: Playwright's event loop runs on when they are over."""
+    tiers.require_named_markers(items)
     tiers.mark_by_fixtures(items)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 

@@ -26,6 +26,7 @@ _THOROUGH_FOLDERS = (
     "tests/load/",
     "tests/portability/",
 )
+_FOUND_BY_TEXT = ("browser", "embedded")
 _STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "links"})
 
 
@@ -52,6 +53,14 @@ def load_hypothesis_profile() -> None:
         print_blob=True,
     )
     settings.load_profile(TIER)
+
+
+def require_named_markers(items: list[pytest.Item]) -> None:
+    """`.ci/run` finds tests of these markers by the text of modules. Raises pytest.UsageError where it wouldn't."""
+    for name in _FOUND_BY_TEXT:
+        for path in {item.path for item in items if item.get_closest_marker(name)}:
+            if f"mark.{name}" not in path.read_text(encoding="utf-8"):
+                raise pytest.UsageError(f"{path}: a test is marked without the words `mark.{name}` in its module")
 
 
 def mark_by_fixtures(items: list[pytest.Item]) -> None:
