@@ -123,13 +123,13 @@ class RecordingModel:
         stop = asyncio.Event()
         thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready, stop)), name="recording-model")
         thread.start()
-        assert ready.wait(10)
+        assert ready.wait(120)
         try:
             yield self
         finally:
             assert self._loop is not None
             self._loop.call_soon_threadsafe(stop.set)
-            thread.join(10)
+            thread.join(120)
 
     async def _serve(self, ready: threading.Event, stop: asyncio.Event) -> None:
         self._loop = asyncio.get_running_loop()

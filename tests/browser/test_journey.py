@@ -68,7 +68,7 @@ def test_a_message_of_one_conversation_is_named_in_another(page: Page, shared_mo
     expect(badge).to_contain_text("Copied!")
     reference = clipboard(page)
     assert reference == f"@conversation_{friendly_id}_message_{short_hash}"
-    expect(badge).not_to_contain_text("Copied!", timeout=5_000)
+    expect(badge).not_to_contain_text("Copied!")
     expect(badge).to_have_text(before, use_inner_text=True)
 
     # In a second conversation the pasted reference reaches the model word for word.

@@ -46,7 +46,7 @@ def serving(server: LiveServer, *command: str) -> Iterator[Client]:
     environ = server._environ() | {"ANAPHORA_PORT": str(port), "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([*command, str(port)], cwd=ROOT, env=environ, stderr=subprocess.PIPE) as process:
         try:
-            client, until = Client(port), time.monotonic() + 30
+            client, until = Client(port), time.monotonic() + 120
             while True:
                 assert process.poll() is None
                 try:
@@ -148,7 +148,7 @@ def test_the_first_request_closes_interrupted_turns_and_begins_to_index(
     serving_app()
     assert list_messages(**own)[1].status == "interrupted"
     assert is_held_here(settings.data_dir)
-    store, until = open_store(users_dir), time.monotonic() + 30
+    store, until = open_store(users_dir), time.monotonic() + 120
     while True:
         with store.reading() as connection:
             if indexed_seq(connection):

@@ -36,7 +36,7 @@ PAGE = 4096
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < until, "it never came true"
         time.sleep(0.01)

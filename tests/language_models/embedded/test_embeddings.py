@@ -72,7 +72,7 @@ def unusable(tmp_path: Path) -> Iterator[Callable[..., EmbeddedEmbeddingModel]]:
 
 def until(condition: Callable[[], bool]) -> None:
     """Return when it holds."""
-    late = time.monotonic() + 30
+    late = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < late, "it never came"
         time.sleep(0.01)
