@@ -15,6 +15,7 @@ import commands
 import endpoints
 from activity.errors import RecipePluginError
 from activity.recipes import RecipeRegistry, installed_recipes
+from attachments.passages import index_pending as index_pending_files
 from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
 from chat.agents.inbox import InboxDesk, InboxWorker
@@ -252,6 +253,7 @@ def _server_process(
             work_on_imports=_import_runner(settings, database, vaults, knowledge, attachments).work,
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
+            index_files=partial(index_pending_files, attachments),
             inboxes=partial(InboxWorker, desk=inboxes, database=database),
             duties=duties,
         ),

@@ -142,6 +142,10 @@ class Attachments:
         """A file of the person. Raises AttachmentNotFoundError."""
         return rows.get_attachment(database=self.database, user_email=user_email, attachment_id=attachment_id)
 
+    def of_anybody(self, attachment_id: str) -> Attachment:
+        """A file, whoever's it is: for the server's own work. Raises AttachmentNotFoundError."""
+        return rows.any_attachment(database=self.database, attachment_id=attachment_id)
+
     def original(self, attachment: Attachment) -> Path:
         """The file as it was uploaded."""
         return self._place(attachment.user_email, attachment.sha256) / _ORIGINAL

@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import AttachmentNotFoundError, ConflictError
 from database.messages.parts import is_file, parts_of
-from database.schema import IS_FILE, attachments, message_parts, messages, users
+from database.schema import attachments, message_parts, messages, users
+from database.search.passages import forget_unowned
 from sentences import say
 
 _c, _p = attachments.c, message_parts.c
@@ -81,6 +82,15 @@ def get_attachment(*, database: Database, user_email: str, attachment_id: str) -
     """One file of the person. Raises AttachmentNotFoundError."""
     with database.reading() as connection:
         return _own(connection, user_email, [attachment_id])[0]
+
+
+def any_attachment(*, database: Database, attachment_id: str) -> Attachment:
+    """One file, whoever's it is: for the server's own work. Raises AttachmentNotFoundError."""
+    with database.reading() as connection:
+        found = _first(connection, _c.attachment_id == attachment_id)
+    if found is None:
+        raise AttachmentNotFoundError
+    return found
 
 
 def parts_for(
@@ -150,6 +160,7 @@ def delete_unsent(*, database: Database, user_email: str, attachment_id: str) ->
         if connection.execute(select(_in_use()).where(_c.attachment_id == attachment_id)).scalar_one():
             raise ConflictError(say("file_in_use"))
         connection.execute(delete(attachments).where(_c.attachment_id == attachment_id))
+        forget_unowned(connection, [(user_email, attachment.sha256)])
         return attachment
 
     return database.write(job)
@@ -164,6 +175,7 @@ def delete_unused(*, database: Database, before: str) -> list[Attachment]:
         found = [Attachment(**row._asdict()) for row in connection.execute(some)]
         ids = [attachment.attachment_id for attachment in found]
         connection.execute(delete(attachments).where(_c.attachment_id.in_(ids)))
+        forget_unowned(connection, [(attachment.user_email, attachment.sha256) for attachment in found])
         deleted.extend(found)
         return len(found)
 
@@ -173,8 +185,7 @@ def delete_unused(*, database: Database, before: str) -> list[Attachment]:
 
 
 def _in_use() -> ColumnElement[bool]:
-    used = _p.data["attachment_id"].as_string()
-    return _c.attachment_id.in_(select(used).where(IS_FILE, used.is_not(None)))
+    return exists().where(_p.attachment_id == _c.attachment_id)
 
 
 def files_of_each(

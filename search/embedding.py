@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -28,9 +29,23 @@ log = logging.getLogger(__name__)
 _HARMLESS = "What is known?"
 _SHORTEST_TEXT = 200
 _QUERIES = 128
+_WINDOW = 900
+_MOST_WINDOWS = 8
+_BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s+|\s+")
+"""Where a long text may be cut; the first kind that is found counts."""
 
 _last_queries: WeakKeyDictionary[EmbeddingModel, OrderedDict[bytes, NDArray[np.float32]]] = WeakKeyDictionary()
 _lock = threading.Lock()
+
+
+def windows(text: str) -> list[str]:
+    """`text` in pieces that a small model reads whole, cut at paragraphs, lines, sentences or words; at most eight."""
+    pieces, rest = list[str](), text.strip()
+    while len(rest) > _WINDOW and len(pieces) < _MOST_WINDOWS - 1:
+        cut = max((found.end() for found in _BREAK.finditer(rest, _WINDOW // 2, _WINDOW)), default=_WINDOW)
+        pieces.append(rest[:cut].strip())
+        rest = rest[cut:]
+    return [piece for piece in (*pieces, rest[:_WINDOW].strip()) if piece]
 
 
 def query_vector(model: EmbeddingModel, text: str) -> NDArray[np.float32]:

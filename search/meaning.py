@@ -7,7 +7,6 @@ with the beginning of the one before the message.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,7 +21,8 @@ from database.search.vectors import queue_all_vectors
 from language_models.ports import EmbeddingModel
 
 from . import engine_of
-from .embedding import Embedder
+from .embedding import Embedder, windows
+from .files.vectors import PassageVectors
 from .relevance import Unrelated, unrelated_for
 from .vectors import SignCache, decoded, encoded, fitted
 
@@ -30,16 +30,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_WINDOW = 900
-_MOST_WINDOWS = 8
 _BEFORE = 300
 _BATCH = 16
 _SHORTLISTED = 500
 _SHORTLISTED_OF_FEW = 2_000
 _STATE = "vectors:"
 _USABLE = frozenset({"waiting", "ready"})
-_BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s+|\s+")
-"""Where a long text may be cut; the first kind that is found counts."""
 
 
 class _Pending(NamedTuple):
@@ -54,6 +50,7 @@ class _Pending(NamedTuple):
 class MessageVectors:
     """The vectors of one store's messages: made by `embed_pending`, compared by `nearness`.
 
+    files: the vectors of what is attached to them.
     model: called each time, since models come and go; None where none is configured.
     """
 
@@ -62,6 +59,7 @@ class MessageVectors:
         self._model = model
         self._cache = SignCache()
         self._embedder: Embedder | None = None
+        self.files = PassageVectors(database=database, model=self.model)
 
     def configured_model(self) -> EmbeddingModel | None:
         """The model, whether or not it can embed now."""
@@ -124,6 +122,7 @@ class MessageVectors:
     def forget(self, user_email: str) -> None:
         """Drop what is kept in memory of a person's vectors."""
         self._cache.forget(user_email)
+        self.files.forget(user_email)
 
     def _pending(self, model: EmbeddingModel) -> list[_Pending]:
         """The newest messages that need vectors."""
@@ -184,16 +183,6 @@ class Nearness:
         cosines = np.vecdot(vectors, fitted(self._query, vectors.shape[1]))
         for row, nearness in zip(rows, ((cosines - self._expected) / self._spread).tolist(), strict=True):
             self._known[row.seq] = max(nearness, self._known.get(row.seq, nearness))
-
-
-def windows(text: str) -> list[str]:
-    """`text` in pieces that a small model reads whole, cut at paragraphs, lines, sentences or words; at most eight."""
-    pieces, rest = list[str](), text.strip()
-    while len(rest) > _WINDOW and len(pieces) < _MOST_WINDOWS - 1:
-        cut = max((found.end() for found in _BREAK.finditer(rest, _WINDOW // 2, _WINDOW)), default=_WINDOW)
-        pieces.append(rest[:cut].strip())
-        rest = rest[cut:]
-    return [piece for piece in (*pieces, rest[:_WINDOW].strip()) if piece]
 
 
 def _are_of(connection: Connection, model: EmbeddingModel) -> bool:

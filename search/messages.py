@@ -16,7 +16,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from database.conversations.conversation import access_head
 from database.engine.database import Database
@@ -75,9 +75,9 @@ class Asking:
     text: str
     today: date
     vectors: MessageVectors
-    _known: list[_Meaning | None] = field(default_factory=list)
+    _known: list[Meaning | None] = field(default_factory=list)
 
-    def meaning(self, warnings: list[str]) -> _Meaning | None:
+    def meaning(self, warnings: list[str]) -> Meaning | None:
         """What the text means; None where no model can tell; `warnings` then tells of one that should.
 
         The model is asked once, however many kinds of things are looked for.
@@ -86,7 +86,7 @@ class Asking:
             self._known.append(self._asked(warnings))
         return self._known[0]
 
-    def _asked(self, warnings: list[str]) -> _Meaning | None:
+    def _asked(self, warnings: list[str]) -> Meaning | None:
         model = self.vectors.model()
         if model is None:
             return None
@@ -99,16 +99,16 @@ class Asking:
             return None
 
 
-class _Meaning(NamedTuple):
+class Meaning(NamedTuple):
     """A vector, and the model that made it."""
 
     model: EmbeddingModel
     vector: NDArray[np.float32]
 
 
-def _meaning(model: EmbeddingModel, text: str) -> _Meaning:
+def _meaning(model: EmbeddingModel, text: str) -> Meaning:
     unrelated_for(model)  # measured here: embedding may take a second or fail, and no transaction is open
-    return _Meaning(model, query_vector(model, text))
+    return Meaning(model, query_vector(model, text))
 
 
 class ShownMessage(NamedTuple):
@@ -238,12 +238,12 @@ class _Search:
         candidates, is_part = self._candidates(up_to)
         return best(candidates, self.query.phrases), is_part
 
-    def by_meaning(self, asking: Asking, meaning: _Meaning | None, up_to: int, *, keywords: bool) -> list[int]:
+    def by_meaning(self, asking: Asking, meaning: Meaning | None, up_to: int, *, keywords: bool) -> list[int]:
         """The messages that say or mean what is asked, best first; of keywords, those alone that mean it."""
         found = self.answers(asking, meaning, up_to)
         return self._without_excluded([each.seq for each in (near(found) if keywords else relevant(found))])
 
-    def answers(self, asking: Asking, meaning: _Meaning | None, up_to: int) -> list[Found]:
+    def answers(self, asking: Asking, meaning: Meaning | None, up_to: int) -> list[Found]:
         """What the messages have to do with what is asked, best first."""
         nearness, scope = None, self._scope(up_to)
         if meaning is not None:
@@ -312,19 +312,11 @@ class _Search:
         return [(row.seq, row.text) for row in rows]
 
     def _scope(self, up_to: int) -> Scope:
-        m, query = messages.c, self.query
+        query = self.query
         return Scope(
             user_email=self.user_email,
             conversation_id=self.conversation_id,
-            conditions=[
-                compared(column, value)
-                for column, compared, value in (
-                    (m.sender, operator.eq, query.sender),
-                    (m.created_at, operator.ge, query.after),
-                    (m.created_at, operator.lt, query.before),
-                )
-                if value is not None
-            ],
+            conditions=conditions_of(query),
             excluded=query.excluded,
             not_in=self._left_out()[0],
             up_to=up_to,
@@ -380,15 +372,15 @@ def _ranked(
     warnings, by_words = list[str](), list[int]()
     is_by_meaning_alone = not query.exact and is_spoken(query.text.split())
     with database.reading() as connection:
-        conversation_id = _conversation_id(connection, user_email, query.conversation)
+        conversation_id = named_conversation(connection, user_email, query.conversation)
         if query.conversation and conversation_id is None:
             return _Ranked([], query, [f"There is no conversation “{query.conversation}”."])
         search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=conversation_id)
         if mode == "words" or asking is None or (mode == "auto" and not is_by_meaning_alone):
             by_words, is_part = search.by_words(up_to)
             warnings += [say("not_all_messages")] if is_part else []
-    is_enough = mode == "words" or (mode == "auto" and _is_enough(query, by_words))
-    if asking is None or is_enough or not query.phrases:
+    will_do = mode == "words" or (mode == "auto" and is_enough(query, by_words))
+    if asking is None or will_do or not query.phrases:
         return _Ranked(by_words, query, warnings, said=frozenset(by_words))
     # The model is asked outside of a transaction: a provider may take a second.
     meaning = asking.meaning(warnings)
@@ -401,7 +393,21 @@ def _ranked(
     return _Ranked([*first, *(seq for seq in by_meaning if seq not in said)], query, warnings, said)
 
 
-def _is_enough(query: SearchQuery, by_words: Sequence[int]) -> bool:
+def conditions_of(query: SearchQuery) -> list[ColumnElement[bool]]:
+    """The filters of a query, conversations left out, as conditions of `messages`."""
+    m = messages.c
+    return [
+        compared(column, value)
+        for column, compared, value in (
+            (m.sender, operator.eq, query.sender),
+            (m.created_at, operator.ge, query.after),
+            (m.created_at, operator.lt, query.before),
+        )
+        if value is not None
+    ]
+
+
+def is_enough(query: SearchQuery, by_words: Sequence[int]) -> bool:
     """Whether what the words found will do: quoted words are meant as they are, a single one may not be typed whole."""
     said = query.text.split()
     if query.exact or is_spoken(said):
@@ -446,7 +452,8 @@ def _forms(sought: str) -> frozenset[str]:
     return frozenset[str]().union(*terms(sought.split()))
 
 
-def _conversation_id(connection: Connection, user_email: str, name: str | None) -> str | None:
+def named_conversation(connection: Connection, user_email: str, name: str | None) -> str | None:
+    """The id of the person's conversation of this id or friendly id; None where there is none."""
     if name is None:
         return None
     c = conversations.c

@@ -14,6 +14,7 @@ from database.engine.database import Database
 from database.errors import InvalidChangeError
 
 from .conversations import ConversationSuggestion, autocomplete_conversations, conversations_meant
+from .files.finding import FoundFile, find_files, reference_to
 from .language import is_spoken
 from .messages import Asking, FoundMessage, Mode, search_messages
 from .query import SearchQuery
@@ -150,5 +151,51 @@ class Messages:
         }
 
 
-KINDS: dict[str, SearchableKind] = {"conversation": Conversations(), "message": Messages()}
+class Files:
+    """Files of messages, by their names, and by what their texts say and mean."""
+
+    takes_filters = True
+
+    def search(self, wanted: Wanted) -> Page:
+        """See `SearchableKind`."""
+        begin, end = wanted.span()
+        found = find_files(
+            database=wanted.database,
+            user_email=wanted.user_email,
+            query=wanted.query,
+            most=end + 1,
+            mode=wanted.mode,
+            asking=wanted.asking,
+        )
+        return Page(
+            results=[self._shown(hit) for hit in found.files[begin:end]],
+            next=str(end) if len(found.files) > end else None,
+            # The search of messages says the same.
+            warnings=found.warnings if wanted.is_only_kind else (),
+        )
+
+    @staticmethod
+    def _shown(hit: FoundFile) -> dict[str, Any]:
+        use, page = hit.use, hit.passage.page if hit.passage is not None else None
+        return {
+            "kind": "file",
+            "reference": reference_to(hit),
+            "title": use.name,
+            "snippet": hit.snippet.text,
+            "ranges": hit.snippet.ranges,
+            "attachment_id": use.attachment_id,
+            "number": use.number,
+            "page": page,
+            "conversation_id": use.conversation_id,
+            "conversation_title": use.conversation_title,
+            "conversation_friendly_id": use.conversation_friendly_id,
+            "message_id": use.message_id,
+            "message_index": use.message_index,
+            "message_short_hash": use.message_short_hash,
+            "sender": use.sender,
+            "created_at": use.created_at,
+        }
+
+
+KINDS: dict[str, SearchableKind] = {"conversation": Conversations(), "file": Files(), "message": Messages()}
 """Every kind by its name. A search of all kinds shows a few of each, in this order, and goes on with messages."""

@@ -1,4 +1,4 @@
-"""What goes with a question though nobody named it: memories, earlier messages, and excerpts of documents.
+"""What goes with a question though nobody named it: memories, earlier messages, excerpts of documents and of files.
 
 Messages come from any of the person's conversations, but never from what the model sees of this one anyway. A message
 or an excerpt has to be near to the question in meaning: a shared common word is not enough. How much of all this a
@@ -22,6 +22,7 @@ from database.engine.clock import now
 from database.errors import StoreError
 from database.search.findable import findable_by
 from database.search.index import words
+from search.files.finding import FoundFile, reference_to, related_files
 from search.language import terms
 from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessage, related_messages
@@ -30,6 +31,7 @@ from sentences import say
 from vault.documents import Excerpt
 
 from .documents import KIND as DOCUMENT
+from .files import KIND as FILE
 from .items import PkbItem
 from .memories import Found, wants_found
 from .report import ReportEntry, preview
@@ -64,9 +66,9 @@ def found_beside(
     named, report: what goes with the question anyway. shown: ids of the messages that the model sees anyway. Raises
     nothing: where a search fails, the turn goes on without what it would have found.
     """
-    messages, documents = _searched(turn, user_email=user_email, shown=shown, report=report)
+    searched = _searched(turn, user_email=user_email, shown=shown, report=report)
     known = {item.key for item in named}
-    all_kinds = ([_Hit(item) for item in memories.items], messages, documents)
+    all_kinds = ([_Hit(item) for item in memories.items], *searched)
     kinds = [[hit for hit in kind if hit.item.key not in known] for kind in all_kinds]
     # The scores of different kinds can't be compared: the best of each kind goes before the second of each.
     best_first = [hit.item for rank in zip_longest(*kinds) for hit in rank if hit is not None]
@@ -104,23 +106,25 @@ def searched_for(turn: Turn) -> str:
 
 def _searched(
     turn: Turn, *, user_email: str, shown: Collection[str], report: Sequence[ReportEntry]
-) -> tuple[list[_Hit], list[_Hit]]:
-    """The messages and the excerpts that were found. Where the person has neither, one statement says so."""
+) -> list[list[_Hit]]:
+    """The messages, files and documents that were found. Where the person has none, one statement says so."""
     vectors, query = turn.services.vectors, searched_for(turn)
     if vectors is None or not query or not (wants_messages(turn) or wants_documents(turn)):
-        return [], []
+        return []
     try:
         there = findable_by(user_email, database=vectors.database, conversation_id=turn.conversation_id)
         has_messages = there.conversations or _begins_before(turn)
         messages = _messages(turn, vectors, user_email=user_email, shown=shown, report=report) if has_messages else []
+        files = _files(turn, vectors, user_email=user_email, report=report) if there.files else []
     except StoreError as error:
         log.warning("a turn goes on without what could be found for it: %s", error.message)
-        return [], []
+        return []
     except Exception:  # what is searched before the answer never fails a turn
         log.exception("the earlier messages that go with a message could not be searched")
-        return [], []
+        return []
     named = {str(entry.target.get("path")) for entry in report if entry.kind == DOCUMENT}
-    return messages, _documents(turn, query, user_email=user_email, named=named) if there.documents else []
+    documents = _documents(turn, query, user_email=user_email, named=named) if there.documents else []
+    return [messages, files, documents]
 
 
 def _begins_before(turn: Turn) -> bool:
@@ -151,6 +155,21 @@ def _messages(
     return [
         _of_message(hit) for hit in found if hit.conversation_friendly_id and hit.message.conversation_id not in whole
     ]
+
+
+def _files(turn: Turn, vectors: MessageVectors, *, user_email: str, report: Sequence[ReportEntry]) -> list[_Hit]:
+    """Excerpts of files of earlier messages, but of none that goes with the message anyway."""
+    if not wants_messages(turn):
+        return []
+    found = related_files(
+        database=vectors.database,
+        user_email=user_email,
+        asking=Asking(text=searched_for(turn), today=now().date(), vectors=vectors),
+        most=turn.services.messages_found,
+        without={turn.accepted.user_message_id, turn.accepted.response_message_id},
+    )
+    given = {entry.target.get("attachment_id") for entry in report if entry.kind == FILE}
+    return [_of_file(hit) for hit in found if hit.passage is not None and hit.use.attachment_id not in given]
 
 
 def _documents(turn: Turn, query: str, *, user_email: str, named: Collection[str]) -> list[_Hit]:
@@ -218,6 +237,41 @@ def _of_message(hit: FoundMessage) -> _Hit:
             "message_short_hash": message.message_short_hash,
             "sender": message.sender,
             "created_at": message.created_at,
+        },
+    )
+    return _Hit(item, entry)
+
+
+def _of_file(hit: FoundFile) -> _Hit:
+    """An excerpt is reported under the name of its page without "@": nobody referred to it."""
+    use, passage = hit.use, hit.passage
+    assert passage is not None  # what is found by meaning is always a passage
+    ref = (reference_to(hit) or use.name).removeprefix("@")
+    lines = f"lines {passage.line_start} to {passage.line_end}"
+    place = lines if passage.page is None else f"page {passage.page}, {lines}"
+    item = PkbItem(
+        source="auto",
+        type=FILE,
+        key=f"passage:{passage.passage_id}",
+        label=f"from {use.name}, {place} ({ref}):",
+        body=passage.text,
+    )
+    entry = ReportEntry(
+        ref=ref,
+        kind=FILE,
+        status="resolved",
+        notes=(_NOTE,),
+        title=use.name,
+        preview=preview(passage.text),
+        count=1,
+        chars=len(passage.text),
+        target={
+            "conversation_id": use.conversation_id,
+            "message_id": use.message_id,
+            "message_index": use.message_index,
+            "message_short_hash": use.message_short_hash,
+            "attachment_id": use.attachment_id,
+            "number": use.number,
         },
     )
     return _Hit(item, entry)

@@ -66,6 +66,7 @@ async def keep_up(
     work_on_imports: Callable[[], object] = lambda: None,
     name_threads: Callable[[], object] = lambda: None,
     sweep_files: Callable[[], object] = lambda: None,
+    index_files: Callable[[], object] = lambda: None,
     inboxes: Callable[[], InboxWork] | None = None,
     duties: Duties = EVERY_DUTY,
 ) -> None:
@@ -93,6 +94,7 @@ async def keep_up(
         own.repeat(close_abandoned_turns, what="turns of processes that are gone"),
         own.repeat(vaults.summaries.make_waiting, what="summaries of documents"),
         shared.repeat(partial(index_pending, database=database), what="the search index"),
+        shared.repeat(index_files, what="the words of files"),
         shared.repeat(jobs.run_due, what="jobs"),
         shared.repeat(work_on_imports, what="imports", every=_IMPORT_EVERY),
         shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY),
@@ -101,6 +103,11 @@ async def keep_up(
         shared.repeat(
             partial(vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
             what="vectors of messages",
+            begin_after=_EMBED_AFTER,
+        ),
+        shared.repeat(
+            partial(vectors.files.embed_pending, budget_seconds=_EMBED_SECONDS),
+            what="vectors of files",
             begin_after=_EMBED_AFTER,
         ),
         shared.repeat(watcher.look, what="documents"),

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, Field
 from chat.runtime.knowledge import knowledge_in
 from conversation_reference_utils import canonical_reference
 from database.engine.clock import now
-from search.messages import Asking, FoundMessage
+from search.files.finding import FileUse, FoundFile, find_files, reference_to
+from search.messages import Asking, FoundMessage, ShownMessage
 from search.messages import search_messages as find_messages
 from search.patterns.expressions import LONGEST_PATTERN, Deadline, InvalidPatternError
 from search.patterns.messages import PatternMatch, find_pattern
@@ -21,6 +22,7 @@ from .documents import matching_lines, suggested_range
 from .registry import ToolContext, ToolError, tool
 
 _LONGEST_QUERY = 2_000
+_FILES = 3
 
 
 Query = Annotated[
@@ -48,21 +50,26 @@ def search_messages(
     before: Day | None = None,
     after: Day | None = None,
 ) -> dict[str, Any]:
-    """Search everything that the person and the models have said, by words and by meaning; each with its reference."""
+    """Search all that the person and the models have said, and their files, by words and meaning; with references."""
     vectors = context.services.vectors
-    found = find_messages(
-        database=context.database,
-        user_email=context.user_email,
-        query=parse_query(query).narrowed(
+    wanted: dict[str, Any] = {
+        "database": context.database,
+        "user_email": context.user_email,
+        "query": parse_query(query).narrowed(
             conversation=conversation_name(conversation) if conversation else None, before=before, after=after
         ),
-        limit=limit + 1,  # the message that is being answered says the words that it has searched for
-        mode="auto" if vectors is not None else "words",
-        asking=Asking(text=query, today=now().date(), vectors=vectors) if vectors is not None else None,
-    )
-    hits = [hit for hit in found.messages if not _is_being_answered(hit, context)]
-    is_cut = found.next is not None or len(hits) > limit
-    told = {"success": True, "results": [_message(hit) for hit in hits[:limit]], "truncated": is_cut}
+        "mode": "auto" if vectors is not None else "words",
+        "asking": Asking(text=query, today=now().date(), vectors=vectors) if vectors is not None else None,
+    }
+    # The message that is being answered says the words that it has searched for.
+    found = find_messages(**wanted, limit=limit + 1)
+    hits = [hit for hit in found.messages if not _is_being_answered(hit.message, context)]
+    in_files = find_files(**wanted, most=2 * _FILES).files if limit > _FILES else []
+    files = [hit for hit in in_files if not _is_being_answered(hit.use, context)][:_FILES]
+    shown = hits[: limit - len(files)]
+    is_cut = found.next is not None or len(hits) > len(shown)
+    results = [*map(_message, shown), *map(_file, files)]
+    told = {"success": True, "results": results, "truncated": is_cut}
     return {**told, "warnings": found.warnings} if found.warnings else told
 
 
@@ -135,10 +142,11 @@ def _shared_out(documents: list[dict[str, Any]], others: list[dict[str, Any]], *
     return [*documents[:kept], *others[: most - min(kept, len(documents))]]
 
 
-def _is_being_answered(hit: FoundMessage, context: ToolContext) -> bool:
-    if context.question_index is None or hit.message.conversation_id != context.conversation_id:
+def _is_being_answered(found: ShownMessage | FileUse, context: ToolContext) -> bool:
+    if context.question_index is None or found.conversation_id != context.conversation_id:
         return False
-    return hit.message.index >= context.question_index
+    index = found.message_index if isinstance(found, FileUse) else found.index
+    return index >= context.question_index
 
 
 def _message(hit: FoundMessage) -> dict[str, Any]:
@@ -150,6 +158,20 @@ def _message(hit: FoundMessage) -> dict[str, Any]:
         "lineNumber": message.index,
         "sender": "user" if message.sender == "user" else "assistant",
         "date": message.created_at,
+        "text": hit.snippet.text,
+    }
+
+
+def _file(hit: FoundFile) -> dict[str, Any]:
+    use = hit.use
+    return {
+        "reference": reference_to(hit),
+        "file": use.name,
+        "title": use.conversation_title,
+        "conversationId": use.conversation_id,
+        "lineNumber": use.message_index,
+        "sender": "user" if use.sender == "user" else "assistant",
+        "date": use.created_at,
         "text": hit.snippet.text,
     }
 

@@ -36,6 +36,7 @@ from database.schema import (
     users,
     workspaces,
 )
+from database.search.passages import erase_passages, forget_unowned
 
 from .users import account_key
 
@@ -132,8 +133,14 @@ def erase_account(*, database: Database, user_email: str) -> None:
     # What is left of activities: those of memories, which belong to no conversation.
     _erase_rows(database, activities, user_email)
 
+    erase_passages(database=database, user_email=user_email)
+
     def end(connection: Connection) -> None:
+        contents = select(attachments.c.user_email, attachments.c.sha256).where(attachments.c.user_email == user_email)
+        owned = [(row.user_email, row.sha256) for row in connection.execute(contents)]
         _delete_all(connection, (*_LEFT_TO_THE_END, *_WAYS_IN), user_email)
+        # Those that were stored since the others were erased.
+        forget_unowned(connection, owned)
         connection.execute(delete(users).where(_c.user_email == user_email, _c.erasing_since.is_not(None)))
 
     database.write(end)

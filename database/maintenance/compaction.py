@@ -33,7 +33,7 @@ def merge_fulltext(index: str, run: Run) -> None:
 
 
 def merge_word_indexes(*, database: Database) -> None:
-    """Forget the words that no message says any more, and `merge_fulltext` the indexes over messages and documents.
+    """Forget the words that no message says any more, and `merge_fulltext` all indexes of words.
 
     A database server clears its indexes by itself.
     """
@@ -49,7 +49,7 @@ def merge_word_indexes(*, database: Database) -> None:
 
         return database.write(job, urgency=Urgency.INDEX)
 
-    for index in ("messages_fts", "documents_fts"):
+    for index in ("messages_fts", "documents_fts", "passages_fts"):
         merge_fulltext(index, run)
 
 

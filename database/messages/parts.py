@@ -34,6 +34,7 @@ def part_rows(message_id: str, parts: Parts, *, version: int) -> list[dict[str, 
             "kind": part["kind"],
             "at": part["at"],
             "data": {name: value for name, value in part.items() if name not in _IN_COLUMNS},
+            "attachment_id": part.get("attachment_id") if is_file(part) else None,
         }
         for part in parts
     ]

@@ -54,6 +54,7 @@ from . import (
     m0031_imports,
     m0032_attachments,
     m0033_duties,
+    m0034_passages,
 )
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0031_imports.upgrade,
     m0032_attachments.upgrade,
     m0033_duties.upgrade,
+    m0034_passages.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .accounts import api_tokens, library, login_attempts, password_links, sessions, users
 from .agents import agents, inbox_items
-from .attachments import attachments
+from .attachments import attachments, file_passages, passage_vectors
 from .base import metadata
 from .conversations import (
     conversation_tags,
@@ -68,6 +68,7 @@ __all__ = [
     "document_summaries",
     "documents",
     "duties",
+    "file_passages",
     "imported_conversations",
     "imported_messages",
     "imports",
@@ -83,6 +84,7 @@ __all__ = [
     "message_words",
     "messages",
     "metadata",
+    "passage_vectors",
     "password_links",
     "proposals",
     "purge_clock",

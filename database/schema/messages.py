@@ -217,6 +217,14 @@ message_parts = Table(
     # How many characters of the message's text come before the part.
     Column("at", Integer, nullable=False),
     Column("data", JSON, nullable=False),
+    # Of a file: which of `attachments` it is, as `data` says too.
+    Column("attachment_id", Text),
+    Index(
+        "idx_message_parts_attachment",
+        "attachment_id",
+        sqlite_where=text("attachment_id IS NOT NULL"),
+        postgresql_where=text("attachment_id IS NOT NULL"),
+    ),
     Index(
         "idx_message_parts_files",
         "message_id",

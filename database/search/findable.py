@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import exists, select
 
 from database.engine.database import Database
-from database.schema import conversations, documents
+from database.schema import conversations, documents, file_passages
 
 
 class Findable(NamedTuple):
@@ -15,12 +15,14 @@ class Findable(NamedTuple):
 
     conversations: bool
     documents: bool
+    files: bool
 
 
 def findable_by(user_email: str, *, database: Database, conversation_id: str) -> Findable:
     """What `user_email` has beside the conversation, by one statement."""
     c, d = conversations.c, documents.c
     others = exists().where(c.user_email == user_email, c.conversation_id != conversation_id)
-    query = select(others, exists().where(d.user_email == user_email))
+    files = exists().where(file_passages.c.user_email == user_email)
+    query = select(others, exists().where(d.user_email == user_email), files)
     with database.reading() as connection:
         return Findable(*map(bool, connection.execute(query).one()))

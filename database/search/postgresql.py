@@ -1,4 +1,4 @@
-"""The full-text indexes on PostgreSQL: a `tsvector` for each message and each document, found by a GIN index.
+"""The full-text indexes on PostgreSQL: a `tsvector` for each message, document and passage of a file, in a GIN index.
 
 The words are those of `database.search.index`, put into the vector with their places as they are: no dictionary of the
 database changes them. The private tokens of owner and conversation are lexemes of it too, with a colon that no word
@@ -19,8 +19,8 @@ _LAST_PLACE = 16_383
 _MOST_BYTES = 900_000
 _BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 8
 
-_MESSAGES, _DOCUMENTS = "messages_fts", "documents_fts"
-_TABLES = (_MESSAGES, _DOCUMENTS)
+_MESSAGES = "messages_fts"
+_TABLES = (_MESSAGES, "documents_fts", "passages_fts")
 _PUT = {
     table: text(f"INSERT INTO {table} (seq, length, words) VALUES (:seq, :length, CAST(:words AS tsvector))")  # noqa: S608
     for table in _TABLES
@@ -49,9 +49,9 @@ def put(connection: Connection, texts: Iterable[tuple[int, str, str, str]]) -> N
     _put(connection, _MESSAGES, [_row(seq, (owner, conversation), body) for seq, owner, conversation, body in texts])
 
 
-def put_documents(connection: Connection, texts: Iterable[tuple[int, str, str]]) -> None:
-    """Add rows of the index of documents: (id, token of the owner, words parted by spaces)."""
-    _put(connection, _DOCUMENTS, [_row(number, (owner,), body) for number, owner, body in texts])
+def put_owned(connection: Connection, table: str, texts: Iterable[tuple[int, str, str]]) -> None:
+    """Add rows of an index of `database.search.owned`: (number, token of the owner, words parted by spaces)."""
+    _put(connection, table, [_row(number, (owner,), body) for number, owner, body in texts])
 
 
 def remove(connection: Connection, seqs: Sequence[int]) -> None:
@@ -59,9 +59,9 @@ def remove(connection: Connection, seqs: Sequence[int]) -> None:
     _remove(connection, _MESSAGES, seqs)
 
 
-def remove_documents(connection: Connection, ids: Sequence[int]) -> None:
-    """Take documents out of their index."""
-    _remove(connection, _DOCUMENTS, ids)
+def remove_owned(connection: Connection, table: str, numbers: Sequence[int]) -> None:
+    """Take texts out of an index of `database.search.owned`."""
+    _remove(connection, table, numbers)
 
 
 def empty(connection: Connection) -> None:
@@ -74,9 +74,9 @@ def newest(connection: Connection, expression: str, *, most: int) -> Sequence[in
     return connection.execute(_NEWEST[_MESSAGES], {"expression": expression, "most": most}).scalars().all()
 
 
-def newest_documents(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
-    """Ids of the newest documents that fit `expression`, at most `most`."""
-    return connection.execute(_NEWEST[_DOCUMENTS], {"expression": expression, "most": most}).scalars().all()
+def newest_owned(connection: Connection, table: str, expression: str, *, most: int) -> Sequence[int]:
+    """The numbers of the newest texts of an index of `database.search.owned` that fit, at most `most`."""
+    return connection.execute(_NEWEST[table], {"expression": expression, "most": most}).scalars().all()
 
 
 def expression_of(

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 from database.changes import DOCUMENT, ChangeType, record_each
 from database.engine.database import Database, Urgency
 from database.schema import document_chunks, document_links, document_names, document_summaries, documents
-from database.search import documents as words
+from database.search.owned import DOCUMENTS
 
 _AT_ONCE = 500
 _TOLD_ONE_BY_ONE = 20
@@ -85,7 +85,7 @@ def put_documents(*, database: Database, user_email: str, rows: Sequence[Documen
                 added = connection.execute(insert(documents).values(values))
                 (ids[row.path],) = added.inserted_primary_key or (0,)
         _insert_parts(connection, user_email, [(ids[row.path], row) for row in rows])
-        words.put(connection, user_email, [(ids[row.path], row.title, row.text) for row in rows])
+        DOCUMENTS.put(connection, user_email, [(ids[row.path], f"{row.title}\n{row.text}") for row in rows])
         _tell(connection, user_email, {row.path: row for row in rows}, set(known))
 
     if rows:
@@ -264,7 +264,7 @@ def _values(row: DocumentRow, user_email: str) -> dict[str, Any]:
 def _take_out_words(connection: Connection, user_email: str, ids: Sequence[int]) -> None:
     query = select(_d.document_id, _d.title, _d.text).where(_d.document_id.in_(ids))
     rows = connection.execute(query).all() if ids else []
-    words.remove(connection, user_email, [(row.document_id, row.title, row.text) for row in rows])
+    DOCUMENTS.remove(connection, user_email, [(row.document_id, f"{row.title}\n{row.text}") for row in rows])
 
 
 def _delete_parts(connection: Connection, ids: Sequence[int]) -> None:

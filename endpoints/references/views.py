@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from flask import Blueprint, Response
 
@@ -19,6 +20,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import conversation_loader, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks
 from search import conversations as conversation_search
+from search.files.finding import messages_with_files
 from search.messages import search_conversation
 
 from . import models as reference_models
@@ -43,14 +45,18 @@ def autocomplete_conversations(query: reference_models.ConversationSearch) -> Re
 @asks(reference_models.MessageSearch)
 @answers(list[reference_models.MessageHit])
 def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Response:
-    """Messages of a conversation to refer to: the newest first, or those that `q` finds."""
+    """Messages of a conversation to refer to: the newest first, or those that `q` finds, in their files too."""
     conversation_id = _conversation_of(friendly_id)
     rows: Sequence[tuple[MessageRow | MessageText, str | None]]
     if query.q.strip():
-        found = search_conversation(
-            **current_user_scope(), conversation_id=conversation_id, q=query.q, limit=query.limit
-        )
-        rows = [(row, row.config.get("model")) for row in found]
+        here: dict[str, Any] = {
+            **current_user_scope(),
+            "conversation_id": conversation_id,
+            "q": query.q,
+            "limit": query.limit,
+        }
+        found = {row.seq: row for row in (*search_conversation(**here), *messages_with_files(**here))}
+        rows = [(row, row.config.get("model")) for row in list(found.values())[: query.limit]]
     else:
         newest = reading.last_messages(**current_user_scope(), conversation_id=conversation_id, count=query.limit)[::-1]
         rows = [(row, row.model) for row in newest]

@@ -90,17 +90,37 @@ class MemoryResult(Found):
     claim: ClaimItem
 
 
+class FileResult(Found):
+    """A file of a message; `title` is its name, `number` which file of the message it is.
+
+    `page`: the page that `snippet` is of; null for a format without pages, and for a file that its name found.
+    """
+
+    kind: Literal["file"]
+    attachment_id: str
+    number: int
+    page: int | None
+    conversation_id: str
+    conversation_title: str
+    conversation_friendly_id: str | None
+    message_id: str
+    message_index: int
+    message_short_hash: str | None
+    sender: str
+    created_at: str
+
+
 class OtherResult(Found):
     """A thing of a kind that was added to `search.things.KINDS`, with the further fields of that kind."""
 
     kind: str
 
 
-_Result = Annotated[MessageResult | ConversationResult | MemoryResult, Field(discriminator="kind")]
+_Result = Annotated[MessageResult | ConversationResult | MemoryResult | FileResult, Field(discriminator="kind")]
 
 
 class SearchResults(Warned):
-    """Each kind best first: conversations, memories, other things, messages.
+    """Each kind best first: conversations, files, memories, other things, messages.
 
     `next` is the cursor of the next page.
     """

@@ -1,4 +1,4 @@
-"""Finding anything of one's own: messages, conversations, memories, and whatever else `search.things.KINDS` names."""
+"""Finding anything of one's own: messages, conversations, memories, files, and what else `search.things` names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS.setdefault("memory", Memories())
 @answers(search_models.SearchResults)
 @works(Work.SEARCH)
 def search(query: search_models.Search) -> Response:
-    """Messages, conversations and memories that fit `q`; of all kinds together, the last two at most five each."""
+    """Messages, conversations, memories and files that fit `q`; of all together, the last three at most five each."""
     sought = parse_query(query.q).narrowed(
         conversation=conversation_name(query.conversation) if query.conversation else None,
         sender=query.sender,

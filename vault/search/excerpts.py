@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection
 
 from database.engine.database import Database
-from database.search import documents as index
 from database.search.index import expression_for
 from database.search.index import words as words_of
+from database.search.owned import DOCUMENTS
 from database.vault import chunks as store
 from database.vault.chunks import StoredChunk
 from database.vault.documents import progress_of
@@ -131,7 +131,7 @@ def _saying(connection: Connection, user_email: str, forms: frozenset[str]) -> S
     """Ids of the person's documents that say one of `forms`."""
     said = sorted(forms)
     expression = expression_for(connection, user_email=user_email, phrases=[said[:1]], beginning=True, completions=said)
-    return index.newest(connection, expression, most=_SAYING)
+    return DOCUMENTS.newest(connection, expression, most=_SAYING)
 
 
 def _nearest(

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from attachments.passages import index_pending as index_files
+from attachments.storage import Attachments
 from chat.context import related
 from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from database.accounts.users import create_user
@@ -18,6 +20,7 @@ from database.search.indexing import index_pending
 from language_models.ports import Speed
 from language_models.testing import Reply, ScriptedChatModel
 from search.meaning import MessageVectors
+from tests.attachments.made_files import pdf_of
 from tests.chat.conftest import EMAIL, Talk, remember
 from tests.database.conftest import statements
 from tests.search.thesaurus import Thesaurus
@@ -105,6 +108,26 @@ def test_a_message_that_is_hidden_from_models_never_goes_along(remembering: Talk
         )
     embed(remembering)
     assert report(remembering.say(remembering.new(), "What was wrong with the car?")) == []
+
+
+def test_a_page_of_a_file_that_means_the_same_goes_with_a_later_question(remembering: Talk) -> None:
+    create_user(database=remembering.database, user_email=EMAIL, password="correct horse battery")
+    files = Attachments(database=remembering.database)
+    remembering.configure(attachments=files)
+    with files.receiving() as path:
+        path.write_bytes(pdf_of(["The fruit is green.", "My automobile rattles when it is cold."]))
+        file = files.store(EMAIL, path, name="garage.pdf")
+    remembering.say(remembering.new(), "Keep this.", files=[file.attachment_id])
+    index_files(files)
+    assert remembering.services.vectors is not None
+    remembering.services.vectors.files.embed_pending()
+    events = remembering.say(remembering.new(), "What was wrong with the car?")
+    assert 'type="file">from garage.pdf, page 2, lines 1 to 1 (conversation_' in remembering.last_prompt
+    assert "My automobile rattles when it is cold.</pkb_item>" in remembering.last_prompt
+    assert "fruit" not in remembering.last_prompt
+    (entry,) = report(events)
+    assert (entry["kind"], entry["title"]) == ("file", "garage.pdf")
+    assert entry["ref"].endswith("_file_1_pages_2-2")
 
 
 def test_a_model_that_fails_leaves_the_turn_without_earlier_messages(remembering: Talk, model: Thesaurus) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pytest
 from flask import Flask
 from PIL import Image
 
+from attachments.passages import index_pending
 from attachments.storage import Attachments
 from database.conversations.deletion import purge_bin
 from endpoints.http.scope import EXTENSION
+from endpoints.search.models import FileResult, SearchResults
 from language_models.testing import Reply, ScriptedChatModel
 from settings import Settings, load_settings
 from tests.attachments.made_files import docx_of, pdf_of, picture_of
-from tests.endpoints.conftest import Person, refused
+from tests.endpoints.conftest import Person, refused, told
 
 pytestmark = pytest.mark.contract
 PAGES = [f"Page {number} tells of the {number * 7} lighthouses." for number in range(1, 101)]
@@ -295,3 +298,25 @@ def test_an_account_takes_its_files_along(ada: Person, eve: Person, app: Flask, 
     app.extensions[EXTENSION].account_erasure.erase_closed()
     assert [file.read_bytes() for file in files.folder.rglob("original")] == [b"stays"]
     assert files.list_of(ada.email) == []
+
+
+def test_a_file_is_found_by_its_owner_wherever_messages_are_searched(
+    ada: Person, files: Attachments, person: Callable[[str], Person]
+) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Summarise it.", files=[attached(ada, pdf_of(PAGES), "report.pdf")])
+    index_pending(files)
+    name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    (found,) = told(ada.get("/search?q=%22of the 49 lighthouses%22"), SearchResults).results
+    assert isinstance(found, FileResult)
+    assert (found.title, found.page, found.number, found.message_index) == ("report.pdf", 7, 1, 1)
+    assert found.reference == f"@conversation_{name}_message_{found.message_short_hash}_file_1_pages_7-7"
+    assert ada.get("/references/resolve", query_string={"ref": found.reference}).json["status"] == "resolved"
+    (hit,) = ada.get(f"/conversations/{name}/messages?q=49 lighthouses").json
+    assert hit["message_short_hash"] == found.message_short_hash
+    results = ada.post("/api/tools/search_messages", json={"query": '"of the 49 lighthouses"', "limit": 5}).json[
+        "results"
+    ]
+    assert [each["reference"] for each in results if each.get("file") == "report.pdf"] == [found.reference]
+    bob = person("bob@example.com")
+    assert told(bob.get("/search?q=lighthouses"), SearchResults).results == []

@@ -27,6 +27,13 @@ const KINDS = {
     target: ['conversation:open', { conversationId: hit.conversation_id }],
     icon: 'chat',
   }),
+  file: (hit) => ({
+    title: hit.title,
+    about: [hit.page === null ? null : words.page(hit.page), hit.conversation_title || strings.transcript.untitled, badgeText(hit), shortTime(hit.created_at)],
+    href: formatAddress(hit.conversation_id, hit.message_id),
+    target: ['conversation:open', { conversationId: hit.conversation_id, messageId: hit.message_id }],
+    icon: 'paperclip',
+  }),
   memory: (hit) => ({
     title: null,
     about: [hit.title, `#${hit.claim.claim_number}`, hit.claim.claim_type],
