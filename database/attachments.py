@@ -12,12 +12,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select
 
+from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import AttachmentNotFoundError, ConflictError
+from database.messages.message import places_of
 from database.messages.parts import is_file, parts_of
-from database.schema import attachments, message_parts, messages, users
+from database.schema import IS_FILE, attachments, message_parts, messages, users
 from database.search.passages import forget_unowned
 from sentences import say
 
@@ -186,6 +188,39 @@ def delete_unused(*, database: Database, before: str) -> list[Attachment]:
 
 def _in_use() -> ColumnElement[bool]:
     return exists().where(_p.attachment_id == _c.attachment_id)
+
+
+def files_of_conversation(*, database: Database, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
+    """The files of a conversation's live messages, of all branches, in order of the messages.
+
+    Each is its part with the `number` it has in its message, and with the message. Raises ConversationNotFoundError.
+    """
+    m = messages.c
+    columns = (m.seq, m.message_id, m.message_short_hash, m.sender, m.created_at)
+    query = (
+        select(_p.part_id, _p.kind, _p.data, *columns)
+        .join(messages, m.message_id == _p.message_id)
+        .where(m.conversation_id == conversation_id, m.user_email == user_email, m.deleted_at.is_(None), IS_FILE)
+        .order_by(m.ordinal, _p.version, _p.part_id)
+    )
+    with database.reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        found = connection.execute(query).all()
+        indexes = places_of(connection, [row.seq for row in found])
+    files = {(row.message_id, row.part_id): row for row in found}
+    return [
+        {
+            **row.data,
+            "number": row.part_id,
+            "kind": row.kind,
+            "message_id": row.message_id,
+            "message_index": indexes.get(row.seq, 0),
+            "message_short_hash": row.message_short_hash,
+            "sender": row.sender,
+            "created_at": row.created_at,
+        }
+        for row in files.values()
+    ]
 
 
 def files_of_each(

@@ -35,6 +35,31 @@ class AttachmentItem(Shape):
     created_at: str
 
 
+class FileOfConversation(Shape):
+    """A file of a message, `number` counting those of the message from 1.
+
+    `attachment_id`: null for a file that another program had and did not give along. `message_index`: 0 for a message
+    on another branch. `size`: in bytes; `problem`: see `AttachmentItem`.
+    """
+
+    attachment_id: str | None = None
+    number: int
+    kind: Literal["file", "image"]
+    name: str = ""
+    media_type: str | None = None
+    size: int | None = None
+    pages: int | None = None
+    lines: int | None = None
+    width: int | None = None
+    height: int | None = None
+    problem: str = ""
+    message_id: str
+    message_index: int
+    message_short_hash: str | None
+    sender: str
+    created_at: str
+
+
 class ContentQuery(Query):
     """Which form of the file: as it was uploaded, or a picture as it is shown."""
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from flask import Blueprint, Response
 
 from attachments.storage import Attachments
+from database import attachments as rows
 from database.attachments import Attachment
 from database.errors import AttachmentNotFoundError
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply, ok, saved_as
-from endpoints.http.scope import current_settings, current_state, current_user_email
+from endpoints.http.scope import current_settings, current_state, current_user_email, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
 from endpoints.http.work_queues import Work, works
@@ -78,6 +79,15 @@ def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -
         raise InvalidRequestError(say("file_has_pages", count=len(pages)))
     text = pages[query.page - 1][:_LONGEST_PAGE] if pages else ""
     return json_reply({"page": query.page, "pages": len(pages), "text": text})
+
+
+@blueprint.get("/conversations/<conversation_id>/files")
+@answers(list[attachment_models.FileOfConversation])
+def files_of_conversation(conversation_id: str) -> object:
+    """All files of a conversation, in order of the messages that have them."""
+    found = rows.files_of_conversation(**current_user_scope(), conversation_id=conversation_id)
+    names = attachment_models.FileOfConversation.model_fields
+    return [{name: value for name, value in file.items() if name in names} for file in found]
 
 
 @blueprint.delete("/attachments/<attachment_id>")

@@ -60,14 +60,22 @@ class ConversationHit(Shape):
     last_updated: str
 
 
+class FileHit(Shape):
+    """A file of a message: which one it is, from 1."""
+
+    number: int
+    name: str
+
+
 class MessageHit(Shape):
-    """A message to refer to."""
+    """A message to refer to, and its files."""
 
     index: int
     message_short_hash: str | None
     sender: str
     model: str | None
     preview: str
+    files: list[FileHit]
 
 
 class Backlink(Shape):

@@ -11,6 +11,7 @@ from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
 from conversation_reference_utils import is_activity_name
 from database import references
+from database.attachments import files_of_each
 from database.conversations import repository as conversations
 from database.errors import ConversationNotFoundError
 from database.messages import reading
@@ -60,6 +61,8 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
     else:
         newest = reading.last_messages(**current_user_scope(), conversation_id=conversation_id, count=query.limit)[::-1]
         rows = [(row, row.model) for row in newest]
+    message_ids = [row.message_id for row, _ in rows]
+    files = files_of_each(**current_user_scope(), conversation_id=conversation_id, message_ids=message_ids)
     return json_reply(
         [
             {
@@ -68,6 +71,9 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
                 "sender": row.sender,
                 "model": model,
                 "preview": row.text[:_PREVIEW_CHARACTERS],
+                "files": [
+                    {"number": part["id"], "name": part.get("name", "")} for part in files.get(row.message_id, ())
+                ],
             }
             for row, model in rows
         ]

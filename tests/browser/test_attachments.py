@@ -100,3 +100,32 @@ def test_why_a_file_was_not_taken_stays_while_the_others_are_uploaded(open_page:
     expect(page.locator(PROBLEM)).to_contain_text("empty.txt")
     page.get_by_role("button", name="Do not attach photo.jpg").click()
     expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_all_files_of_a_conversation_stand_beside_it_and_are_found_and_named(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    page.get_by_role("button", name="References, pins and branches").click()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    rail.get_by_role("tab", name="Files").click()
+    expect(rail).to_contain_text("No message here has a file yet.")
+    page.set_input_files("#attach-files", [REPORT, PHOTO])
+    expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
+    expect(page.locator("#composer")).not_to_have_attribute("aria-busy", "true")
+    page.fill(INPUT, "Look at these")
+    page.keyboard.press("Enter")
+    # It is there as soon as the message is.
+    expect(rail.locator(".rail-file-name")).to_have_text(["report.pdf", "photo.jpg"])
+    rail.get_by_role("button", name="Show report.pdf").click()
+    expect(page.get_by_role("dialog", name="report.pdf").locator("pre")).to_contain_text("The first page.")
+    page.keyboard.press("Escape")
+    rail.get_by_role("button", name="Go to message 1").first.click()
+    expect(page.locator(".message-card.from-user")).to_be_focused()
+
+    fid = page.locator(".message-card.from-user .message-ref-badge").get_attribute("data-msg-hash")
+    assert fid
+    page.goto(f"{page.url.split('?')[0]}?panel=search&q=second&kind=file")
+    hit = page.locator("#search-panel .search-hit")
+    expect(hit.locator(".search-hit-title")).to_have_text("report.pdf")
+    expect(hit.locator(".search-hit-about")).to_contain_text("page 2")

@@ -113,3 +113,11 @@ test('a failed look-up is tried again, and a few at most go on at once', async (
   fails = false;
   assert.equal(await cache.get('r0'), 'r0');
 });
+
+test('a file and some of its pages are told apart', () => {
+  const entry = { kind: 'file', status: 'resolved', title: 'report.pdf', target: { message_index: 5 } };
+  assert.equal(labelOf({ ...entry, ref: '@conversation_a_b4f2_message_5_file_1' }), 'report.pdf');
+  assert.equal(labelOf({ ...entry, ref: '@conversation_a_b4f2_message_5_file_1_pages_3-3' }), 'report.pdf › page 3');
+  assert.equal(labelOf({ ...entry, ref: '@conversation_a_b4f2_message_5_file_1_pages_3-5' }), 'report.pdf › pages 3–5');
+  assert.equal(iconOf(entry), 'paperclip');
+});

@@ -15,6 +15,7 @@ from PIL import Image
 from attachments.passages import index_pending
 from attachments.storage import Attachments
 from database.conversations.deletion import purge_bin
+from endpoints.attachments.models import FileOfConversation
 from endpoints.http.scope import EXTENSION
 from endpoints.search.models import FileResult, SearchResults
 from language_models.testing import Reply, ScriptedChatModel
@@ -320,3 +321,31 @@ def test_a_file_is_found_by_its_owner_wherever_messages_are_searched(
     assert [each["reference"] for each in results if each.get("file") == "report.pdf"] == [found.reference]
     bob = person("bob@example.com")
     assert told(bob.get("/search?q=lighthouses"), SearchResults).results == []
+
+
+def test_all_files_of_a_conversation_are_listed_with_their_messages(
+    ada: Person, person: Callable[[str], Person]
+) -> None:
+    conversation_id = ada.new_conversation()
+    assert ada.get(f"/conversations/{conversation_id}/files").json == []
+    photo = io.BytesIO()
+    Image.new("RGB", (8, 4)).save(photo, "PNG")
+    ada.say(conversation_id, "One.", files=[attached(ada, pdf_of(["A page."]), "report.pdf")])
+    ada.say(conversation_id, "Two.", files=[attached(ada, photo.getvalue(), "p.png"), attached(ada, b"x\ny", "n.txt")])
+    found = told(ada.get(f"/conversations/{conversation_id}/files"), list[FileOfConversation])
+    assert [(each.name, each.kind, each.number, each.message_index) for each in found] == [
+        ("report.pdf", "file", 1, 1),
+        ("p.png", "image", 1, 3),
+        ("n.txt", "file", 2, 3),
+    ]
+    assert (found[0].pages, found[1].width, found[2].lines, found[2].size) == (1, 8, 2, 3)
+    name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    newest = ada.get(f"/conversations/{name}/messages").json
+    assert [hit["files"] for hit in newest] == [
+        [],
+        [{"number": 1, "name": "p.png"}, {"number": 2, "name": "n.txt"}],
+        [],
+        [{"number": 1, "name": "report.pdf"}],
+    ]
+    bob = person("bob@example.com")
+    assert refused(bob.get(f"/conversations/{conversation_id}/files"))[0] == 404

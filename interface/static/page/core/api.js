@@ -334,6 +334,7 @@ function messageCalls({ open, get, post, put, remove }) {
     listEdits: (messageId) => get(`/messages/${part(messageId)}/edits`),
     pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
     unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
+    filesOfConversation: (id) => get(`/conversations/${part(id)}/files`),
     listPinnedMessages: (id, options) => get(`/conversations/${part(id)}/pinned_messages`, {}, options),
     forkConversation: (id, messageId, clientId) =>
       post(`/fork_conversation/${part(id)}/${part(messageId)}`, { client_id: clientId }),

@@ -25,6 +25,7 @@ const SPACES = new RegExp(`[${SPACE}]+`, 'g');
 const SHORTEST_NAME = 3;
 const CONVERSATION = /^conv(?:ersation)?_./;
 const KINDS = [
+  [/^conv(?:ersation)?_.+_(?:message|msg)_[a-z0-9]+_file_[0-9]{1,4}(?:_pages_[0-9]{1,9}-[0-9]{1,9})?$/, 'file'],
   [/^conv(?:ersation)?_.+_(?:messages|msgs)_[0-9]+-[0-9]+$/, 'message_range'],
   [/^conv(?:ersation)?_.+_(?:message|msg)_(?:[0-9]+|[a-z0-9]{6})$/, 'message'],
   [CONVERSATION, 'conversation'],

@@ -2,12 +2,14 @@
 
 import { excerpt } from '../conversation/message_model.js';
 import { saidText } from '../core/said.js';
+import { referenceStrings } from '../strings/en/references.js';
 
 const GIVEN = new Set(['resolved', 'truncated']);
 const ICONS = {
   message: 'chat-square-text',
   message_range: 'chat-square-text',
   conversation: 'chat',
+  file: 'paperclip',
   claim: 'lightbulb',
   context: 'folder',
   entity: 'person',
@@ -64,7 +66,7 @@ export function iconOf(entry) {
 const LONGEST_LABEL = 60;
 
 /**
- * What a person would say for a reference: *Title › #5*.
+ * What a person would say for a reference: *Title › #5*, *report.pdf › pages 3–5*.
  *
  * @param {object|null} entry
  * @returns {string} '' where nobody knows what it leads to
@@ -73,6 +75,7 @@ export function labelOf(entry) {
   // The short id of an activity is short enough.
   if (!entry || entry.kind === 'activity' || (!isGiven(entry) && entry.status !== 'streaming')) return '';
   const title = excerpt(titleOf(entry) ?? '', LONGEST_LABEL);
+  if (entry.kind === 'file') return [title, pagesOf(entry)].filter(Boolean).join(' › ');
   const place = placeOf(entry);
   return title && place ? `${title} › #${place}` : title;
 }
@@ -80,6 +83,12 @@ export function labelOf(entry) {
 /** A memory's title is the name that it is referred to by, which says less than what is in it. */
 function titleOf({ kind, title, preview }) {
   return kind === 'claim' && preview ? preview : title;
+}
+
+/** Which pages of a file are meant, in words; '' for all. */
+function pagesOf({ ref }) {
+  const [, first, last] = /_file_\d+_pages_(\d+)-(\d+)$/.exec(ref) ?? [];
+  return first ? referenceStrings.pages(Number(first), Number(last)) : '';
 }
 
 /** Which messages of a conversation are meant: `5`, `3–5`, nothing. */

@@ -109,6 +109,11 @@ export function messageChosen(friendlyId, { index, message_short_hash: hash }) {
   return `${conversationChosen(friendlyId)}${hash || index} `;
 }
 
+/** @param {string} friendlyId @param {{index: number, message_short_hash?: string|null, number: number}} file of a message */
+export function fileChosen(friendlyId, { index, message_short_hash: hash, number }) {
+  return `${conversationChosen(friendlyId)}${hash || index}_file_${number} `;
+}
+
 /** @param {{reference: string}} found a message that a search found @returns {string} what choosing it inserts */
 export function foundChosen({ reference }) {
   return `${reference} `;

@@ -9,7 +9,7 @@ import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
-import { activityChosen, conversationChosen, documentChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
+import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { spokenText } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
@@ -52,6 +52,12 @@ function messageOption(hit) {
   };
 }
 
+/** The files of a message that is offered, each to be referred to by itself. */
+function fileOptions(hit) {
+  const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
+  return hit.files.map((file) => ({ value: { kind: 'file', hit: { ...hit, number: file.number } }, content: row('paperclip', file.name, badge) }));
+}
+
 /** A message that was found by its words, in whichever conversation. */
 function foundOption(hit) {
   const about = [hit.title || strings.transcript.untitled, senderName(hit, strings.sender), badgeText(hit)];
@@ -87,7 +93,7 @@ const conversations = {
 
 const messages = {
   ask: ({ friendlyId, query }, { api, signal }) => api.findMessages(friendlyId, query, {}, { signal }),
-  groups: (hits) => [{ options: hits.map(messageOption) }],
+  groups: (hits) => [{ options: hits.flatMap((hit) => [messageOption(hit), ...fileOptions(hit)]) }],
   none: words.noMessages,
   keys: () => words.keysMessage,
 };
@@ -184,6 +190,7 @@ export const OFFERS = { any: anything, activity: activities, document: documents
 export function replacementFor({ kind, hit }, mention) {
   if (kind === 'conversation') return conversationChosen(hit.friendly_id);
   if (kind === 'message') return messageChosen(mention.friendlyId, hit);
+  if (kind === 'file') return fileChosen(mention.friendlyId, hit);
   if (kind === 'activity') return activityChosen(hit);
   if (kind === 'document') return documentChosen(hit);
   if (kind === 'found') return foundChosen(hit);

@@ -1,5 +1,5 @@
 import { errorText } from '../../core/api.js';
-import { createFile } from './file_parts.js';
+import { createFile } from './files.js';
 import { createProposal } from './proposal.js';
 import { saidText } from '../../core/said.js';
 import { strings } from '../../strings/en/conversation.js';

@@ -4,9 +4,12 @@ import { messageDocumentStrings as documentWords } from '../../strings/en/messag
 import { number } from '../../strings/en/count.js';
 import { element } from '../../ui/dom.js';
 import { createChip } from '../../references/chips.js';
+import { composerStrings } from '../../strings/en/composer.js';
+import { icon } from '../../ui/icons.js';
 import { isBeside, isMuted } from '../../references/report_model.js';
 import { documentEntry } from '../../references/wikilinks_model.js';
 import { branchList } from '../card/branch_tree.js';
+import { openFile } from '../card/files.js';
 import { branchTree } from '../branch_tree_model.js';
 import { loadThreads, openThread, showWantedThread } from '../threads/threads.js';
 import { excerpt, senderName } from '../message_model.js';
@@ -119,4 +122,25 @@ registerRailTab('documents', {
     const { documents, suggestions } = await page.api.conversationDocuments(page.conversationId());
     return [...documents.map((document) => documentItem(document, page)), ...suggestedDocuments(suggestions, page)];
   },
+});
+
+/** A file of the conversation: a click shows it; its number leads to the message that has it. */
+function fileItem(file, page) {
+  const { name, kind, attachment_id: id, message_id: messageId, message_index: index, message_short_hash: hash } = file;
+  const place = index || hash || '';
+  const about = [composerStrings.files.about(file), composerStrings.files.problem(file.problem)].filter(Boolean).join(' · ');
+  return element('section', { class: 'rail-item rail-file' },
+    element('button', { type: 'button', class: 'rail-message', title: name, 'aria-label': strings.parts.openFile(name), disabled: !id, onclick: () => openFile(file, page.api) },
+      icon(kind === 'image' ? 'image' : 'file-text'),
+      element('span', { class: 'rail-text', dir: 'auto' }, element('span', { class: 'rail-file-name', text: name }), element('span', { class: 'rail-file-about', text: about }))),
+    element('button', {
+      type: 'button', class: 'rail-number', text: `#${place}`, 'aria-label': documentWords.goTo(place),
+      onclick: () => page.goTo({ conversation_id: page.conversationId(), message_id: messageId }),
+    }));
+}
+
+registerRailTab('files', {
+  label: words.files,
+  empty: words.noFiles,
+  load: async (page) => (await page.api.filesOfConversation(page.conversationId())).map((file) => fileItem(file, page)),
 });

@@ -6,7 +6,8 @@ import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { showToast } from '../../ui/toast.js';
 
-async function open(part, api) {
+/** Shows a file that a message has. @param {{attachment_id: string, name: string, kind: string}} part @param {object} api */
+export async function openFile(part, api) {
   try {
     const { openViewer } = await bring(() => import('../../composer/viewer.js'));
     openViewer(part, api);
@@ -40,7 +41,7 @@ export function createFile(_part, { api }) {
       }
       const label = strings.parts.openFile(name);
       const button = element('button', { type: 'button', class: `message-file-button is-${kind}`, 'aria-label': label, title: label }, ...faceOf(part));
-      button.addEventListener('click', () => open(part, api));
+      button.addEventListener('click', () => openFile(part, api));
       node.replaceChildren(button);
     },
   };
