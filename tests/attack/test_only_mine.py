@@ -133,6 +133,7 @@ PROBES = {
     ("GET", "/attachments/<attachment_id>/about"): Probe(),
     ("GET", "/attachments/<attachment_id>/text"): Probe(),
     ("DELETE", "/attachments/<attachment_id>"): Probe(),
+    ("GET", "/conversations/<conversation_id>/files"): Probe(),
     ("PUT", "/update_workspace/<workspace_id>"): Probe({"workspace_name": "Mine now"}),
     ("DELETE", "/delete_workspace/<domain>/<workspace_id>"): Probe(),
     ("PUT", "/move_workspace/<workspace_id>"): Probe({"parent_workspace_id": None}),

@@ -10,6 +10,10 @@ const carriesFiles = (event) => event.dataTransfer?.types.includes('Files') && !
 /** A dialog or a panel over the conversation may want them, and the composer can't be seen. */
 const isCovered = () => isDialogOpen() || Boolean(document.documentElement.dataset.panel);
 
+/** Files in the order in which they were chosen, not in that in which their uploads ended. */
+const inPlace = (files) => files.toSorted((one, other) => (one.place ?? 0) - (other.place ?? 0));
+const nextPlace = (files) => Math.max(0, ...files.map(({ place }) => place ?? 0)) + 1;
+
 /** The ways in which files come: the button, dropped on `area`, pasted. `onPaste` is told of text. */
 function receiveFiles({ form, input, area, onFiles, onPaste }) {
   const picker = form.querySelector('.attach-files');
@@ -122,6 +126,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     one.share = 0;
     one.controller = new AbortController();
     const { signal } = one.controller;
+    one.place ??= nextPlace([...files, ...uploads]);
     if (!uploads.includes(one)) uploads = [...uploads, one];
     await show();
     try {
@@ -133,7 +138,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
       const stored = await page.api.uploadFile(one.file, { onProgress, signal });
       if (signal.aborted) return;
       uploads = uploads.filter((each) => each !== one);
-      await take([{ name: stored.name, stored }]);
+      await take([{ name: stored.name, stored, place: one.place }]);
     } catch (error) {
       if (signal.aborted) return;
       one.problem = error.message;
@@ -151,7 +156,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   }
 
   async function take(added) {
-    await change([...files, ...added]);
+    await change(inPlace([...files, ...added]));
     if (added.length > 0) list.added(added);
   }
 
