@@ -6,6 +6,7 @@ Needs only Python; what is set up already is left as it is.
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from assets import prepare_assets
 from browser import prepare_browser
@@ -17,11 +18,14 @@ from stamps import set_up_alone
 
 def main(purpose: str) -> None:
     """Set up for `purpose`, "serve" or "test". Concurrent runs wait for each other."""
+    dev = purpose == "test"
     with set_up_alone():
-        prepare_environment(dev=purpose == "test")
-        prepare_assets(dev=purpose == "test")
+        with ThreadPoolExecutor(1) as beside:
+            assets = beside.submit(prepare_assets, dev=dev)
+            prepare_environment(dev=dev)
+            assets.result()
         prepare_joined_page()
-        if purpose == "test":
+        if dev:
             prepare_browser()
             prepare_commands()
 

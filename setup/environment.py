@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from stamps import ROOT, fingerprint, forget, is_current, remember, remove
@@ -14,6 +15,7 @@ VENV = ROOT / ".venv"
 REQUIREMENTS = ("requirements.txt", "requirements-dev.txt")
 # pip writes INSTALLER last, when the rest of a package is complete.
 _IS_WHOLE = "import importlib.metadata as found, sys; sys.exit(not found.distribution('pip').read_text('INSTALLER'))"
+_apt_get = threading.Lock()  # two at once would fail
 
 
 class SetupError(Exception):
@@ -35,7 +37,8 @@ def prepare_environment(*, dev: bool) -> None:
     for name in REQUIREMENTS:
         forget(VENV, name)
     _forget_half_installed(VENV)
-    pip_install(VENV, "-r", str(ROOT / names[-1]))
+    pip_install(VENV, "--no-compile", "-r", str(ROOT / names[-1]))
+    _compile_packages(VENV)
     for name in names:
         remember(VENV, name, _mark(name))
 
@@ -94,15 +97,22 @@ def pip_install(venv: Path, *arguments: str) -> None:
         raise SetupError("pip could not install the packages; its messages are above. Run the same command again.")
 
 
+def _compile_packages(venv: Path) -> None:
+    """Compile the installed modules on all processors; pip would use one. What can't be compiled stays as it is."""
+    folders = map(str, venv.glob("lib/python*/site-packages"))
+    _succeeds(str(_python(venv)), "-m", "compileall", "-qq", "-j", "0", *folders)
+
+
 def install_debian_package(name: str) -> bool:
     """Install `name` by apt-get on Debian as root; False where that is impossible or fails."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return False
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     print(f"Installing the Debian package {name} …", flush=True)
-    subprocess.run(["apt-get", "update", "-qq"], env=environ, check=False)
     install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", name]
-    return subprocess.run(install, env=environ, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    with _apt_get:
+        subprocess.run(["apt-get", "update", "-qq"], env=environ, check=False)
+        return subprocess.run(install, env=environ, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def _succeeds(*command: str, quiet: bool = True) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".anaphora"
+_removing = threading.Lock()  # there is one `waste`
 
 
 @contextmanager
@@ -51,12 +53,13 @@ def forget(folder: Path, name: str) -> None:
 def remove(folder: Path) -> None:
     """Delete a folder if it exists; it disappears atomically, even if the deletion is interrupted."""
     waste = WORK / "waste"
-    if waste.exists():
-        shutil.rmtree(waste)
-    if folder.exists():
-        WORK.mkdir(exist_ok=True)
-        folder.rename(waste)
-        shutil.rmtree(waste)
+    with _removing:
+        if waste.exists():
+            shutil.rmtree(waste)
+        if folder.exists():
+            WORK.mkdir(exist_ok=True)
+            folder.rename(waste)
+            shutil.rmtree(waste)
 
 
 def _stamp(folder: Path, name: str) -> Path:

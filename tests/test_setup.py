@@ -63,6 +63,7 @@ def test_a_deleted_environment_is_filled_again(clone: Path) -> None:
     for _ in range(2):
         make_environment(clone / ".venv")
         environment.prepare_environment(dev=False)
+        assert len(list(clone.glob(".venv/lib/python*/site-packages/__pycache__/tiny.*.pyc"))) == 1
         assert has_tiny(clone)
         shutil.rmtree(clone / ".venv")
 
