@@ -103,7 +103,7 @@ def test_the_document_that_was_meant_is_written_or_opened_by_a_click(person: Cli
 
 
 def test_what_was_meant_stays_offered_while_the_message_is_read_anew(person: Client, open_page: OpenPage) -> None:
-    """The report of a turn comes first, the stored message later: its chip stays, with its card and the focus in that."""
+    """The report of a turn comes first, the stored message later: its chip, card and focus stay."""
     person.put("/api/vault/document?path=garden%20plan.md", {"text": "Tomatoes."})
     page = open_page(person)
     held: list[Route] = []
