@@ -16,7 +16,21 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import activities, footprint, history, imports, knowledge, pages, search, stalls, turn_cpu, turns, vault, walk
+from . import (
+    activities,
+    choice,
+    footprint,
+    history,
+    imports,
+    knowledge,
+    pages,
+    search,
+    stalls,
+    turn_cpu,
+    turns,
+    vault,
+    walk,
+)
 from .figures import Figure, table
 from .floors import FLOORS
 from .machine import Machine, measure
@@ -40,6 +54,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "questions": questions,
     "meaning": meaning,
     "knowledge": knowledge.knowledge,
+    "choice": choice.choice,
     "acceptance": turns.acceptance,
     "streams": turns.streams,
     "burst": turns.burst,

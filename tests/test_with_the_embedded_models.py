@@ -53,3 +53,16 @@ def test_a_message_is_answered_and_titled_and_a_memory_is_found_by_its_meaning(
     title = client.get(f"/get_conversation_details/{conversation_id}").json()["title"]
     assert re.search(r"\w+( \w+){2,5}", title)
     assert "Answer with one" not in title  # the first words of the message, which stand in where no model can be asked
+
+
+def test_what_somebody_states_is_responded_to_and_not_made_into_a_block_of_context(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(ANAPHORA_MAIN_MODEL="embedded:small", ANAPHORA_MODEL_DIR=str(load_settings().model_dir))
+    client = server.sign_up()
+    for statement in ("Please note: my sailing boat lies at berth 47 in Laboe.", "My landlord is Mr Olsen."):
+        options = {"answer_tokens": 24, "temperature": 0.0}
+        events = list(client.send(client.create_conversation(), statement, options=options))
+        answer = "".join(event.get("text") or "" for event in events)
+        assert re.search(r"\w{2,}", answer)
+        assert not re.search(r"[{}<>]|pkb_item|context|material", answer), answer

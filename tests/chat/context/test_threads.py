@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from activity.recipes import RecipeRegistry
 from chat.context.items import CONTEXT_BEGINS, CONTEXT_ENDS
+from chat.prompting.prompt import CONTEXT_IS_DATA
 from database.activities.storing import NewActivity, Place, insert_activities
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, joined
@@ -46,7 +47,7 @@ def test_the_thread_is_told_before_the_current_activity(talk: Talk) -> None:
     talk.say(talk.again(conversation), "How does it look?", reply_to=asked["short_id"])
 
     prompt = model.prompts[-1][-1]["content"]
-    assert prompt.startswith(f"How does it look?\n\n{CONTEXT_BEGINS}\n\nThread context (")
+    assert prompt.startswith(f"How does it look?\n\n{CONTEXT_BEGINS}\n{CONTEXT_IS_DATA}\n\nThread context (")
     assert prompt.endswith(f"\n{CONTEXT_ENDS}")
     last = messages(talk, conversation)[4]
     assert EMAIL not in prompt
