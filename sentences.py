@@ -288,6 +288,8 @@ _REFUSALS = {
     "list_page_gone": "This page of the list does not exist. Start again from the first.",
     "file_in_use": "A message uses this file.",
     "file_is_here_already": "What the file holds is here already, or a part of it.",
+    "message_not_movable": "A message stays in its conversation, between the messages around it. Fork the conversation "
+    "there, or clone it, to go on elsewhere.",
     "nothing_posted_unkept": "Nothing of this conversation is kept, so nothing can be posted to it.",
     "import_moved_on": "The import is {state}.",
     "message_moved": "The message is not number {index} any more. Reload the conversation, then try again.",

@@ -11,7 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from activity.posting import post_activity
 from activity.rooms import find_room
+from database.activities.moving import move_activity
 from database.activities.posting import Actor
+from database.activities.reading import Activity
 from endpoints.http.models import JsonObject
 from endpoints.http.scope import current_state
 
@@ -82,8 +84,37 @@ def post(
             recipes=state.recipes,
             database=state.database,
         )
-    ids = {"activityId": posted.activity_id, "shortId": f"#{posted.short_id}", "threadId": posted.thread_id}
-    click.echo(json.dumps(ids))
+    _print_ids(posted)
+
+
+@group.command(
+    "move",
+    epilog=examples(
+        "activity move '#a7f3e1' --to-room 'Castle defense'",
+        "activity move '#a7f3e1' --room general --to-room 'Castle defense'",
+    ),
+)
+@account_option
+@click.argument("reference")
+@flag("--to-room", required=True, help="The conversation that it goes to: its id, friendly id or exact title.")
+@click.option("--room", help="The conversation in which you read the short id, where several activities have it.")
+@with_appcontext
+def move(email: str | None, reference: str, to_room: str, room: str | None) -> None:
+    """Move an activity that is no message to another conversation, and print `{activityId, shortId, threadId}` of it.
+
+    Its thread and its replies stay. The short id changes only where another activity of that conversation has it.
+    """
+    state = current_state()
+    with errors_as_exit_codes():
+        user_email = find_account(state.database, email, writes=True)
+        own: dict[str, Any] = {"database": state.database, "user_email": user_email}
+        moved = move_activity(
+            **own,
+            reference=reference,
+            conversation_id=find_room(to_room, **own),
+            near=find_room(room, **own) if room else None,
+        )
+    _print_ids(moved)
 
 
 @recipes_group.command("list", epilog=examples("recipes list"))
@@ -95,6 +126,11 @@ def list_recipes() -> None:
         click.echo(f"{recipe.domain}: {recipe.title} ({recipes.source_of(recipe.domain)})")
         for name, kind in recipe.activity_types.items():
             click.echo(f"  {f'{kind.icon} ' if kind.icon else ''}{name}: {kind.section}, {recipe.rule_of(name)}")
+
+
+def _print_ids(activity: Activity) -> None:
+    ids = {"activityId": activity.activity_id, "shortId": f"#{activity.short_id}", "threadId": activity.thread_id}
+    click.echo(json.dumps(ids))
 
 
 def _parsed(payload: str) -> dict[str, Any]:

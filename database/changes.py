@@ -103,7 +103,8 @@ MESSAGE = change_kind(
 ACTIVITY = change_kind(
     "activity",
     fields="`recipe`, `type`, `short_id`, `reply_to_id` and `thread_id` of an activity that was posted. A message that "
-    "was posted is a change of the kind `message`, too",
+    "was posted is a change of the kind `message`, too. One that was moved is `gone` from the conversation that it "
+    "left (`moved_to` names the other one) and `changed` where it is now (`moved_from`)",
 )
 THREAD = change_kind("thread", fields="`title`, when it was renamed")
 MEMORY = change_kind(

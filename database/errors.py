@@ -36,6 +36,7 @@ StoreError
  │   ├─ AmbiguousReferenceError      holds the ids of all that are called so
  │   └─ StoreIncompleteError         people's things without an account: a file of the data folder is missing
  ├─ InvalidChangeError               the change itself makes no sense (a workspace below itself)
+ │   ├─ MessageNotMovableError       a message stays in its conversation
  │   └─ OnlyWithSQLiteError          a command on SQLite's file, where PostgreSQL holds the store
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
  ├─ StorageBusyError                 locked by another process for too long: try again
@@ -301,6 +302,13 @@ class StoreIncompleteError(ConflictError):
 
 class InvalidChangeError(StoreError):
     """The change contradicts itself, e.g. a workspace moved below itself."""
+
+
+class MessageNotMovableError(InvalidChangeError):
+    """A message can't be moved to another conversation by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(say("message_not_movable"))
 
 
 class OnlyWithSQLiteError(InvalidChangeError):

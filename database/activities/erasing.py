@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, update
 
 from database.engine.clock import now_iso
-from database.schema import activities, conversations, inbox_items, threads
+from database.schema import activities, conversations, former_short_ids, inbox_items, threads
 
 _a, _t = activities.c, threads.c
 _reply = activities.alias("reply")
@@ -35,7 +35,8 @@ def erase_activities(connection: Connection, seqs: Sequence[int]) -> None:
     rows = connection.execute(select(_a.activity_id, _a.reply_to_id, _a.thread_id, _a.user_email).where(these)).all()
     ids = [row.activity_id for row in rows]
     connection.execute(delete(activities).where(these, ~_is_needed(but=seqs)))
-    connection.execute(delete(inbox_items).where(inbox_items.c.activity_id.in_(ids)))
+    for table in (inbox_items, former_short_ids):
+        connection.execute(delete(table).where(table.c.activity_id.in_(ids)))
     blank = {**_BLANK, "deleted_at": func.coalesce(_a.deleted_at, now_iso())}
     connection.execute(update(activities).where(these).values(blank))
     _erase_empty_threads(connection, {row.thread_id for row in rows if row.thread_id is not None}, ids)

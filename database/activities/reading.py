@@ -10,13 +10,13 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, sele
 
 from database.engine.database import Database
 from database.errors import ActivityNotFoundError, AmbiguousReferenceError
-from database.schema import activities, conversations, messages, users
+from database.schema import activities, conversations, former_short_ids, messages, users
 
 MESSAGE = ("general-discussion", "chat_message")
 """Recipe and type of the activities that are messages."""
 NEWEST = 2**63 - 1
 """Greater than any `seq`."""
-_a, _m = activities.c, messages.c
+_a, _f, _m = activities.c, former_short_ids.c, messages.c
 _parent = activities.alias("parent")
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
@@ -182,15 +182,12 @@ def find_activity(
 ) -> Activity:
     """The live activity that `reference` means: its id, or its short id, with or without `#`, in any case.
 
-    A short id means an activity of this conversation, else one of its threads, else any of the person's. Raises
-    ActivityNotFoundError, AmbiguousReferenceError.
+    A short id means an activity of this conversation, or one that had it here and was moved; else one of its threads,
+    else any of the person's. Raises ActivityNotFoundError, AmbiguousReferenceError.
     """
     name = reference.strip().removeprefix("#").lower()
     by_id = live_activities(user_email).where(_a.activity_id.in_(_ids_of(name)))
-    found = read_activities(connection, by_id)
-    found = found or read_activities(connection, live_activities(user_email, short_id=name).order_by(_a.seq))
-    if len(found) > 1:
-        found = _nearest(connection, found, conversation_id=conversation_id)
+    found = read_activities(connection, by_id) or _of_short_id(connection, user_email, name, conversation_id)
     if not found:
         raise ActivityNotFoundError.named(reference)
     if len(found) > 1:
@@ -211,16 +208,32 @@ def _ids_of(name: str) -> list[str]:
     return [name, "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))]
 
 
-def _nearest(connection: Connection, found: list[Activity], *, conversation_id: str | None) -> list[Activity]:
-    """Those of this conversation; without any, those of its threads; without any, all."""
-    here = [each for each in found if each.conversation_id == conversation_id]
-    if here or conversation_id is None:
-        return here or found
+def _of_short_id(connection: Connection, user_email: str, short_id: str, conversation_id: str | None) -> list[Activity]:
+    """Those of this conversation, else those moved from it; else those of its threads; else all, then all moved."""
+    found = read_activities(connection, live_activities(user_email, short_id=short_id).order_by(_a.seq))
+    if conversation_id is not None:
+        if here := [each for each in found if each.conversation_id == conversation_id]:
+            return here
+        if moved := _moved(connection, user_email, short_id, _f.conversation_id == conversation_id):
+            return moved
+    if len(found) > 1 and conversation_id is not None:
+        return _in_threads(connection, found, conversation_id=conversation_id) or found
+    return found or _moved(connection, user_email, short_id)
+
+
+def _moved(connection: Connection, user_email: str, short_id: str, *where: ColumnElement[bool]) -> list[Activity]:
+    """The activities that had this short id in conversations from which they were moved."""
+    had = select(_f.activity_id).where(_f.user_email == user_email, _f.short_id == short_id, *where)
+    return read_activities(connection, live_activities(user_email).where(_a.activity_id.in_(had)).order_by(_a.seq))
+
+
+def _in_threads(connection: Connection, found: list[Activity], *, conversation_id: str) -> list[Activity]:
+    """Those that are in a thread of this conversation."""
     query = select(_a.thread_id).where(
         _a.conversation_id == conversation_id, _a.thread_id.in_({each.thread_id for each in found if each.thread_id})
     )
     own = set(connection.execute(query.distinct()).scalars())
-    return [each for each in found if each.thread_id in own] or found
+    return [each for each in found if each.thread_id in own]
 
 
 def _window(connection: Connection, query: Select[Any], *, before: int | None, limit: int) -> list[Activity]:

@@ -9,10 +9,10 @@ from functools import cache
 from itertools import chain, filterfalse
 from typing import Any
 
-from sqlalchemy import Connection, Text, bindparam, insert, select
+from sqlalchemy import Connection, Text, bindparam, insert, select, union_all
 
 from database.engine.statements import Prepared
-from database.schema import activities
+from database.schema import activities, former_short_ids
 
 _SHORT_ID_LENGTHS = (6, 8, 12, 32)
 _COMMON = ("user_email", "conversation_id")
@@ -87,9 +87,19 @@ def insert_activities(
 def allocate_short_ids(connection: Connection, born: Sequence[NewActivity], *, conversation_id: str) -> list[str]:
     """A short id for each activity, free in this conversation.
 
-    The one that it brings along; else the last 6 hex digits of its uuid, or 8, 12, 32 where they are taken.
+    The one that it brings along; else the last 6 hex digits of its uuid, or 8, 12, 32 where they are taken. Taken are
+    also those of activities that were moved from here: what was written here means these.
     """
-    candidates = [_candidates(new) for new in born]
+    return _free_short_ids(connection, [_candidates(new.activity_id, new.short_id) for new in born], conversation_id)
+
+
+def short_id_in(connection: Connection, conversation_id: str, *, activity_id: str, short_id: str) -> str:
+    """The short id that an activity has once it is in this conversation: its own, or another where that is taken."""
+    return _free_short_ids(connection, [_candidates(activity_id, short_id)], conversation_id)[0]
+
+
+def _free_short_ids(connection: Connection, candidates: Sequence[Sequence[str]], conversation_id: str) -> list[str]:
+    """The first of each that is free in this conversation, and that none before it has got."""
     wanted = list(chain(*candidates))
     named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
     taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
@@ -142,12 +152,16 @@ def _inserting(count: int) -> Prepared:
 @cache
 def _taken(count: int) -> Prepared:
     wanted = [bindparam(f"wanted_{number}", type_=Text) for number in range(count)]
-    in_conversation = activities.c.conversation_id == bindparam("conversation", type_=Text)
-    return Prepared(select(activities.c.short_id).where(in_conversation, activities.c.short_id.in_(wanted)))
+    here = bindparam("conversation", type_=Text)
+    taken = (
+        select(table.c.short_id).where(table.c.conversation_id == here, table.c.short_id.in_(wanted))
+        for table in (activities, former_short_ids)
+    )
+    return Prepared(union_all(*taken))
 
 
-def _candidates(new: NewActivity) -> list[str]:
-    """The short ids that an activity may get, the best first."""
-    digits = new.activity_id.replace("-", "").lower()
-    brought = [] if new.short_id is None else [new.short_id]
+def _candidates(activity_id: str, short_id: str | None) -> list[str]:
+    """The short ids that an activity may get, the best first. short_id: one that it has already."""
+    digits = activity_id.replace("-", "").lower()
+    brought = [] if short_id is None else [short_id]
     return [*brought, *(digits[-length:] for length in _SHORT_ID_LENGTHS)]

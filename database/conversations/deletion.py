@@ -20,7 +20,16 @@ from database.changes import CONVERSATION, forget_fields, record
 from database.engine.clock import iso, iso_in, now, now_iso
 from database.engine.database import Database, Urgency
 from database.errors import ConversationNotFoundError, TurnInProgressError
-from database.schema import IS_NO_MESSAGE, activities, conversations, messages, purge_clock, share_pages, stream_events
+from database.schema import (
+    IS_NO_MESSAGE,
+    activities,
+    conversations,
+    former_short_ids,
+    messages,
+    purge_clock,
+    share_pages,
+    stream_events,
+)
 from database.search.index import forget
 
 log = logging.getLogger(__name__)
@@ -178,7 +187,8 @@ def _erase_activities(store: Database, conversation_id: str, *which: TextClause)
 
 
 def _erase_rest(connection: Connection, conversation_id: str) -> None:
-    connection.execute(delete(conversations).where(_c.conversation_id == conversation_id))
+    for table in (former_short_ids, conversations):
+        connection.execute(delete(table).where(table.c.conversation_id == conversation_id))
 
 
 _SECONDS_A_DAY = 86_400

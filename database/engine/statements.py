@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter, methodcaller
 from typing import Any
 
-from sqlalchemy import Connection, Delete, Dialect, Insert, Select, Update
+from sqlalchemy import Connection, Delete, Dialect, Insert, SelectBase, Update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -28,7 +28,7 @@ class Prepared:
     itself doesn't say. Lists (`IN`) of a length that differs have no place here. Raises what SQLAlchemy raises.
     """
 
-    def __init__(self, statement: Select[Any] | Insert | Update | Delete, *, columns: Sequence[str] = ()) -> None:
+    def __init__(self, statement: SelectBase | Insert | Update | Delete, *, columns: Sequence[str] = ()) -> None:
         self._statement = statement
         self._columns = list(columns) or None
         self._forms: dict[str, _Form] = {}
@@ -146,7 +146,7 @@ def attempt(connection: Connection) -> Iterator[None]:
             yield
 
 
-def _form_of(statement: Select[Any] | Insert | Update | Delete, columns: list[str] | None, dialect: Dialect) -> _Form:
+def _form_of(statement: SelectBase | Insert | Update | Delete, columns: list[str] | None, dialect: Dialect) -> _Form:
     compiled = statement.compile(dialect=dialect, column_keys=columns)
     assert isinstance(compiled, SQLCompiler)
     types = {name: bind.type.dialect_impl(dialect) for name, bind in compiled.binds.items()}

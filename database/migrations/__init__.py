@@ -55,6 +55,7 @@ from . import (
     m0032_attachments,
     m0033_duties,
     m0034_passages,
+    m0035_former_short_ids,
 )
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0032_attachments.upgrade,
     m0033_duties.upgrade,
     m0034_passages.upgrade,
+    m0035_former_short_ids.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

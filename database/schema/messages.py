@@ -92,6 +92,19 @@ activities = Table(
     sqlite_autoincrement=True,
 )
 
+# The short ids that activities had in conversations that they were moved from: what was written there means them still.
+former_short_ids = Table(
+    "former_short_ids",
+    metadata,
+    Column("conversation_id", Text, primary_key=True),
+    Column("short_id", Text, primary_key=True),
+    Column("activity_id", Text, nullable=False),
+    Column("user_email", Text, nullable=False),
+    Index("idx_former_short_ids_activity", "activity_id"),
+    Index("idx_former_short_ids_owner", "user_email", "short_id"),
+    sqlite_with_rowid=False,
+)
+
 messages = Table(
     "messages",
     metadata,

@@ -46,6 +46,12 @@ class Near(Query):
     conversation_id: Id | None = None
 
 
+class ActivityMove(Body):
+    """The conversation of yours that an activity is moved to."""
+
+    conversation_id: Id
+
+
 class TranscriptWindow(Query):
     """Activities between two messages, each named by its id; without one, from the beginning, or up to the end.
 

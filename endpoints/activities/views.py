@@ -12,6 +12,7 @@ from activity.posting import post_activity
 from activity.resolving import resolve_activity
 from activity.threads import activity_shapes, thread_shape, thread_titles
 from database.activities import threads as store
+from database.activities.moving import move_activity
 from database.activities.posting import Actor
 from database.activities.reading import Activity, activities_of_thread
 from database.activities.threads import Thread
@@ -107,6 +108,26 @@ def get_activity(activity_reference: str, query: activity_models.Near) -> object
         current_user_email(), activity_reference, query.conversation_id, database=current_state().database
     )
     return _items([found])[0]
+
+
+@blueprint.patch("/api/activities/<activity_reference>")
+@asks(activity_models.Near)
+@takes(activity_models.ActivityMove)
+@answers(activity_models.ActivityItem)
+@fails("ambiguous", "conversation_not_found", "message_not_movable")
+def move(activity_reference: str, query: activity_models.Near, body: activity_models.ActivityMove) -> object:
+    """Move an activity that is no message to another conversation. Its thread, its replies and its place in time stay.
+
+    Its short id changes only where another activity of that conversation has it; where it was read before, it still
+    leads here. The query names the conversation in which a short id was read, the body the one to move to.
+    """
+    moved = move_activity(
+        **current_user_scope(),
+        reference=activity_reference,
+        conversation_id=body.conversation_id,
+        near=query.conversation_id,
+    )
+    return _items([moved])[0]
 
 
 @blueprint.get("/api/conversations/<conversation_id>/threads")

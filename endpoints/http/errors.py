@@ -113,6 +113,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(InvalidRequestError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(errors.EmptyMessageError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(vault.PathRefusedError, HTTPStatus.BAD_REQUEST, "path_refused"),
+    Row(store.MessageNotMovableError, HTTPStatus.UNPROCESSABLE_ENTITY, "message_not_movable"),
     Row(store.InvalidChangeError, HTTPStatus.BAD_REQUEST, "bad_request"),
     Row(UnauthorizedError, HTTPStatus.UNAUTHORIZED, "unauthorized"),
     Row(NotSignedInError, HTTPStatus.UNAUTHORIZED, "unauthorized"),

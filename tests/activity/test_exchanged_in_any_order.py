@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -19,13 +19,14 @@ from activity.export import INCLUDED, export
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
 from activity.resolving import resolve_activity
+from database.activities.moving import move_activity
 from database.activities.threads import get_thread
 from database.connection import close_store, open_store
 from database.conversations.deletion import erase_binned
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.database import Database
-from database.errors import ActivityNotFoundError, ConflictError
+from database.errors import ActivityNotFoundError, ConflictError, ConversationNotFoundError, MessageNotMovableError
 from database.maintenance.verification import verify_store
 from database.messages.editing import delete_message, move_messages
 from portability.importers.anaphora import import_export
@@ -54,6 +55,8 @@ class Known:
     parent: str | None
     thread: str | None
     live: bool = True
+    short_ids: dict[str, str] = field(default_factory=dict)
+    """The short id that it has, or had, in each conversation that it stands, or stood, in."""
 
 
 class Exchanges(RuleBasedStateMachine):
@@ -115,6 +118,30 @@ class Exchanges(RuleBasedStateMachine):
         own: dict[str, Any] = {"user_email": moved.owner, "conversation_id": moved.room}
         move_messages(database=self.database, **own, message_ids=[moved.activity_id], direction=direction)
 
+    @precondition(lambda self: self.live())
+    @rule(data=st.data(), by_short_id=st.booleans())
+    def move_to_another_room(self, data: st.DataObject, by_short_id: bool) -> None:
+        """What is no message goes to the person's other conversation; while it does, others post there."""
+        moved = data.draw(st.sampled_from(self.live()))
+        owner = self.people.index(moved.owner)
+        to = next(place for place in ROOMS if self.rooms[owner][place] != moved.room)
+        name = f"#{moved.short_ids[moved.room]}" if by_short_id else moved.activity_id
+        own: dict[str, Any] = {"database": self.database, "user_email": moved.owner, "near": moved.room}
+        if moved.is_message:
+            with pytest.raises(MessageNotMovableError):
+                move_activity(**own, reference=name, conversation_id=self.rooms[owner][to])
+            return
+        for stranger in PEOPLE:
+            if stranger != owner:
+                with pytest.raises(ConversationNotFoundError):
+                    move_activity(**own, reference=name, conversation_id=self.rooms[stranger][to])
+        with ThreadPoolExecutor(2) as pool:
+            posted = pool.submit(self.post, owner, to, "event")
+            after = move_activity(**own, reference=name, conversation_id=self.rooms[owner][to])
+            posted.result()
+        moved.room = after.conversation_id
+        moved.short_ids[moved.room] = after.short_id
+
     @rule(person=people, room=rooms)
     def erase(self, person: int, room: int) -> None:
         own: dict[str, Any] = {"database": self.database, "user_email": self.people[person]}
@@ -123,6 +150,7 @@ class Exchanges(RuleBasedStateMachine):
         erase_binned(**own, conversation_id=gone)
         for each in self.known.values():
             each.live = each.live and each.room != gone
+            each.short_ids.pop(gone, None)
         self.rooms[person][room] = self.new_room(self.people[person])
 
     @rule(person=people, room=rooms, to=people, into=rooms)
@@ -151,6 +179,7 @@ class Exchanges(RuleBasedStateMachine):
                 is_message="message" in each,
                 parent=each["reply_to_id"],
                 thread=each["thread_id"],
+                short_ids={new_room: each["short_id"]},
             )
             assert known.activity_id not in self.known
             self.known[known.activity_id] = known
@@ -183,16 +212,14 @@ class Exchanges(RuleBasedStateMachine):
                         here[each["id"]].parent,
                         here[each["id"]].thread,
                     )
-                    assert (
-                        resolve_activity(
-                            email, f"#{each['short_id']}", conversation_id=room, database=self.database
-                        ).activity_id
-                        == each["id"]
-                    )
+            for each in live:
+                for room, short_id in each.short_ids.items():
+                    found = resolve_activity(email, f"#{short_id}", conversation_id=room, database=self.database)
+                    assert found.activity_id == each.activity_id
             for thread in {each.thread for each in live if each.thread}:
-                found = get_thread(database=self.database, user_email=email, thread_id=thread)
+                counted = get_thread(database=self.database, user_email=email, thread_id=thread)
                 members = [each.activity_id for each in live if each.thread == thread]
-                assert found.reply_count == len([each for each in members if each != found.root_activity_id])
+                assert counted.reply_count == len([each for each in members if each != counted.root_activity_id])
             for stranger in [each for each in self.live() if each.owner != email][-2:]:
                 with pytest.raises(ActivityNotFoundError):
                     resolve_activity(email, stranger.activity_id, database=self.database)
@@ -234,6 +261,7 @@ class Exchanges(RuleBasedStateMachine):
             is_message=kind == "message",
             parent=stored.reply_to_id,
             thread=stored.thread_id,
+            short_ids={stored.conversation_id: stored.short_id},
         )
         return known
 

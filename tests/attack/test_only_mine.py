@@ -97,6 +97,7 @@ PROBES = {
     ("GET", "/api/conversations/<conversation_id>/activities"): Probe(),
     ("GET", "/api/conversations/<conversation_id>/threads"): Probe(),
     ("GET", "/api/activities/<activity_reference>"): Probe(),
+    ("PATCH", "/api/activities/<activity_reference>"): Probe({"conversation_id": "mine"}),
     ("GET", "/api/threads/<thread_id>"): Probe(),
     ("PATCH", "/api/threads/<thread_id>"): Probe({"title": "Mine now"}),
     ("DELETE", "/bin/<conversation_id>"): Probe(),

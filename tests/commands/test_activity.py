@@ -86,6 +86,21 @@ def test_what_is_wrong_ends_with_its_code_and_one_line(app: Flask, ada: Person, 
     assert ada.get(f"/api/conversations/{room}/activities").json == []
 
 
+def test_an_activity_is_moved_in_both_spellings(app: Flask, ada: Person, shell: Shell) -> None:
+    here, there = room_of(app, ada), room_of(app, ada)
+    event = posted(shell("activity", "post", "--room", here, *EVENT))
+    for flag, room in (("--to-room", there), ("--toRoom", here)):
+        assert posted(shell("activity", "move", event["shortId"], flag, room)) == event
+        assert ada.get(f"/api/activities/{event['activityId']}").json["conversation_id"] == room
+    message = posted(
+        shell("activity", "post", "--room", here, "--type", "chat_message", "--payload", '{"text": "Hello"}')
+    )
+    for code, reference, room in ((2, message["shortId"], there), (3, event["shortId"], "nowhere"), (3, "#0", there)):
+        result = shell("activity", "move", reference, "--to-room", room)
+        assert (result.exit_code, result.stdout) == (code, "")
+    assert "Fork the conversation" in shell("activity", "move", message["shortId"], "--to-room", there).stderr
+
+
 def test_recipes_are_listed_with_their_types(shell: Shell) -> None:
     result = shell("recipes", "list")
     assert result.exit_code == 0

@@ -222,3 +222,21 @@ def test_recipes_say_which_types_there_are(ada: Person, state: AppState) -> None
         ("game_action", "🎮", "session"),
     ]
     assert found["general-discussion"].activity_types[0].payload_schema["required"] == ["text"]
+
+
+def test_an_activity_is_moved_to_another_conversation(ada: Person, state: AppState) -> None:
+    here, there = ada.new_conversation(), ada.new_conversation()
+    event, message = post(ada, here, **EVENT), say(ada, here, "Hello")
+    address = f"/api/activities/%23{event.short_id}?conversation_id={here}"
+    moved = told(ada.request("PATCH", address, json={"conversation_id": there}), Item)
+    assert (moved.id, moved.conversation_id, moved.short_id) == (event.id, there, event.short_id)
+    assert told(ada.get(address), Item) == moved
+    assert ada.get(f"/api/conversations/{here}/activities").json == []
+    (placed,) = told(ada.get(f"/api/conversations/{there}/activities"), list[models.PlacedActivity])
+    assert placed.id == event.id
+    answer = ada.request("PATCH", f"/api/activities/{message.id}", json={"conversation_id": there})
+    assert refused(answer) == (422, "message_not_movable")
+    assert answer.json["said"][0]["code"] == "message_not_movable"
+    for body in ({}, {"conversation_id": ""}, {"conversation_id": there, "x": 1}):
+        answer = ada.request("PATCH", f"/api/activities/{event.id}", json=body)
+        assert refused(answer) == (400, "bad_request")

@@ -278,6 +278,7 @@ export const saidWords = {
   list_page_gone: 'Diese Seite der Liste gibt es nicht. Beginne wieder mit der ersten.',
   file_in_use: 'Eine Nachricht verwendet diese Datei.',
   file_is_here_already: 'Was in der Datei steht, ist schon hier, oder ein Teil davon.',
+  message_not_movable: 'Eine Nachricht bleibt in ihrer Unterhaltung, zwischen den Nachrichten um sie herum. Zweige dort von der Unterhaltung ab, oder dupliziere sie, um anderswo weiterzumachen.',
   nothing_posted_unkept: 'Von dieser Unterhaltung wird nichts gespeichert, deshalb lässt sich nichts eintragen.',
   import_moved_on: ({ state }) => `Der Import ist inzwischen in einem anderen Zustand: ${stateOf(state)}.`,
   message_moved: ({ index }) => `Die Nachricht ist nicht mehr Nummer ${number(index)}. Lade die Unterhaltung neu, und versuche es dann noch einmal.`,

@@ -277,6 +277,7 @@ export const saidWords = {
   list_page_gone: 'Esta página de la lista no existe. Empieza de nuevo por la primera.',
   file_in_use: 'Un mensaje usa este archivo.',
   file_is_here_already: 'Lo que contiene el archivo ya está aquí, o una parte.',
+  message_not_movable: 'Un mensaje se queda en su conversación, entre los mensajes que lo rodean. Bifurca la conversación ahí, o duplícala, para seguir en otro sitio.',
   nothing_posted_unkept: 'De esta conversación no se guarda nada, así que no se le puede añadir nada.',
   import_moved_on: ({ state }) => `La importación está ahora en otro estado: ${stateOf(state)}.`,
   message_moved: ({ index }) => `El mensaje ya no es el número ${number(index)}. Vuelve a cargar la conversación e inténtalo de nuevo.`,

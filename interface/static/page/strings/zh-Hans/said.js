@@ -274,6 +274,7 @@ export const saidWords = {
   list_page_gone: '列表没有这一页。请从第一页重新开始。',
   file_in_use: '有消息在使用这个文件。',
   file_is_here_already: '文件的内容或其中一部分已经在这里。',
+  message_not_movable: '消息会留在它所在的对话里，处于前后消息之间。要在别处继续，请从那里派生对话，或克隆对话。',
   nothing_posted_unkept: '这个对话什么都不保存，所以不能向它添加内容。',
   import_moved_on: ({ state }) => `导入已处于另一种状态：${stateOf(state)}。`,
   message_moved: ({ index }) => `这条消息已不是第 ${number(index)} 条。请重新加载对话，然后再试。`,
