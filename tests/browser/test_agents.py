@@ -67,7 +67,11 @@ def test_an_inbox_is_given_a_rule_looked_into_and_answered_and_what_failed_is_tr
     page.get_by_role("button", name="Add a rule").click()
     rule = page.locator(".agent-rule")
     rule.get_by_label("Activities").select_option("system-monitoring/system_event")
-    rule.get_by_label("Conversation").fill(talk.conversation_id)
+    rule.get_by_role("button", name="Conversation: In all conversations").click()
+    choice = page.get_by_role("dialog", name="Which conversation is the rule for?")
+    choice.get_by_role("combobox").fill("Deploy")
+    choice.get_by_role("option", name="Deployments").click()
+    expect(rule.get_by_role("button", name="Conversation: Deployments")).to_be_visible()
     with page.expect_response(lambda response: response.request.method == "PUT") as saved:
         page.locator("#agent-form").get_by_role("button", name="Save").click()
     assert saved.value.ok
@@ -80,8 +84,8 @@ def test_an_inbox_is_given_a_rule_looked_into_and_answered_and_what_failed_is_tr
         person.post(f"/api/conversations/{talk.conversation_id}/activities", body)
     items = page.locator("#agent-inbox-items .record")
     answer = page.get_by_role("button", name="Answer the oldest")
-    page.get_by_role("button", name="Look again").click()
     expect(items).to_have_count(2)
+    expect(helper).to_contain_text("2 waiting")
     expect(items.first).to_contain_text("system_event: It is down")
     answer.click()
     expect(items).to_have_count(1)

@@ -167,6 +167,42 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
     expect(lines).to_have_count(1)
 
 
+@pytest.mark.shows("choose-conversation")
+def test_an_activity_is_moved_to_a_conversation_that_is_chosen(person: Client, open_page: OpenPage) -> None:
+    game = hold_talk(person, "The game", "Build it.")
+    talk = hold_talk(person, "Castle defence", "Shall we build a castle?")
+    address = f"/api/conversations/{talk.conversation_id}/activities"
+    event = person.post(address, {"type": "system_event", "payload": {"description": "A castle stands."}}).json()
+    reply = {"type": "chat_message", "payload": {"text": "Indeed."}, "reply_to": event["id"]}
+    person.post(address, reply)
+    page, other = open_page(person, talk.path), open_page(person, game.path)
+    line = page.locator(".activity-line")
+    page.get_by_role("button", name="References, pins and branches").click()
+    rail = page.get_by_role("complementary", name="Beside the conversation")
+    rail.get_by_role("tab", name="Threads").click()
+    rail.locator("details.thread summary").click()
+    expect(rail.locator(".thread-activity").first).not_to_contain_text("in another conversation")
+    line.locator(".activity-summary").click()
+    line.get_by_role("button", name="Move…").click()
+    choice = page.get_by_role("dialog", name="Move to which conversation?")
+    expect(choice.get_by_role("option", name="The game")).to_be_visible()
+    assert choice.get_by_role("option", name="Castle defence").count() == 0
+    assert findings(page, "choose-conversation", shown=choice) == []
+    choice.get_by_role("combobox").fill("nothing is called so")
+    expect(choice.get_by_role("status")).to_have_text("No conversation is called so.")
+    choice.get_by_role("combobox").fill("game")
+    expect(choice.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    # It goes here and comes there, without a reload; the thread stays whole.
+    expect(line).to_have_count(0)
+    expect(other.locator(".activity-line")).to_contain_text("A castle stands.")
+    expect(rail.locator(".thread-activity")).to_have_count(2)
+    expect(rail.locator(".thread-activity").first).to_contain_text("in another conversation")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(line.locator(".activity-summary")).to_be_focused()
+    assert opened_id(page) == game.conversation_id
+
+
 def castle_session(person: Client, conversation_id: str) -> list[dict[str, Any]]:
     """A few moves of the example game, in one thread: what the server says of each."""
     posted: list[dict[str, Any]] = []

@@ -17,7 +17,7 @@ const agent = {
 
 test('an agent that is opened and saved stays as it is, with its inbox', () => {
   const { agent_id: _id, conversations: _titles, ...stored } = agent;
-  assert.deepEqual(bodyOf(formOf(agent, tools), agent), stored);
+  assert.deepEqual(bodyOf(formOf(agent, tools)), stored);
 });
 
 test('a new agent has the model and the tools of the conversation, and the usual tools are ticked for who chooses some', () => {
@@ -25,10 +25,10 @@ test('a new agent has the model and the tools of the conversation, and the usual
   assert.deepEqual(form, {
     title: '', slug: '', told: '', model: '', ownTools: false, tools: ['search'], service: 'asked', hourlyLimit: '20', rules: [],
   });
-  assert.deepEqual(bodyOf({ ...form, title: ' Bo ', slug: '@agent_bo ' }, null), {
+  assert.deepEqual(bodyOf({ ...form, title: ' Bo ', slug: '@agent_bo ' }), {
     title: 'Bo', slug: 'bo', system_prompt: '', model: null, enabled_tools: null, service: 'asked', rules: [], hourly_limit: 20,
   });
-  assert.deepEqual(bodyOf({ ...form, ownTools: true, tools: [] }, null).enabled_tools, []);
+  assert.deepEqual(bodyOf({ ...form, ownTools: true, tools: [] }).enabled_tools, []);
   assert.equal(formOf({ ...agent, enabled_tools: [] }, tools).ownTools, true);
 });
 
@@ -44,11 +44,11 @@ test('what was chosen and is not there any more can still be chosen', () => {
   assert.deepEqual(withGone(['a', 'b'], ['b', 'c']), [{ name: 'a', isGone: false }, { name: 'b', isGone: false }, { name: 'c', isGone: true }]);
 });
 
-test('rules name their conversation by its title, and one that is typed by what was typed', () => {
+test('rules have the id of their conversation, and the title that it is shown by', () => {
   const form = formOf(agent, tools);
-  assert.deepEqual(form.rules.map(({ kind, room }) => [kind, room]), [['x/y', 'Soups'], ['x/z', ''], ['x/z', 'deleted']]);
-  form.rules = [{ kind: 'a/b', room: 'Stews', fromAgents: false }];
-  assert.deepEqual(bodyOf(form, agent).rules, [{ recipe: 'a', type: 'b', conversation_id: 'Stews', from_agents: false }]);
+  assert.deepEqual(form.rules.map(({ kind, room, title }) => [kind, room, title]), [['x/y', 'c1', 'Soups'], ['x/z', '', ''], ['x/z', 'deleted', 'deleted']]);
+  form.rules = [{ kind: 'a/b', room: 'c2', title: 'Stews', fromAgents: false }];
+  assert.deepEqual(bodyOf(form).rules, [{ recipe: 'a', type: 'b', conversation_id: 'c2', from_agents: false }]);
   assert.ok(!isSameForm(form, formOf(agent, tools)));
 });
 

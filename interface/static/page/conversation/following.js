@@ -1,7 +1,7 @@
 /** What others do to the messages of the open conversation: only what changed is asked for. */
 
 import { planOf } from './changes_model.js';
-import { isOfNoMessage } from './transcript/activities_model.js';
+import { isMove, isOfNoMessage } from './transcript/activities_model.js';
 
 /**
  * @param {object} parts
@@ -75,8 +75,12 @@ export function followMessages({ store, page, transcript, turns, pins, loaded, o
     const here = told.filter(({ kind, conversation_id: id }) => id === openId && (kind === 'turn' || kind === 'message'));
     if (here.length > 0) queue(() => follow(openId, here));
     const posted = told.filter(({ kind }) => kind === 'activity' || kind === 'thread');
-    if (posted.some((change) => change.conversation_id === openId && isOfNoMessage(change))) transcript.followActivities();
-    if (posted.length > 0) page.events.emit('activities:posted', { isThreaded: posted.some(({ kind, fields }) => kind === 'thread' || fields.thread_id) });
+    const lines = posted.filter((change) => change.conversation_id === openId && isOfNoMessage(change));
+    if (lines.length > 0) transcript.followActivities({ moved: lines.some(isMove) });
+    if (posted.length > 0) {
+      const isThreaded = posted.some(({ kind, fields }) => kind === 'thread' || fields.thread_id);
+      page.events.emit('activities:posted', { isThreaded, isMoved: posted.some(isMove) });
+    }
     const memories = told.filter(({ kind }) => kind === 'memory');
     if (memories.length > 0) renewMemories(memories);
   });

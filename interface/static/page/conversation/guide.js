@@ -1,6 +1,7 @@
 import { strings } from '../strings/en/conversation.js';
 import { attempt, tellFailure } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';
+import { placeOfActivity } from './activity_model.js';
 
 /**
  * Leads to messages and other activities of the open conversation.
@@ -24,8 +25,7 @@ export function createGuide(page) {
   }
 
   /** The id of the message that an activity stands behind; null: it stands before all. */
-  async function messageBefore(activityId, conversationId) {
-    const { seq } = await page.api.getActivity(activityId);
+  async function messageBefore({ seq }, conversationId) {
     const [activity] = await page.api.listActivities(conversationId, { before: seq + 1, limit: 1 });
     return activity?.after_message_id ?? null;
   }
@@ -35,7 +35,13 @@ export function createGuide(page) {
     const [transcript, conversationId] = [page.transcript(), page.conversationId()];
     if (transcript.revealActivity(activityId)) return;
     await attempt(async () => {
-      const messageId = await messageBefore(activityId, conversationId);
+      const activity = await page.api.getActivity(activityId);
+      // What led here may be older than the last move of the activity.
+      if (activity.conversation_id !== conversationId) {
+        if (conversationId === page.conversationId()) await page.goTo(placeOfActivity(activity));
+        return;
+      }
+      const messageId = await messageBefore(activity, conversationId);
       if (conversationId !== page.conversationId()) return;
       await (messageId ? transcript.loadAround(messageId) : transcript.load({ around: 1 }));
       if (conversationId !== page.conversationId() || transcript.revealActivity(activityId)) return;

@@ -77,5 +77,7 @@ export function mountInbox({ settings, openId, onAnswered }) {
       setHidden(all, true);
       return show(id);
     },
+    /** Shows what is there now. */
+    renew: show,
   };
 }

@@ -1,6 +1,8 @@
 /** What the inbox of an agent takes: a row for each rule, in the form of the agent. */
 
 import { settingsStrings } from '../strings/en/settings.js';
+import { bring } from '../core/api.js';
+import { attempt } from '../ui/attempts.js';
 import { element } from '../ui/dom.js';
 import { withGone } from './agents_model.js';
 
@@ -8,9 +10,9 @@ const words = settingsStrings.agents.rules;
 
 /**
  * @param {HTMLElement} place
- * @param {{add: HTMLButtonElement, onChange: () => void}} options `add` makes a further row
+ * @param {{api: object, add: HTMLButtonElement, onChange: () => void}} options `add` makes a further row
  */
-export function mountRules(place, { add, onChange }) {
+export function mountRules(place, { api, add, onChange }) {
   /** What there is to choose from, as `activityKinds` says it. */
   let kinds = [];
 
@@ -25,14 +27,35 @@ export function mountRules(place, { add, onChange }) {
     return field;
   }
 
-  function row({ kind, room, fromAgents }) {
-    const roomField = element('input', {
-      class: 'form-control', type: 'text', value: room, placeholder: words.everywhere, 'aria-label': words.room, 'data-rule': 'room', maxlength: 500, dir: 'auto',
-    });
+  /** A button that says which conversation the rule is for, and lets another one be chosen. */
+  function roomField(room, title) {
+    const button = element('button', { type: 'button', class: 'form-select agent-rule-room', 'data-rule': 'room' });
+
+    function show({ conversation_id: id, title: name }) {
+      const text = id ? name : words.everywhere;
+      Object.assign(button.dataset, { room: id ?? '', title: id ? name : '' });
+      button.replaceChildren(element('span', { class: 'visually-hidden', text: `${words.room}: ` }), element('span', { dir: 'auto', text }));
+      button.title = text;
+    }
+
+    async function choose() {
+      const { chooseConversation } = await bring(() => import('../references/choose_conversation.js'));
+      const chosen = await chooseConversation(api, { title: words.chooseRoom, none: words.everywhere });
+      if (!chosen) return;
+      show(chosen);
+      onChange();
+    }
+
+    button.addEventListener('click', () => attempt(choose, { failed: settingsStrings.notDone }));
+    show({ conversation_id: room || null, title: title || room });
+    return button;
+  }
+
+  function row({ kind, room, title, fromAgents }) {
     const box = element('input', { class: 'form-check-input', type: 'checkbox', 'data-rule': 'agents' });
     box.checked = fromAgents;
     const item = element(
-      'li', { class: 'agent-rule' }, kindField(kind), roomField,
+      'li', { class: 'agent-rule' }, kindField(kind), roomField(room, title),
       element('label', { class: 'form-check' }, box, element('span', { class: 'form-check-label', text: words.fromAgents })),
       element('button', { type: 'button', class: 'btn btn-quiet', text: words.remove, onclick: () => remove(item) }),
     );
@@ -62,7 +85,8 @@ export function mountRules(place, { add, onChange }) {
     },
     read: () => [...place.querySelectorAll('.agent-rule')].map((item) => ({
       kind: item.querySelector('[data-rule=kind]').value,
-      room: item.querySelector('[data-rule=room]').value.trim(),
+      room: item.querySelector('[data-rule=room]').dataset.room,
+      title: item.querySelector('[data-rule=room]').dataset.title,
       fromAgents: item.querySelector('[data-rule=agents]').checked,
     })),
   };

@@ -4,11 +4,12 @@ import { settingsStrings } from '../strings/en/settings.js';
 import { answerSettingsStrings } from '../strings/en/answer_settings.js';
 import { attempt } from '../ui/attempts.js';
 import { confirmAction } from '../ui/dialog.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { mountInbox } from './agent_inbox.js';
 import { mountRules } from './agent_rules.js';
 import { activityKinds, bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';
+import { watchInboxes } from './inbox_watch.js';
 import { fill, onSubmit, record, records } from './records.js';
 
 const words = settingsStrings.agents;
@@ -18,11 +19,11 @@ const keptAs = (id) => `settings:agent:${id}`;
 const QUESTION = 'settings:agent-question';
 
 /** The fields of the form. `offer` sets what there is to choose from. */
-function createFields({ onChange }) {
+function createFields({ api, onChange }) {
   const [title, slug, told, model, ownTools, tools] =
     ['agent-title', 'agent-slug', 'agent-told', 'agent-model', 'agent-own-tools', 'agent-tools'].map(find);
   const [service, hourlyLimit] = ['agent-service', 'agent-hourly-limit'].map(find);
-  const rules = mountRules(find('agent-rules'), { add: find('agent-add-rule'), onChange });
+  const rules = mountRules(find('agent-rules'), { api, add: find('agent-add-rule'), onChange });
   const taken = element('p', { class: 'settings-state is-failed', id: 'agent-slug-taken', role: 'alert', hidden: true });
   slug.after(taken);
   const usualHint = slug.getAttribute('aria-describedby');
@@ -124,9 +125,9 @@ function mountTrial({ settings, kept, openId }) {
   return { clear: () => answer.replaceChildren() };
 }
 
-export function mountAgents(section, { api, settings, kept }) {
+export function mountAgents(section, { api, bootstrap, settings, kept }) {
   const place = section.querySelector('[data-fill]');
-  const fields = createFields({ onChange: () => keep() });
+  const fields = createFields({ api, onChange: () => keep() });
   const form = find('agent-form');
   let agents = [];
   let tools = [];
@@ -228,6 +229,15 @@ export function mountAgents(section, { api, settings, kept }) {
     return last;
   };
 
+  /** Shows anew how much waits. Where that fails, the next change asks again. */
+  const recount = () => {
+    last = last.then(async () => {
+      if (!isFilled) return;
+      counts = await settings.inboxes();
+      replaceWithFocus(place, records(agents.map(row)));
+    }).catch(() => {});
+  };
+
   /** What was typed while it was being saved stays, now for the agent that was saved. */
   function settle(id, saved, sent) {
     agents = [...agents.filter(({ agent_id: each }) => each !== saved.agent_id), saved];
@@ -242,7 +252,7 @@ export function mountAgents(section, { api, settings, kept }) {
   }
 
   async function save({ id, sent }) {
-    const body = bodyOf(sent, agentOf(id));
+    const body = bodyOf(sent);
     let saved;
     try {
       saved = id === NEW ? await settings.createAgent(body) : await settings.replaceAgent(id, body);
@@ -263,6 +273,10 @@ export function mountAgents(section, { api, settings, kept }) {
     drop(open);
     close();
     find('agent-new').focus();
+  });
+  watchInboxes({ api, bootstrap }, (isChanged) => {
+    recount();
+    if (open !== null && isChanged(open)) inbox.renew(open);
   });
   show();
   return show;

@@ -4,8 +4,8 @@
 export const NEW = 'new';
 
 /**
- * @typedef {{kind: string, room: string, fromAgents: boolean}} RuleForm
- *   `kind`: recipe and type, with a slash between them; `room`: what the conversation is called, '' for all
+ * @typedef {{kind: string, room: string, title?: string, fromAgents: boolean}} RuleForm
+ *   `kind`: recipe and type, with a slash between them; `room`: the id of the conversation, '' for all; `title`: what it is called
  * @typedef {{title: string, slug: string, told: string, model: string, ownTools: boolean, tools: string[], service: string, hourlyLimit: string, rules: RuleForm[]}} AgentForm
  *   `model`: '' for that of the conversation; `ownTools`: whether `tools` are all that the agent may call
  */
@@ -13,16 +13,15 @@ export const NEW = 'new';
 const HOURLY_LIMIT = 20;
 const LONGEST_LINE = 200;
 
-/** @returns {RuleForm} a rule as `GET /api/agents` tells of it, with its conversation by the title */
+/** @returns {RuleForm} a rule as `GET /api/agents` tells of it, with the title of its conversation */
 function ruleForm({ recipe, type, conversation_id: id, from_agents: fromAgents }, titles) {
-  return { kind: `${recipe}/${type}`, room: id ? titles[id] ?? id : '', fromAgents };
+  return { kind: `${recipe}/${type}`, room: id ?? '', title: id ? titles[id] ?? id : '', fromAgents };
 }
 
-/** The rule to send. A conversation that was not renamed here is named by its id: others may have the same title. */
-function ruleOf({ kind, room, fromAgents }, known) {
+/** The rule to send. */
+function ruleOf({ kind, room, fromAgents }) {
   const [recipe, type] = kind.split('/');
-  const id = Object.keys(known).find((each) => known[each] === room) ?? room;
-  return { recipe, type, conversation_id: id || null, from_agents: fromAgents };
+  return { recipe, type, conversation_id: room || null, from_agents: fromAgents };
 }
 
 /**
@@ -40,10 +39,9 @@ export function formOf(agent, tools) {
 
 /**
  * @param {AgentForm} form
- * @param {object|null} agent as it is stored, which knows the conversations of its rules
  * @returns {object} the body of the request that stores the agent
  */
-export function bodyOf({ title, slug, told, model, ownTools, tools, service, hourlyLimit, rules }, agent) {
+export function bodyOf({ title, slug, told, model, ownTools, tools, service, hourlyLimit, rules }) {
   return {
     title: title.trim(),
     slug: slug.trim().replace(/^@?agent_/i, ''),
@@ -51,12 +49,12 @@ export function bodyOf({ title, slug, told, model, ownTools, tools, service, hou
     model: model || null,
     enabled_tools: ownTools ? tools : null,
     service,
-    rules: rules.map((rule) => ruleOf(rule, agent?.conversations ?? {})),
+    rules: rules.map(ruleOf),
     hourly_limit: Number(hourlyLimit),
   };
 }
 
-const comparable = (form) => JSON.stringify(bodyOf({ ...form, tools: form.tools.toSorted() }, null));
+const comparable = (form) => JSON.stringify(bodyOf({ ...form, tools: form.tools.toSorted() }));
 
 /** @param {AgentForm} one @param {AgentForm} other @returns {boolean} whether both store the same agent */
 export const isSameForm = (one, other) => comparable(one) === comparable(other);

@@ -13,8 +13,8 @@ const words = strings.rail;
  * @param {HTMLElement} rail
  * @param {object} page
  * @param {() => void} onClose
- * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, show: (name: string, detail: object) => Promise<void>, takeFocus: () => void}}
- *   `refresh` shows what is there now, `follow` where activities were posted, `show` one tab, with the focus; `detail`: what in it
+ * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, renew: () => void, show: (name: string, detail: object) => Promise<void>, takeFocus: () => void}}
+ *   `refresh` shows what is there now, `follow` where activities were posted, `renew` where some were moved, `show` one tab, with the focus; `detail`: what in it
  */
 export function createRail(rail, page, onClose) {
   const tabs = createTabs({
@@ -63,6 +63,9 @@ export function createRail(rail, page, onClose) {
     isFollowing = false;
   }
 
+  /** Shows anew what activities were moved in. */
+  const renew = () => (railTabs.get(chosen).isLive ? refresh() : undefined);
+
   const takeFocus = () => rail.querySelector('[role=tab][aria-selected=true]')?.focus();
 
   function show(name, detail) {
@@ -72,5 +75,5 @@ export function createRail(rail, page, onClose) {
     return shown;
   }
 
-  return { refresh, follow, show, takeFocus };
+  return { refresh, follow, renew, show, takeFocus };
 }

@@ -75,5 +75,5 @@ export function createRailToggle(button, rail, page) {
     if (rail.hidden) appear();
     else made.refresh();
   });
-  page.events.on('activities:posted', () => !rail.hidden && made?.follow());
+  page.events.on('activities:posted', ({ isMoved }) => !rail.hidden && (isMoved ? made?.renew() : made?.follow()));
 }

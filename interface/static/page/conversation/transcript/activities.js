@@ -1,3 +1,4 @@
+import { bring } from '../../core/api.js';
 import { copyAndSay } from '../../ui/copy_fallbacks.js';
 import { createLatest } from '../../core/latest.js';
 import { fullTime, shortTime } from '../../core/times.js';
@@ -8,6 +9,7 @@ import { attempt } from '../../ui/attempts.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
 import { showToast } from '../../ui/toast.js';
 import { detailsOf, headingOf, placeOfActivity, plainExcerpt, replyTarget } from '../activity_model.js';
+import { createThreadsApi } from '../threads/api.js';
 import { createThreadCount } from '../threads/count.js';
 import { AT_ONCE, PlacedActivities } from './activities_model.js';
 
@@ -29,6 +31,16 @@ async function goToReplied(activity, page) {
   if (replied) page.goTo(placeOfActivity(replied));
 }
 
+/** Moves an activity to a conversation that the person chooses; the changes that the server tells then show it there. */
+async function move(activity, page) {
+  const { chooseConversation } = await bring(() => import('../../references/choose_conversation.js'));
+  const chosen = await chooseConversation(page.api, { title: words.moveTitle, text: words.moveText, but: activity.conversation_id });
+  if (!chosen) return;
+  const moved = await createThreadsApi(page.api).moveActivity(activity.id, chosen.conversation_id);
+  page.transcript().followActivities({ moved: true });
+  showToast(words.moved(chosen.title), { kind: 'success', actionLabel: words.openMoved, onAction: () => page.goTo(placeOfActivity(moved)) });
+}
+
 /** What stands below the line of an activity when it is open: what it holds, and what can be done with it. */
 function detailsNodes(activity, page) {
   const shortId = `#${activity.short_id}`;
@@ -40,6 +52,7 @@ function detailsNodes(activity, page) {
       button(words.replyHere, () => page.replyTo(replyTarget(activity))),
       repliedShortId ? button(words.replyTo(`#${repliedShortId}`), () => goToReplied(activity, page)) : '',
       repliedId && !repliedShortId ? element('span', { text: words.replyTo(words.deleted) }) : '',
+      button(words.move, () => attempt(() => move(activity, page), { failed: words.moveFailed })),
       activity.thread_id ? button(words.openThread, () => page.events.emit('rail:show', { tab: 'threads', threadId: activity.thread_id })) : '',
       button(words.hide, () => showActivities(false, page)),
       element('time', { datetime: activity.created_at, text: fullTime(activity.created_at) })),
@@ -99,6 +112,8 @@ export function createActivityLines(page, { shown, onChange }) {
   let isAnswered = false;
   /** The window of messages that was asked for last, by its ends. */
   let askedFor = null;
+  /** Whether some came to earlier places, or left them: then nothing of what is known may stay. */
+  let isOutdated = false;
 
   const latest = createLatest(({ query }, options) => page.api.listActivities(conversationId, query, options), {
     delay: 0, onAnswer: (newest, { isWhole }) => take(newest, { isWhole }), onError: () => {
@@ -108,6 +123,8 @@ export function createActivityLines(page, { shown, onChange }) {
 
   function take(newest, { isWhole }) {
     isAnswered = true;
+    if (isOutdated) activities.clear();
+    isOutdated = false;
     activities.take(newest, { isWhole });
     onChange();
   }
@@ -129,8 +146,9 @@ export function createActivityLines(page, { shown, onChange }) {
     latest.request({ query, isWhole: false });
   }
 
-  /** Asks again for what is shown: activities were posted, or messages came and went. */
-  function refresh() {
+  /** Asks again for what is shown: activities were posted or, where some are `moved`, left; or messages came and went. */
+  function refresh({ moved = false } = {}) {
+    isOutdated ||= moved;
     if (!conversationId || !showsActivities.get()) return;
     const isWhole = activities.hasAll || !isAnswered;
     latest.request({ query: isWhole ? { limit: AT_ONCE } : windowQuery(), isWhole });
@@ -155,6 +173,7 @@ export function createActivityLines(page, { shown, onChange }) {
     lines.clear();
     conversationId = newConversationId;
     isAnswered = false;
+    isOutdated = false;
     askedFor = null;
   }
 

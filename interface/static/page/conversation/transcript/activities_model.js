@@ -93,6 +93,11 @@ export class PlacedActivities {
   }
 }
 
+/** @param {object} change as the server told it @returns {boolean} whether an activity left the conversation, or came from another one */
+export function isMove({ kind, fields }) {
+  return kind === 'activity' && Boolean(fields.moved_to || fields.moved_from);
+}
+
 /** @param {object} change as the server told it @returns {boolean} whether it is of an activity that is no message */
 export function isOfNoMessage({ kind, fields }) {
   return kind === 'activity' && !(fields.recipe === 'general-discussion' && fields.type === 'chat_message');

@@ -246,9 +246,9 @@ export class Transcript {
     this.#page.onArranged();
   }
 
-  /** Activities were posted here. */
-  followActivities() {
-    this.#lines.refresh();
+  /** Activities were posted here; where some are `moved`, they came from elsewhere or went. */
+  followActivities(options) {
+    this.#lines.refresh(options);
   }
 
   /** Threads have got replies: their roots say so. */

@@ -74,6 +74,7 @@ export const settingsStrings = fill(english, {
     rules: {
       kind: 'Aktivitäten',
       room: 'Unterhaltung',
+      chooseRoom: 'Für welche Unterhaltung gilt die Regel?',
       everywhere: 'In allen Unterhaltungen',
       fromAgents: 'Auch von Agenten und Modellen',
       remove: 'Entfernen',

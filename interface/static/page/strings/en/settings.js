@@ -74,6 +74,7 @@ export const settingsStrings = {
     rules: {
       kind: 'Activities',
       room: 'Conversation',
+      chooseRoom: 'Which conversation is the rule for?',
       everywhere: 'In all conversations',
       fromAgents: 'Also of agents and models',
       remove: 'Remove',

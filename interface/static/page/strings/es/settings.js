@@ -74,6 +74,7 @@ export const settingsStrings = fill(english, {
     rules: {
       kind: 'Actividades',
       room: 'Conversación',
+      chooseRoom: '¿Para qué conversación es la regla?',
       everywhere: 'En todas las conversaciones',
       fromAgents: 'También de agentes y modelos',
       remove: 'Quitar',

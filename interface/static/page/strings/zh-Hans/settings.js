@@ -74,6 +74,7 @@ export const settingsStrings = fill(english, {
     rules: {
       kind: '活动',
       room: '对话',
+      chooseRoom: '这条规则用于哪个对话？',
       everywhere: '所有对话',
       fromAgents: '也包括智能体和模型的',
       remove: '移除',
