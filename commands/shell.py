@@ -21,7 +21,7 @@ from database.errors import RoomNotFoundError, StoreError, UserNotFoundError
 from endpoints.http.errors import code_of, row_of
 from language_models.errors import ModelError
 
-from .chat.running_server import ServerRequestError
+from .chat.server import ServerRequestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 USAGE, MISSING, REFUSED = 2, 3, 4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -21,45 +21,14 @@ from endpoints.turns.views import turn_query
 from language_models.errors import ModelError
 from language_models.file_lock import locked
 
-from .running_server import Event, ServerRequestError, connected_server
+from .running_server import connected_server
+from .server import AnsweringServer, Event, ServerRequestError
 
 _QUEUE_FILE = "commands.lock"
 _LOOK_SECONDS = 0.1
 
 
-class AnsweringServer(Protocol):
-    """What answers messages. `send` and `cancel` raise ServerRequestError."""
-
-    outlives_command: bool
-    """Whether answers are written to their end also when the command has ended."""
-
-    def create_conversation(self) -> str:
-        """The id of a new conversation."""
-        ...
-
-    def send(
-        self,
-        conversation_id: str,
-        text: str,
-        *,
-        model: str | None = None,
-        use_tools: bool | None = None,
-        reply_to: str | None = None,
-        thread_id: str | None = None,
-    ) -> Generator[Event, None, None]:
-        """Send a message; the events of its answer as they come.
-
-        model: None for the one that the conversation has chosen. use_tools: None leaves it to the conversation.
-        reply_to: an activity id or short id.
-        """
-        ...
-
-    def cancel(self, conversation_id: str) -> bool:
-        """Stop the answer that is being written, keeping what was said; whether there was one."""
-        ...
-
-
-class ThisProcess:
+class ThisProcess(AnsweringServer):
     """Answers in this process, for one account, while the process is the server of its data folder."""
 
     outlives_command = False
@@ -74,24 +43,12 @@ class ThisProcess:
         row = create_conversation(database=self._state.database, user_email=self._user_email, domain="assistant")
         return row.conversation_id
 
-    def send(
-        self,
-        conversation_id: str,
-        text: str,
-        *,
-        model: str | None = None,
-        use_tools: bool | None = None,
-        reply_to: str | None = None,
-        thread_id: str | None = None,
-    ) -> Generator[Event, None, None]:
-        """Send a message; the events of its answer as they come. Raises ServerRequestError."""
-        named = {"model": model, "reply_to": reply_to, "thread_id": thread_id}
-        options = {} if use_tools is None else {"use_tools": use_tools}
+    def _events(self, conversation_id: str, body: Mapping[str, Any]) -> Generator[Event, None, None]:
         try:
-            body = Outgoing.model_validate({"messageText": text, "options": options, **named})
+            outgoing = Outgoing.model_validate(body)
             conversation = access_conversation(conversation_id)
-            check_model(model)
-            stream = self._state.turns.start(conversation, turn_query(conversation, body))
+            check_model(outgoing.model)
+            stream = self._state.turns.start(conversation, turn_query(conversation, outgoing))
         except (RequestError, TurnError, StoreError, ModelError, ValidationError) as error:
             message = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.message
             raise ServerRequestError(message, status=row_of(error).status, code=code_of(error)) from None

@@ -23,8 +23,8 @@ from database.activities.reading import MESSAGE, Activity
 from database.engine.database import Database
 from endpoints.http.scope import current_state
 
-from .answering import AnsweringServer, answering_server
-from .running_server import ServerRequestError
+from .answering import answering_server
+from .server import AnsweringServer, ServerRequestError
 
 _LOOK_SECONDS = 0.2
 _room = click.option("--room", required=True, help="A conversation: its id, friendly id or exact title.")

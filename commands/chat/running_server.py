@@ -15,27 +15,15 @@ from database.engine.database import Database
 from database.errors import TokenNotFoundError
 from settings import Settings
 
-Event = dict[str, Any]
+from .server import AnsweringServer, Event, ServerRequestError
+
 _EVERY_INTERFACE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses of listeners, not bound here
 _CONNECT_SECONDS = 10.0
 _SECONDS = 60.0
 _TOKEN_NAME = "Terminal chat"
 
 
-class ServerRequestError(Exception):
-    """The server can't be reached, or refused a request. `message` is one sentence for a person.
-
-    status, code: the HTTP status and the code of the error; None where there was no response.
-    """
-
-    def __init__(self, message: str, *, status: int | None = None, code: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
-        self.code = code
-
-
-class RunningServer:
+class RunningServer(AnsweringServer):
     """The server that listens where the settings say. A token of one account says who asks."""
 
     outlives_command = True
@@ -49,27 +37,7 @@ class RunningServer:
         """The id of a new conversation. Raises ServerRequestError."""
         return str(self._post("/create_conversation/assistant/", {})["conversation_id"])
 
-    def send(
-        self,
-        conversation_id: str,
-        text: str,
-        *,
-        model: str | None = None,
-        use_tools: bool | None = None,
-        reply_to: str | None = None,
-        thread_id: str | None = None,
-    ) -> Generator[Event, None, None]:
-        """Send a message; the events of its answer as they come. Raises ServerRequestError.
-
-        model: None for the one that the conversation has chosen. use_tools: None leaves it to the conversation.
-        reply_to: an activity id or short id.
-        """
-        named = {"model": model, "reply_to": reply_to, "thread_id": thread_id}
-        body: dict[str, Any] = {"messageText": text} | {
-            name: value for name, value in named.items() if value is not None
-        }
-        if use_tools is not None:
-            body["options"] = {"use_tools": use_tools}
+    def _events(self, conversation_id: str, body: Mapping[str, Any]) -> Generator[Event, None, None]:
         with self._response(f"/send_message/{quote(conversation_id, safe='')}", body, is_stream=True) as response:
             for line in response:
                 if line.strip():

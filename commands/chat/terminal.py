@@ -31,8 +31,8 @@ from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from endpoints.http.scope import current_state
 
-from .answering import AnsweringServer, answering_server
-from .running_server import ServerRequestError
+from .answering import answering_server
+from .server import AnsweringServer, ServerRequestError
 
 _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 

@@ -33,7 +33,7 @@ from server import create_app
 from settings import SettingsError, load_settings
 from tests.activity.chain import store
 from tests.commands.test_chat import chat, command, environ
-from tests.fakes import RecordingModel, saying
+from tests.fakes import Answer, RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import NO_MODELS, LiveServer, new_account
 from tests.stores import put_empty_store
@@ -323,6 +323,66 @@ def test_the_workflow_of_a_team_in_the_shell(
     assert "\n> How should I implement connection pooling?\n" in text
     assert "\n> Use a pool of ten.\n" in text
     assert text.endswith("\nMessages: 2\n")
+
+
+TEAM = {
+    "Helper AI": "For connection pooling, take a pool library.",
+    "Teacher AI": "Building on Helper AI's point ({cited}), here is an example.",
+    "CodeReview AI": "Both approaches ({cited}) are solid, but close what you open.",
+}
+
+
+def answer_of_the_team(asked: dict[str, Any]) -> Answer:
+    """What the agent says that the model is told to be; it cites the answers that it was shown."""
+    told = "\n".join(str(message["content"]) for message in asked["messages"])
+    who = next((title for title in TEAM if f"You are {title}." in told), "")
+    cited = re.findall(r"\[#(\w+)\] (?:\[[^]]+\] )?(?:Helper|Teacher) AI:", told)
+    return saying(TEAM.get(who, "Understood.").format(cited=", ".join(f"#{each}" for each in dict.fromkeys(cited))))
+
+
+@pytest.mark.live
+def test_the_discussion_of_a_team_of_three_in_the_shell(
+    shared_server: LiveServer, shared_model: RecordingModel, tmp_path: Path
+) -> None:
+    """Seed 002: one question, three agents that answer by themselves and cite each other, one file to read."""
+    email = "team@example.org"
+    person = new_account(shared_server, email)
+    room = person.create_conversation()
+    assert person.put(f"/conversations/{room}/title", {"title": "general"}).status == 200
+    rule = {"conversation_id": room, "recipe": "general-discussion", "type": "chat_message", "from_agents": False}
+    for title in TEAM:
+        agent = {"title": title, "system_prompt": "Be exact.", "service": "by_itself", "rules": [rule]}
+        assert person.post("/api/agents", agent).status in (200, 201)
+    shared_model.scripts["main"] = answer_of_the_team
+
+    asked = ("send", "--message=How should I implement connection pooling?", "--no-answer")
+    question = json.loads(shell(shared_server, tmp_path, email, *asked))
+    answers: list[dict[str, Any]] = []
+    while len(answers) < len(TEAM):
+        last = answers[-1]["shortId"] if answers else question["shortId"]
+        came = shell(shared_server, tmp_path, email, "poll", "--after", last, "--timeout=120").splitlines()
+        assert came, "no answer came within two minutes"
+        answers += map(json.loads, came)
+    limits = (f"--after={question['shortId']}", "--limit=20", "--output=team-discussion.md")
+    file = Path(shell(shared_server, tmp_path, email, "export", *limits).strip())
+
+    helper, teacher, reviewer = answers
+    assert [each["actor"] | {"id": ""} for each in answers] == [
+        {"type": "agent", "id": "", "name": title} for title in TEAM
+    ]
+    assert teacher["content"] == TEAM["Teacher AI"].format(cited=helper["shortId"])
+    assert reviewer["content"] == TEAM["CodeReview AI"].format(cited=f"{helper['shortId']}, {teacher['shortId']}")
+    text = re.sub(r"\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)", "(when)", file.read_text(encoding="utf-8"))
+    assert text.startswith("# Conversation: general\n")
+    below = text[text.index(f"**[{question['shortId']}]") :]
+    named = "\n".join(
+        f"\n  **[{each['shortId']}] {each['actor']['name']}** (when) *reply to {question['shortId']}*\n"
+        f"\n  > {each['content']}"
+        for each in answers
+    )
+    heading = f"**[{question['shortId']}] {email}** (when)\n\n> How should I implement connection pooling?\n"
+    assert below.startswith(f"{heading}{named}\n")
+    assert text.endswith("\nMessages: 4\n")
 
 
 @pytest.mark.live
