@@ -5,13 +5,18 @@ Exports of 100,000 messages are measured by `exports` (`benchmarks.history`).
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
+
+from sqlalchemy import func, select
 
 from activity.builtin import BUILT_IN
 from activity.posting import post_activity
@@ -24,13 +29,15 @@ from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import ActivityNotFoundError, AmbiguousReferenceError
+from database.schema import activities as activity_rows
 from tests.live_server import PASSWORD, LiveServer
 
 from .figures import Figure, of_samples, timed
-from .seeded import DOMAIN, EMAIL, Bench
+from .seeded import DATA, DOMAIN, EMAIL, Bench
 
 STRANGER = "stranger@example.org"
 _SEED = 20260308
+_PLAN = "plan.json"
 _ROOMS = 20
 _IN_THREAD = 10_000
 _AT_ONCE = 5_000
@@ -55,12 +62,16 @@ class _Data:
 
 
 def activities(bench: Bench) -> Iterator[Figure]:
-    """As many activities as the size has messages, in 20 conversations; most short ids of 6 digits are taken."""
+    """As many activities as the size has messages, in 20 conversations; most short ids of 6 digits are taken.
+
+    They are stored once; a run that was stopped meanwhile goes on where it stopped. What is measured on is a copy.
+    """
+    original = DATA / f"activities-{bench.size.messages}"
+    yield from _fill(original, bench.size.messages)
     folder = bench.scratch("activities")
+    shutil.copytree(original, folder, dirs_exist_ok=True)
     users_dir = str(folder / "data" / "users")
-    (folder / "data").mkdir()
-    data, figures = _filled(open_store(users_dir), bench.size.messages)
-    yield from figures
+    data = _read(open_store(users_dir), folder)
     _check_short_ids(data)
     yield from _finding(data, bench.times)
     yield from _posting(data, bench.times)
@@ -81,33 +92,60 @@ def activities(bench: Bench) -> Iterator[Figure]:
         server.stop()
 
 
-def _filled(database: Database, count: int) -> tuple[_Data, list[Figure]]:
-    for email in (EMAIL, STRANGER):
-        create_user(database=database, user_email=email, password=PASSWORD)
-    own: dict[str, Any] = {"database": database, "user_email": EMAIL}
-    rooms = [create_conversation(**own, domain=DOMAIN).conversation_id for _ in range(_ROOMS)]
-    chance = random.Random(_SEED)
-    stored, thread_id = _thread(database, rooms[0])
+def _fill(folder: Path, count: int) -> Iterator[Figure]:
+    """Store activities until there are `count`, each batch in one transaction; how long the stored ones took."""
+    if not (folder / _PLAN).exists():
+        _begin(folder)
+    users_dir = str(folder / "data" / "users")
+    database, plan = open_store(users_dir), json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+    rooms, thread_id = plan["rooms"], plan["thread_id"]
+    with database.reading() as connection:
+        done = connection.execute(select(func.count()).select_from(activity_rows)).scalar_one() // _AT_ONCE
+    uuids = islice(_uuids(random.Random(_SEED), count), done * _AT_ONCE, None)
     begun = time.process_time()
-    uuids = _uuids(chance, count)
-    for number in range(count // _AT_ONCE):
+    for number in range(done, count // _AT_ONCE):
         # Half of everything is in the first conversation; of that, the first 10,000 are in the thread.
         room = rooms[0] if number % 2 == 0 else rooms[1 + (number // 2) % (_ROOMS - 1)]
         place = Place(thread_id=thread_id) if number % 2 == 0 and number * _AT_ONCE < 2 * _IN_THREAD else Place()
         born = [_event(activity_id, place) for activity_id in islice(uuids, _AT_ONCE)]
-        job = partial(insert_activities, born=born, user_email=EMAIL, conversation_id=room)
-        stored += [(room, each.activity_id, each.short_id) for each in database.write(job)]
+        database.write(partial(insert_activities, born=born, user_email=EMAIL, conversation_id=room))
     took = (time.process_time() - begun) * 1_000
-    told = [Figure(name=f"short ids and rows for 1,000 of {count:,} activities, CPU", value=took * 1_000 / count)]
-    return _Data(database=database, rooms=rooms, stored=stored, thread_id=thread_id), told
+    close_store(users_dir)
+    if stored := count - done * _AT_ONCE:
+        name = f"short ids and rows for 1,000 of {count:,} activities, CPU"
+        yield Figure(name=name, value=took * 1_000 / stored)
 
 
-def _thread(database: Database, room: str) -> tuple[list[tuple[str, str, str]], str]:
-    """The two activities of a new thread in this conversation, and its id."""
+def _begin(folder: Path) -> None:
+    """The accounts, the conversations and the thread, and a file that says which they are."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "data").mkdir(parents=True)
+    users_dir = str(folder / "data" / "users")
+    database = open_store(users_dir)
+    for email in (EMAIL, STRANGER):
+        create_user(database=database, user_email=email, password=PASSWORD)
+    own: dict[str, Any] = {"database": database, "user_email": EMAIL}
+    rooms = [create_conversation(**own, domain=DOMAIN).conversation_id for _ in range(_ROOMS)]
+    plan = {"rooms": rooms, "thread_id": _thread(database, rooms[0])}
+    close_store(users_dir)
+    (folder / _PLAN).write_text(json.dumps(plan), encoding="utf-8")
+
+
+def _read(database: Database, folder: Path) -> _Data:
+    plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+    each = activity_rows.c
+    query = select(each.conversation_id, each.activity_id, each.short_id).order_by(each.seq)
+    with database.reading() as connection:
+        stored = [tuple(row) for row in connection.execute(query)]
+    return _Data(database=database, rooms=plan["rooms"], stored=stored, thread_id=plan["thread_id"])
+
+
+def _thread(database: Database, room: str) -> str:
+    """The id of a new thread of two activities in this conversation."""
     post = _poster(database, room)
     root = post(type="system_event", payload={"description": "It begins."})
     reply = post(type="system_event", payload={"description": "It goes on."}, reply_to=root.activity_id)
-    return [(room, each.activity_id, each.short_id) for each in (root, reply)], str(reply.thread_id)
+    return str(reply.thread_id)
 
 
 def _uuids(chance: random.Random, count: int) -> Iterator[str]:

@@ -29,7 +29,6 @@ def mark_calls_deleted(connection: Connection, message: MessageRow, *, deleted_a
         return
     calls = and_(
         _a.reply_to_id == message.in_answer_to,
-        _a.user_email == message.user_email,
         IS_NO_MESSAGE,
         _a.payload["part_id"].as_integer().is_not(None),
         _a.payload["message_id"].as_string() == message.message_id,

@@ -224,7 +224,11 @@ def _of_short_id(connection: Connection, user_email: str, short_id: str, convers
 def _moved(connection: Connection, user_email: str, short_id: str, *where: ColumnElement[bool]) -> list[Activity]:
     """The activities that had this short id in conversations from which they were moved."""
     had = select(_f.activity_id).where(_f.user_email == user_email, _f.short_id == short_id, *where)
-    return read_activities(connection, live_activities(user_email).where(_a.activity_id.in_(had)).order_by(_a.seq))
+    # Apart: within the one below, SQLite would look at all of the person's activities.
+    ids = connection.execute(had).scalars().all()
+    if not ids:
+        return []
+    return read_activities(connection, live_activities(user_email).where(_a.activity_id.in_(ids)).order_by(_a.seq))
 
 
 def _in_threads(connection: Connection, found: list[Activity], *, conversation_id: str) -> list[Activity]:

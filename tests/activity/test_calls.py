@@ -10,6 +10,9 @@ import pytest
 
 from activity.export import export
 from activity.recipes import RecipeRegistry
+from database.activities.moving import move_activity
+from database.activities.transcript import placed_activities
+from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.messages.editing import delete_message, restore_message
 from database.turns.turns import accept_turn, finish_turn
@@ -105,3 +108,19 @@ def test_what_was_read_for_an_answer_goes_and_comes_back_with_it(
     assert told(own, recipes, "tools", "documents", "agents") == []
     restore_message(**own, message_id=answer_id)
     assert told(own, recipes, "tools", "documents", "agents") == before
+
+
+def test_what_was_read_goes_with_its_answer_also_from_where_it_was_moved(
+    answered: tuple[dict[str, Any], str],
+) -> None:
+    own, answer_id = answered
+    (first, _), *_ = placed_activities(**own, limit=50)
+    who: dict[str, Any] = {"database": own["database"], "user_email": ADA}
+    there = create_conversation(**who, domain="assistant").conversation_id
+    move_activity(**who, reference=first.activity_id, conversation_id=there)
+    delete_message(**own, message_id=answer_id, index=None)
+    assert placed_activities(**who, conversation_id=there, limit=50) == []
+    restore_message(**own, message_id=answer_id)
+    assert [each.activity_id for each, _ in placed_activities(**who, conversation_id=there, limit=50)] == [
+        first.activity_id
+    ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { detailsOf, headingOf, placeOfActivity, plainExcerpt, replyTarget, wordsOf } from '../../interface/static/page/conversation/activity_model.js';
-import { AT_ONCE, isOfNoMessage, PlacedActivities } from '../../interface/static/page/conversation/transcript/activities_model.js';
+import { AT_ONCE, isMove, isOfNoMessage, PlacedActivities } from '../../interface/static/page/conversation/transcript/activities_model.js';
 import { nested } from '../../interface/static/page/conversation/threads/threads_model.js';
 
 const activity = (id, replyTo = null, recipe = 'general-discussion') => ({ id, reply_to_id: replyTo, recipe });
@@ -61,6 +61,14 @@ test('events are told from messages that were posted', () => {
   assert.equal(isOfNoMessage(change('chat_message', 'general-discussion')), false);
   assert.equal(isOfNoMessage(change('chat_message', 'game')), true);
   assert.equal(isOfNoMessage({ ...change('system_event', 'system-monitoring'), kind: 'thread' }), false);
+});
+
+test('an activity that was moved is one that left, or that came', () => {
+  const change = (fields) => ({ kind: 'activity', fields });
+  assert.equal(isMove(change({ type: 'system_event', moved_to: 'c2' })), true);
+  assert.equal(isMove(change({ type: 'system_event', moved_from: 'c1' })), true);
+  assert.equal(isMove(change({ type: 'system_event' })), false);
+  assert.equal(isMove({ kind: 'message', fields: { moved: true } }), false);
 });
 
 const placed = (seq, behind) => ({ id: `a${seq}`, seq, after_message_id: behind });
