@@ -379,6 +379,8 @@ _IMPORTS = {
     "import_went_on": "You went on with it here, so it stays.",
     "import_went_on_behind": "You went on behind what the import added, so that stays.",
     "import_not_taken_back": "What Anaphora exported can't be taken back as a whole, so it stays.",
+    "import_file_not_there": "The file itself is not in the export, so only its name stays.",
+    "import_file_changed": "The file has another content than the export says.",
     "import_file_gone": "The file is not there any more.",
     "import_no_conversations": "The file holds no conversation.",
     "imported_already": "The conversation was imported already.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, tee, zip_longest
 from typing import Any
 
 from database.activities.exporting import (
@@ -147,6 +147,28 @@ def export(
     return Export(name=file_name(heading.title, extension), media=media, chunks=(text.encode() for text in texts))
 
 
+def whole_conversation(
+    user_email: str, conversation_id: str, *, database: Database, recipes: RecipeRegistry
+) -> Iterator[Mapping[str, bytes]]:
+    """A conversation with everything in it in all of `FORMATS`, piece by piece: what each has next, by its name.
+
+    Everything is read once for all of them. Raises ConversationNotFoundError, also in the middle.
+    """
+    selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
+    chosen = _chosen(selection, database=database, after=None, limit=None)
+    heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=None, is_whole=True)
+    if heading.conversation is None:
+        raise ConversationNotFoundError
+    source = _Source(
+        database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=True
+    )
+    # Each writer takes an entry, then gives a piece, so none of them is ahead of another.
+    entries = tee(_entries(source, _outline(source, by_section=False)), len(_FORMATS))
+    pieces = [render(heading, each) for (_, _, render), each in zip(_FORMATS.values(), entries, strict=True)]
+    for texts in zip_longest(*pieces, fillvalue=""):
+        yield {fmt: text.encode() for fmt, text in zip(_FORMATS, texts, strict=True)}
+
+
 def _kinds(include: Collection[str] | None) -> dict[str, Any]:
     """Which recipes and types of activities are meant, as `Selection` takes them."""
     if include is None:
@@ -282,7 +304,7 @@ def _entry(
     if row is not None:
         edits, variants = page.edits.get(row.message_id, []), page.variants.get(row.message_id, [])
         question = row.in_answer_to if row.in_answer_to in page.questions else None
-        message = ExportedMessage(row=row, in_answer_to=question, edits=edits, variants=variants)
+        message = ExportedMessage(row=row, in_answer_to=question, edits=edits, variants=variants, hashes=page.hashes)
     return Entry(
         activity=activity,
         position=place.place + 1,

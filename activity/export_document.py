@@ -67,13 +67,15 @@ class Heading:
 class ExportedMessage:
     """A message with its earlier texts and its variants, as `MessagePage` has them.
 
-    in_answer_to: the question that it answers; None for a question, and where that is deleted.
+    in_answer_to: the question that it answers; None for a question, and where that is deleted. hashes: the SHA-256 of
+    files, by their ids.
     """
 
     row: MessageRow
     in_answer_to: str | None
     edits: Sequence[Mapping[str, Any]]
     variants: Sequence[Mapping[str, Any]]
+    hashes: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -29,6 +29,8 @@ _OF_A_CONVERSATION = (
     "settings",
     "archived",
     "stateless",
+    "pinned_at",
+    "workspace_id",
 )
 _OF_A_MESSAGE = (
     "sender",
@@ -125,10 +127,17 @@ def _message(message: ExportedMessage, heading: Heading) -> dict[str, Any]:
         # Only there all that they name is in the file.
         fields |= {name: getattr(message.row, name) for name in _OF_A_BRANCH} | {"in_answer_to": message.in_answer_to}
     return fields | {
-        "parts": list(message.row.parts),
-        "variants": list(message.variants),
+        "parts": _parts(message.row.parts, message.hashes),
+        "variants": [{**each, "parts": _parts(each["parts"], message.hashes)} for each in message.variants],
         "edits": list(message.edits),
     }
+
+
+def _parts(parts: Iterable[Mapping[str, Any]], hashes: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """The parts; those that are files say the SHA-256 of their content, by which an import knows them."""
+    return [
+        {**part, "sha256": sha256} if (sha256 := hashes.get(str(part.get("attachment_id")))) else part for part in parts
+    ]
 
 
 def _json(value: Any) -> str:

@@ -96,6 +96,14 @@ class Attachments:
         except OSError as error:
             raise FilesUnavailableError(f"The file can't be stored: {error.strerror}.") from error
 
+    def named(self, user_email: str, sha256: str, *, name: str) -> Attachment | None:
+        """The file under this name, if the person has its content already; None otherwise."""
+        with self._placing:
+            known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
+            if known is None or not self.original(known).is_file():
+                return None
+            return self._added(user_email, sha256, {**asdict(known), "name": tidy_name(name)})
+
     def _known(self, user_email: str, sha256: str, name: str, *, size: int) -> Attachment | None:
         """The file under this name, if the person has its content already. Call it while `_placing` is held.
 

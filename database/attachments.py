@@ -6,7 +6,7 @@ A message uses a file by a part of the kind `file` or `image` that names its `at
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -113,6 +113,17 @@ def those_stored(*, database: Database, user_email: str, attachment_ids: Sequenc
     return [each for each in attachment_ids if each in found]
 
 
+def attachments_by_id(*, database: Database, user_email: str, attachment_ids: Sequence[str]) -> dict[str, Attachment]:
+    """Those of these files that are the person's, by their ids."""
+    found: dict[str, Attachment] = {}
+    with database.reading() as connection:
+        for start in range(0, len(attachment_ids), _AT_ONCE):
+            some = _c.attachment_id.in_(attachment_ids[start : start + _AT_ONCE])
+            rows = connection.execute(select(*_FIELDS).where(_c.user_email == user_email, some))
+            found |= {row.attachment_id: Attachment(**row._asdict()) for row in rows}
+    return found
+
+
 def _own(connection: Connection, user_email: str, attachment_ids: Sequence[str]) -> list[Attachment]:
     query = select(*_FIELDS).where(_c.user_email == user_email, _c.attachment_id.in_(attachment_ids))
     found = {row.attachment_id: Attachment(**row._asdict()) for row in connection.execute(query)}
@@ -130,6 +141,17 @@ def stored_content(*, database: Database, user_email: str, sha256: str) -> Attac
     """A file of the person with this content, if there is one."""
     with database.reading() as connection:
         return _first(connection, (_c.user_email == user_email) & (_c.sha256 == sha256))
+
+
+def hashes_of(connection: Connection, attachment_ids: Collection[str], *, user_email: str) -> dict[str, str]:
+    """The SHA-256 of those of these files that are the person's, by their ids."""
+    found: dict[str, str] = {}
+    named = sorted(set(attachment_ids))
+    for start in range(0, len(named), _AT_ONCE):
+        some = _c.attachment_id.in_(named[start : start + _AT_ONCE])
+        rows = connection.execute(select(_c.attachment_id, _c.sha256).where(_c.user_email == user_email, some))
+        found |= {row.attachment_id: row.sha256 for row in rows}
+    return found
 
 
 def all_contents(*, database: Database) -> set[tuple[str, str]]:

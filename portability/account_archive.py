@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import orjson
 
-from activity.export import FORMATS, INCLUDED, export
+from activity.export import FORMATS, whole_conversation
 from activity.recipes import RecipeRegistry
 from database.accounts.users import UserRow, get_user
 from database.agents.repository import AgentRules, list_agents
@@ -136,7 +136,8 @@ def _conversations(
     for done, conversation in enumerate(found, 1):
         with ExitStack() as written:
             try:
-                drafts = {fmt: written.enter_context(_draft(source, conversation, fmt)) for fmt in _EXTENSIONS}
+                drafts = {fmt: written.enter_context(_draft()) for fmt in _EXTENSIONS}
+                _write(source, conversation, drafts)
             except ConversationNotFoundError:
                 continue
             stem = f"{CONVERSATIONS}{conversation.friendly_id or conversation.conversation_id.rpartition('_')[2]}"
@@ -146,24 +147,19 @@ def _conversations(
         progress(done, max(done, total))
 
 
-def _draft(source: AccountSource, conversation: KeptConversation, fmt: str) -> IO[bytes]:
-    """A whole export, so that a conversation that is deleted meanwhile leaves no half of a file."""
-    made = export(
-        source.user_email,
-        database=source.database,
-        recipes=source.recipes,
-        room=conversation.conversation_id,
-        fmt=fmt,
-        include=INCLUDED,
-    )
-    draft = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
-    try:
-        draft.writelines(made.chunks)
+def _draft() -> IO[bytes]:
+    """A file for a whole export, so that a conversation that is deleted meanwhile leaves no half of one."""
+    return tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
+
+
+def _write(source: AccountSource, conversation: KeptConversation, drafts: Mapping[str, IO[bytes]]) -> None:
+    """Write a conversation in each form. Raises ConversationNotFoundError."""
+    own: dict[str, Any] = {"database": source.database, "recipes": source.recipes}
+    for pieces in whole_conversation(source.user_email, conversation.conversation_id, **own):
+        for fmt, piece in pieces.items():
+            drafts[fmt].write(piece)
+    for draft in drafts.values():
         draft.seek(0)
-    except BaseException:
-        draft.close()
-        raise
-    return draft
 
 
 def file_chunks(path: Path) -> Iterator[bytes]:

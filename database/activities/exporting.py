@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, false, func, or_, select
 
+from database.attachments import hashes_of
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.messages.message import MessageRow, rows_with_seqs
@@ -57,7 +58,8 @@ class ActivityPage:
     """Some activities of an export, in order.
 
     messages: the rows of those that are messages, by their ids. edits, variants: as in `MessagePage`. questions: the
-    ids of those that the answers among them answer, and that are not deleted.
+    ids of those that the answers among them answer, and that are not deleted. hashes: the SHA-256 of the files of the
+    messages, by the ids of the files.
     """
 
     activities: Sequence[Activity]
@@ -65,6 +67,7 @@ class ActivityPage:
     edits: dict[str, list[dict[str, Any]]]
     variants: dict[str, list[dict[str, Any]]]
     questions: set[str]
+    hashes: dict[str, str]
 
 
 def choose_activities(selection: Selection, *, database: Database, anchor: int | None = None) -> list[ChosenActivity]:
@@ -127,13 +130,22 @@ def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database
         answered = [row.in_answer_to for row in rows if row.in_answer_to is not None]
         live = select(_m.message_id).where(_m.message_id.in_(answered), _m.deleted_at.is_(None))
         questions = set(connection.execute(live).scalars()) if answered else set()
+        hashes = hashes_of(connection, _files_of(rows, page.variants), user_email=selection.user_email)
     return ActivityPage(
         activities=told,
         messages={row.message_id: row for row in rows},
         edits=page.edits,
         variants=page.variants,
         questions=questions,
+        hashes=hashes,
     )
+
+
+def _files_of(rows: Iterable[MessageRow], variants: Mapping[str, Sequence[Mapping[str, Any]]]) -> set[str]:
+    """The ids of the files that messages use, and their variants."""
+    versions = [row.parts for row in rows] + [each["parts"] for found in variants.values() for each in found]
+    named = (part.get("attachment_id") for parts in versions for part in parts)
+    return {each for each in named if isinstance(each, str)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
@@ -21,6 +22,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.text import storable
 from database.errors import ConflictError
+from database.imports.workspaces import Folder, workspace_at
 from database.messages.branches import BranchTree, Fork
 from database.messages.documents import document_rows
 from database.messages.parts import part_rows
@@ -152,12 +154,13 @@ class ImportedActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedConversation:
-    """A conversation of a file. columns: domain, title and the like."""
+    """A conversation of a file. columns: domain, title and the like. folders: that it lies in, from the top down."""
 
     conversation_id: str
     friendly_id: str | None
     tags: Sequence[str]
     columns: Mapping[str, Any]
+    folders: Sequence[Folder] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,19 +182,23 @@ def store_file(
     *,
     database: Database,
     user_email: str,
+    new_ids: Mapping[str, str] = MappingProxyType({}),
 ) -> ImportedFile:
     """Store conversations, activities in order, and their threads, in one transaction.
 
     Conversations of another account get new ids; a friendly id that is taken is made anew. Activities and threads
     whose ids another person's have get new ones, and so does whatever names them in the file: nobody learns from an
     import what others have. A thread of a session that the person has a thread of already is none of that session.
+    new_ids: of other things that messages name, by their ids there.
     Raises ConflictError where an activity or a thread is the person's already, or what the file holds contradicts
     itself.
     """
 
     def job(connection: Connection) -> ImportedFile:
         ids = {each.conversation_id: _own_id(connection, each, user_email) for each in conversations_of_file}
-        activities_of_file, new_threads = _as_stored(connection, imported, threads_of_file, ids, user_email=user_email)
+        activities_of_file, new_threads = _as_stored(
+            connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email
+        )
         friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in conversations_of_file}
         for each in conversations_of_file:
             conversation_id = ids[each.conversation_id]
@@ -199,7 +206,8 @@ def store_file(
                 friendly_ids[conversation_id] = None
             own = {"user_email": user_email, "conversation_id": conversation_id}
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
-            insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=None)
+            place = workspace_at(connection, each.folders, user_email=user_email, domain=each.columns["domain"])
+            insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if each.friendly_id is not None and friendly_ids[conversation_id] is None:
                 add_alias(connection, each.friendly_id, conversation_id, user_email=user_email)
             insert_tags(connection, each.tags, **own)
@@ -247,13 +255,13 @@ def _as_stored(
     connection: Connection,
     imported: Sequence[ImportedActivity],
     threads_of_file: Sequence[Mapping[str, Any]],
-    conversation_ids: Mapping[str, str],
+    others: Mapping[str, str],
     *,
     user_email: str,
 ) -> tuple[Sequence[ImportedActivity], list[dict[str, Any]]]:
     """The activities, and the rows of the threads, with ids and sessions that are free.
 
-    conversation_ids: those that the conversations of the file get. Raises ConflictError.
+    others: the ids that conversations and other things of the file get. Raises ConflictError.
     """
     new_ids = ids_of_others(
         connection,
@@ -261,7 +269,7 @@ def _as_stored(
         thread_ids=[each["thread_id"] for each in threads_of_file],
         user_email=user_email,
     )
-    new_ids |= {former: own for former, own in conversation_ids.items() if former != own}
+    new_ids |= {former: own for former, own in others.items() if former != own}
     if new_ids:
         imported = [
             replace(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.schema import workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_COLOR
 from database.workspaces.repository import access_workspace, record_created
@@ -26,17 +28,55 @@ def workspaces_named(connection: Connection, names: Collection[str], *, user_ema
     rows = connection.execute(select(_c.workspace_name, _c.workspace_id).where(own).order_by(_c.created_at.desc()))
     found = {row.workspace_name: row.workspace_id for row in rows}
     for name in sorted(wanted - found.keys()):
-        found[name] = _create(connection, name, user_email=user_email, domain=domain)
+        found[name] = _create(connection, Folder(name), user_email=user_email, domain=domain)
     return {name: found[each] for name, each in tidy.items() if each}
 
 
-def _create(connection: Connection, name: str, *, user_email: str, domain: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A workspace as an archive describes it."""
+
+    name: str
+    color: str = DEFAULT_WORKSPACE_COLOR
+
+
+def workspace_at(connection: Connection, path: Sequence[Folder], *, user_email: str, domain: str) -> str | None:
+    """The id of the person's workspace at `path`, from the top down, made where it is missing; None for no path.
+
+    A query for each folder of the path.
+    """
+    parent: str | None = None
+    for folder in path:
+        name = " ".join(folder.name.split())[:_LONGEST_NAME]
+        own = (_c.user_email == user_email) & (_c.domain == domain) & (_c.workspace_name == name)
+        here = select(_c.workspace_id).where(own, _c.parent_workspace_id == parent).order_by(_c.created_at).limit(1)
+        found = connection.execute(here).scalar()
+        made = Folder(name, folder.color)
+        parent = found or _create(connection, made, user_email=user_email, domain=domain, parent=parent)
+    return parent
+
+
+def make_workspaces(wanted: Sequence[tuple[str, Sequence[Folder]]], *, database: Database, user_email: str) -> int:
+    """Make the workspaces at these paths, given with their domains, that are missing; how many."""
+
+    def job(connection: Connection) -> int:
+        before = connection.execute(counted).scalar_one()
+        for domain, path in wanted:
+            workspace_at(connection, path, user_email=user_email, domain=domain)
+        return int(connection.execute(counted).scalar_one() - before)
+
+    counted = select(func.count()).where(_c.user_email == user_email)
+    return database.write(job)
+
+
+def _create(connection: Connection, folder: Folder, *, user_email: str, domain: str, parent: str | None = None) -> str:
     moment, workspace_id = now_iso(), str(uuid.uuid4())
     values = {
         "user_email": user_email,
         "workspace_id": workspace_id,
-        "workspace_name": name,
-        "workspace_color": DEFAULT_WORKSPACE_COLOR,
+        "workspace_name": folder.name,
+        "workspace_color": folder.color,
+        "parent_workspace_id": parent,
         "domain": domain,
         "created_at": moment,
         "updated_at": moment,

@@ -12,6 +12,10 @@ from database.schema import workspaces
 
 DEFAULT_WORKSPACE_NAME = "General"
 DEFAULT_WORKSPACE_COLOR = "primary"
+WORKSPACE_COLOR = r"^#?[a-z0-9-]{1,30}$"
+"""What a colour of a workspace looks like."""
+DEFAULT_PREFIX = "default_"
+"""What the ids of default workspaces begin with; those of others are UUIDs."""
 _DOMAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -22,7 +26,7 @@ def is_domain(text: str) -> bool:
 
 def default_workspace_id(user_email: str, domain: str) -> str:
     """The id of the default workspace of `user_email` in `domain`."""
-    return f"default_{user_email}_{domain}"
+    return f"{DEFAULT_PREFIX}{user_email}_{domain}"
 
 
 def domain_of_default(user_email: str, workspace_id: str) -> str | None:

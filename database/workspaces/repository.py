@@ -21,6 +21,7 @@ from sentences import say
 from .default import (
     DEFAULT_WORKSPACE_COLOR,
     DEFAULT_WORKSPACE_NAME,
+    WORKSPACE_COLOR,
     default_workspace_id,
     domain_of_default,
     ensure_default_workspace,
@@ -28,7 +29,7 @@ from .default import (
 )
 
 _LONGEST_NAME = 200
-_COLOR = re.compile(r"#?[a-z0-9-]{1,30}")
+_COLOR = re.compile(WORKSPACE_COLOR)
 
 
 class Workspace(TypedDict):

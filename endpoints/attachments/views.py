@@ -16,7 +16,13 @@ from database.errors import AttachmentNotFoundError
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply, ok, saved_as
-from endpoints.http.scope import current_settings, current_state, current_user_email, current_user_scope
+from endpoints.http.scope import (
+    current_request,
+    current_settings,
+    current_state,
+    current_user_email,
+    current_user_scope,
+)
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
 from endpoints.http.work_queues import Work, works
@@ -27,7 +33,8 @@ from .uploads import largest_attachment, receive_upload
 
 blueprint = Blueprint("attachments", __name__)
 _SANDBOX = "default-src 'none'; sandbox"
-_KEPT = "private, max-age=31536000, immutable"
+_ASKED_AGAIN = "private, no-cache"
+"""Whoever signs out, or erases a file, has it in no cache that answers without asking here."""
 _SHOWN = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 _LONGEST_PAGE = 2_000_000
 _AT_ONCE = 256 * 1024
@@ -56,9 +63,11 @@ def upload_attachment(query: attachment_models.UploadQuery) -> object:
 def get_attachment(attachment_id: str, query: attachment_models.ContentQuery) -> Response:
     """The file as it was uploaded, to be saved; with `form=picture` the picture as it is shown."""
     attachment = _files().get(current_user_email(), attachment_id)
-    if query.form == "picture":
-        return _picture(_files().picture(attachment))
-    return _original(attachment)
+    etag = f"{attachment.sha256}-{query.form}"
+    if current_request().if_none_match.contains(etag):
+        return _contained(Response(status=HTTPStatus.NOT_MODIFIED), etag)
+    made = _picture(_files().picture(attachment)) if query.form == "picture" else _original(attachment)
+    return _contained(made, etag)
 
 
 @blueprint.get("/attachments/<attachment_id>/about")
@@ -113,7 +122,7 @@ def _picture(file: Path) -> Response:
     media = next((media for sign, media in _SHOWN.items() if content.startswith(sign)), None)
     if media is None:
         raise AttachmentNotFoundError
-    return _contained(Response(content, mimetype=media))
+    return Response(content, mimetype=media)
 
 
 def _original(attachment: Attachment) -> Response:
@@ -122,7 +131,7 @@ def _original(attachment: Attachment) -> Response:
         raise AttachmentNotFoundError
     response = StreamResponse(FileStream(_pieces(file)), media=UPLOAD_TYPE)
     response.headers["Content-Disposition"] = saved_as(attachment.name)
-    return _contained(response)
+    return response
 
 
 def _pieces(file: Path) -> Iterator[bytes]:
@@ -131,9 +140,10 @@ def _pieces(file: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _contained(response: Response) -> Response:
-    """The response with headers that let no browser run anything in it."""
+def _contained(response: Response, etag: str) -> Response:
+    """The response with headers that let no browser run anything in it, or show it to whoever may not see it."""
     response.headers["Content-Security-Policy"] = _SANDBOX
-    response.headers["Cache-Control"] = _KEPT
+    response.headers["Cache-Control"] = _ASKED_AGAIN
+    response.set_etag(etag)
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from database.imports.workspaces import Folder
+from database.workspaces.default import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
 from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFEST, MEMORIES, SCHEMA, SETTINGS
 from portability.errors import BrokenImportError
 
+from .anaphora import members_of_files
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart
 
 _LARGEST = 256 * 2**20
 _LARGEST_DOCUMENT = 2 * 2**20
+
+
+def _checked_domain(domain: str) -> str:
+    """`domain`. Raises ValueError where it can't be the name of one."""
+    if not is_domain(domain):
+        raise ValueError("not the name of a domain")
+    return domain
+
+
+class ArchivedWorkspace(BaseModel):
+    """A workspace as the settings of an archive list it."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+    workspace_id: str
+    workspace_name: Annotated[str, Field(min_length=1, max_length=200)]
+    workspace_color: Annotated[str, Field(pattern=WORKSPACE_COLOR)] = DEFAULT_WORKSPACE_COLOR
+    domain: Annotated[str, AfterValidator(_checked_domain)]
+    parent_workspace_id: str | None = None
+
+
+def folders_of(workspaces: Sequence[ArchivedWorkspace]) -> dict[str, tuple[Folder, ...]]:
+    """The folders from the top down to each workspace, by its id; none for default workspaces. Circles are cut."""
+    known = {each.workspace_id: each for each in workspaces}
+    paths = dict[str, tuple[Folder, ...]]()
+    for each in workspaces:
+        path, seen, above = list[Folder](), set[str](), each
+        while above.workspace_id not in seen and not above.workspace_id.startswith(DEFAULT_PREFIX):
+            seen.add(above.workspace_id)
+            path.insert(0, Folder(above.workspace_name, above.workspace_color))
+            above = known.get(above.parent_workspace_id or "", above)
+        paths[each.workspace_id] = tuple(path)
+    return paths
 
 
 class AccountArchiveImporter:
@@ -36,9 +73,10 @@ class AccountArchiveImporter:
             raise BrokenImportError(
                 f"The archive has the schema {manifest.get('schema')!r}; this program reads {SCHEMA}."
             )
+        beside = _Beside(members_of_files(file.members), _folders(file))
         for name in file.members:
             try:
-                item = _item(file, name)
+                item = _item(file, name, beside)
             except BrokenImportError as error:
                 item = FailedItem(name, error.message)
             if item is not None:
@@ -48,11 +86,29 @@ class AccountArchiveImporter:
                 yield _part(file, name)
 
 
-def _item(file: ImportFile, name: str) -> ImportedItem | None:
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What lies beside the conversations. See `ImportedExport`."""
+
+    members: Mapping[str, str]
+    folders: Mapping[str, tuple[Folder, ...]]
+
+
+def _folders(file: ImportFile) -> dict[str, tuple[Folder, ...]]:
+    """The folders of the workspaces; none where the settings can't be read, which is reported when they are stored."""
+    try:
+        listed = _object(file, SETTINGS).get("workspaces", []) if SETTINGS in file.members else []
+        return folders_of(TypeAdapter(list[ArchivedWorkspace]).validate_python(listed))
+    except (BrokenImportError, ValidationError):
+        return {}
+
+
+def _item(file: ImportFile, name: str, beside: _Beside) -> ImportedItem | None:
     """A conversation or a document; None for every other file."""
     if name.startswith(CONVERSATIONS) and name.endswith(".json"):
         content = file.read(name, most=_LARGEST)
-        return ImportedExport(name, content, messages=content.count(b'"message_short_hash"'))
+        messages = content.count(b'"message_short_hash"')
+        return ImportedExport(name, content, messages=messages, members=beside.members, folders=beside.folders)
     if not name.startswith(DOCUMENTS):
         return None
     path = PurePosixPath(name.removeprefix(DOCUMENTS))

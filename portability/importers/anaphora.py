@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -14,10 +15,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from activity.formatting import one_line
 from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place
+from database.attachments import Attachment, attachments_by_id
 from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
 from database.conversations.tags import tidy_tags
 from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON
+from database.imports.workspaces import Folder
+from database.messages.parts import is_file
 from portability.errors import BrokenImportError
 
 from .import_file import ImportFile
@@ -28,6 +32,7 @@ EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
 _LARGEST = 256 * 2**20
 """In bytes, of one file: it is read whole."""
 _MOST_LOOKED_AT = 20
+_FILE_OF_A_MESSAGE = re.compile(r"(?:^|/)attachments/([0-9a-f-]{36})/[^/]+$")
 _BESIDE = ("knowledge", "documents")
 """What the ids of the rooms beside the conversations end in."""
 
@@ -153,6 +158,8 @@ class _Conversation(_Fields):
     settings: Json = Field(default_factory=dict)
     archived: bool = False
     stateless: bool = False
+    pinned_at: Time | None = None
+    workspace_id: str | None = None
     running_summary: str = ""
     summarised_messages: int = 0
 
@@ -168,6 +175,18 @@ class _Thread(_Fields):
 
 
 @dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file of an exported message. sha256: of its content, "" where the export does not say it."""
+
+    name: str
+    sha256: str
+
+
+KeepFiles = Callable[[Mapping[str, ExportedFile]], Mapping[str, Attachment]]
+"""Keeps files of an export, given by their ids there; those that are the person's then, by the same ids."""
+
+
+@dataclass(frozen=True, slots=True)
 class _File:
     conversations: Sequence[_Conversation]
     threads: Sequence[_Thread]
@@ -175,8 +194,18 @@ class _File:
     dropped: int = 0
 
 
-def import_export(content: bytes, *, database: Database, user_email: str) -> ImportedFile:
+def import_export(
+    content: bytes,
+    *,
+    database: Database,
+    user_email: str,
+    keep_files: KeepFiles | None = None,
+    folders: Mapping[str, Sequence[Folder]] = MappingProxyType({}),
+) -> ImportedFile:
     """Store what an exported JSON file holds, whole or not at all; what was stored.
+
+    keep_files: see `KeepFiles`; without it, messages keep the files that are the person's. folders: into which
+    conversations go, from the top down, by the ids that the export has for the workspaces they lie in.
 
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
@@ -191,14 +220,62 @@ def import_export(content: bytes, *, database: Database, user_email: str) -> Imp
             friendly_id=each.conversation_friendly_id,
             tags=tidy_tags(each.tags),
             columns=_columns(each),
+            folders=folders.get(each.workspace_id or "", ()),
         )
         for each in file.conversations
     ]
     owners = {each.conversation_id.rpartition("_")[0] for each in file.conversations}
-    activities = [_activity(each, owners=owners, user_email=user_email) for each in file.activities]
+    kept = (keep_files or _own_files(database, user_email))(_files_of(file))
+    activities = [_with_files(_activity(each, owners=owners, user_email=user_email), kept) for each in file.activities]
     threads = [_thread(each) for each in file.threads]
-    stored = store_file(activities, conversations, threads, database=database, user_email=user_email)
+    stored = store_file(
+        activities,
+        conversations,
+        threads,
+        database=database,
+        user_email=user_email,
+        new_ids={former: own.attachment_id for former, own in kept.items()},
+    )
     return replace(stored, dropped=file.dropped)
+
+
+def _own_files(database: Database, user_email: str) -> KeepFiles:
+    def keep(files: Mapping[str, ExportedFile]) -> dict[str, Attachment]:
+        return attachments_by_id(database=database, user_email=user_email, attachment_ids=list(files))
+
+    return keep
+
+
+def _files_of(file: _File) -> dict[str, ExportedFile]:
+    """The files that the messages of an export use, by their ids there."""
+    said = [each.message for each in file.activities if each.message is not None]
+    versions = [message.parts for message in said]
+    versions += [version.parts for message in said for version in message.variants]
+    found: dict[str, ExportedFile] = {}
+    for part in (part for parts in versions for part in parts):
+        fields = part.model_dump()
+        if is_file(fields) and isinstance(file_id := fields.get("attachment_id"), str):
+            found.setdefault(file_id, ExportedFile(str(fields.get("name") or ""), str(fields.get("sha256") or "")))
+    return found
+
+
+def _with_files(activity: ImportedActivity, kept: Mapping[str, Attachment]) -> ImportedActivity:
+    """The activity, its parts naming the files that are kept here; of others only their names stay."""
+    if activity.message is None:
+        return activity
+    said = dict(activity.message)
+    said["versions"] = [{**each, "parts": _parts_with_files(each.get("parts", ()), kept)} for each in said["versions"]]
+    said["parts"] = _parts_with_files(said.get("parts", ()), kept)
+    return replace(activity, message=said)
+
+
+def _parts_with_files(parts: Iterable[Mapping[str, Any]], kept: Mapping[str, Attachment]) -> list[dict[str, Any]]:
+    made = []
+    for part in parts:
+        named = {name: value for name, value in part.items() if name not in {"attachment_id", "sha256"}}
+        own = kept.get(str(part.get("attachment_id"))) if is_file(part) else None
+        made.append(dict(part) if not is_file(part) else named if own is None else own.part(part["id"], at=part["at"]))
+    return made
 
 
 def _read(content: bytes) -> _File:
@@ -306,6 +383,7 @@ def _columns(conversation: _Conversation) -> dict[str, Any]:
         "settings": settings,
         "archived": int(conversation.archived),
         "stateless": int(conversation.stateless),
+        "pinned_at": conversation.pinned_at,
         "running_summary": conversation.running_summary,
         "summarised_ordinal": conversation.summarised_messages,
     }
@@ -410,6 +488,11 @@ class AnaphoraImporter:
                 yield FailedItem(name or file.name, error.message)
             else:
                 yield ImportedExport(name or file.name, content, messages=content.count(b'"message_short_hash"'))
+
+
+def members_of_files(members: Iterable[str]) -> dict[str, str]:
+    """Where the files of messages lie in a ZIP or a folder, by their ids: in `attachments/<id>/`, wherever that is."""
+    return {found[1]: name for name in members if (found := _FILE_OF_A_MESSAGE.search(name))}
 
 
 def _is_ours(beginning: bytes) -> bool:

@@ -6,10 +6,12 @@ again when it is imported once more, is the same for all of them (`database.impo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
+
+from database.imports.workspaces import Folder
 
 from .import_file import ImportFile
 
@@ -96,12 +98,16 @@ class ImportedDocument:
 class ImportedExport:
     """A file that this program exported, which is stored whole or not at all: ids, threads and activities stay.
 
-    item: its name for the report. content: JSON. messages: how many it holds.
+    item: its name for the report. content: JSON. messages: how many it holds. members: where the files of messages lie
+    in the file, by the ids that the export has for them. folders: that its workspaces are, from the top
+    down, by their ids there.
     """
 
     item: str
     content: bytes
     messages: int
+    members: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, Sequence[Folder]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,11 @@ from database.accounts.users import get_user, modify_user_detail, modify_user_pr
 from database.agents.repository import GLOBAL_SLUG, AgentRules, create_agent, list_agents
 from database.engine.database import Database
 from database.errors import NameTakenError
+from database.imports.workspaces import make_workspaces
 from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
+from portability.importers.account_archive import ArchivedWorkspace, folders_of
 from portability.importers.imported import ImportedPart
 from truth_management_system.interface.structured_api import StructuredAPI
 
@@ -69,6 +71,7 @@ class _Settings(_Fields):
     agents: Annotated[list[_Agent], Field(max_length=200)] = []
     presets: Annotated[list[_Preset], Field(max_length=500)] = []
     prompts: Annotated[list[_Prompt], Field(max_length=500)] = []
+    workspaces: Annotated[list[ArchivedWorkspace], Field(max_length=10_000)] = []
 
 
 class PartStore:
@@ -97,7 +100,14 @@ class PartStore:
             self._shelved(PRESETS, {each.name: each.content.model_dump() for each in settings.presets}, own),
             self._shelved(PROMPTS, {each.name: each.content.model_dump() for each in settings.prompts}, own),
         ]
+        stored.append(self._folders(settings, own))
         return any(stored)
+
+    def _folders(self, settings: _Settings, own: dict[str, Any]) -> bool:
+        """Folders that are not here yet, empty ones too, each in its place."""
+        paths = folders_of(settings.workspaces)
+        wanted = [(each.domain, paths[each.workspace_id]) for each in settings.workspaces]
+        return make_workspaces(wanted, **own) > 0
 
     @staticmethod
     def _told(settings: _Settings, own: dict[str, Any]) -> bool:

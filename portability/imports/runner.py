@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from database.attachments import Attachment
 from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError, StoreError
 from database.imports.arriving import ArrivingConversation
@@ -36,7 +37,7 @@ from database.imports.storing import Stored
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import AccountArchiveImporter
-from portability.importers.anaphora import AnaphoraImporter, import_export
+from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, import_export
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import (
     FailedItem,
@@ -84,6 +85,18 @@ class StoreFiles(Protocol):
         self, user_email: str, conversation: ArrivingConversation, file: ImportFile, *, after_each: Callable[[], object]
     ) -> tuple[ArrivingConversation, list[FailedItem]]:
         """after_each: called after each file."""
+        ...
+
+    def of_export(
+        self,
+        user_email: str,
+        files: Mapping[str, ExportedFile],
+        export: ImportedExport,
+        file: ImportFile,
+        *,
+        after_each: Callable[[], object],
+    ) -> tuple[Mapping[str, Attachment], list[FailedItem]]:
+        """The files of an export of ours that are kept now, by their ids there, and those that can't be."""
         ...
 
 
@@ -255,7 +268,7 @@ class ImportRunner:
         batch = self._read_batch(reading, which)
         if self._store_files is not None:
             self._keep_files(batch, reading.file, which, self._store_files)
-        before, failures = self._others_stored(batch, which)
+        before, failures = self._others_stored(batch, reading.file, which)
         conversations: list[ArrivingConversation] = batch.conversations
         try:
             return self._store(which, batch, conversations, before, failures, begun=begun)
@@ -313,12 +326,12 @@ class ImportRunner:
             batch.conversations[place], failures = store(which.user_email, each, file, after_each=renew)
             batch.failures += failures
 
-    def _others_stored(self, batch: _Read, which: Import) -> tuple[Stored, list[FailedItem]]:
+    def _others_stored(self, batch: _Read, file: ImportFile, which: Import) -> tuple[Stored, list[FailedItem]]:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
             try:
-                count = self._store_other(each, which)
+                count = self._store_other(each, file, which, failures)
             except (BrokenImportError, StoreError) as error:
                 name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
@@ -327,11 +340,35 @@ class ImportRunner:
                 stored.skipped += not count
         return stored, failures
 
-    def _store_other(self, each: ImportedDocument | ImportedExport | ImportedPart, which: Import) -> int:
-        """How many things of it are new here."""
+    def _keep_files_of(
+        self, export: ImportedExport, file: ImportFile, which: Import, failures: list[FailedItem]
+    ) -> KeepFiles | None:
+        """What keeps the files of an export; those that can't be kept are added to `failures`."""
+        store = self._store_files
+        if store is None:
+            return None
+
+        def keep(files: Mapping[str, ExportedFile]) -> Mapping[str, Attachment]:
+            renew = partial(self._advance, which)
+            kept, failed = store.of_export(which.user_email, files, export, file, after_each=renew)
+            failures.extend(failed)
+            return kept
+
+        return keep
+
+    def _store_other(
+        self,
+        each: ImportedDocument | ImportedExport | ImportedPart,
+        file: ImportFile,
+        which: Import,
+        failures: list[FailedItem],
+    ) -> int:
+        """How many things of it are new here; files that are not are added to `failures`."""
         if isinstance(each, ImportedExport):
+            keep = self._keep_files_of(each, file, which, failures)
+            own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
             try:
-                stored = import_export(each.content, database=self._database, user_email=which.user_email)
+                stored = import_export(each.content, **own, keep_files=keep, folders=each.folders)
             except ConflictError:
                 return 0
             return max(stored.conversations, 1)

@@ -237,6 +237,20 @@ def test_a_picture_is_shown_anew_and_saved_as_it_was(ada: Person) -> None:
     assert ada.get(f"/attachments/{file}").get_data() == content
 
 
+def test_a_browser_asks_again_before_it_shows_a_file_that_it_kept(ada: Person, eve: Person) -> None:
+    file = attached(ada, picture_of(40, 20), "photo.jpg")
+    for address in (f"/attachments/{file}", f"/attachments/{file}?form=picture"):
+        first = ada.get(address)
+        assert first.headers["Cache-Control"] == "private, no-cache"
+        again = {"If-None-Match": first.headers["ETag"]}
+        kept = ada.get(address, headers=again)
+        assert (kept.status_code, kept.get_data()) == (304, b"")
+        assert ada.get(address, headers={"If-None-Match": '"another"'}).get_data() == first.get_data()
+        assert refused(eve.get(address, headers=again)) == (404, "attachment_not_found")
+    ada.delete(f"/attachments/{file}")
+    assert refused(ada.get(address, headers=again)) == (404, "attachment_not_found")
+
+
 def test_uploads_beyond_the_limits_are_refused(ada: Person, files: Attachments) -> None:
     assert refused(upload(ada, b"x" * (1024 * 1024 + 1))) == (413, "too_large")
     assert refused(upload(ada, b"MZ\0\0program")) == (415, "unsupported_media_type")

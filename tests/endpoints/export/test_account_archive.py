@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 from flask import Flask
 
-from activity.export import export
+from activity.export import INCLUDED, whole_conversation
 from benchmarks.made_up.history import SeedPlan, seed
 from database.conversations.overview import all_conversations, count_conversations
 from endpoints.export.views import account_source
@@ -76,7 +76,15 @@ def test_the_archive_holds_everything_of_the_person_and_nothing_of_anybody_else(
     manifest = json.loads(text_of(archive, "manifest.json"))
     assert (manifest["format"], manifest["schema"], manifest["account"]) == ("anaphora-account", 1, ada.email)
     assert "zqxadaevent" in text_of(archive, f"{stem}.md")
-    assert json.loads(text_of(archive, f"{stem}.json"))["count"] == 3
+    whole = json.loads(text_of(archive, f"{stem}.json"))
+    assert whole["count"] == 3
+    alone = {"room": whole["conversation"]["conversation_id"], "include": ",".join(INCLUDED)}
+    for fmt, extension in (("html", "html"), ("markdown", "md")):
+        assert ada.get("/api/export", query_string={**alone, "format": fmt}).text == text_of(
+            archive, f"{stem}.{extension}"
+        )
+    again = ada.get("/api/export", query_string={**alone, "format": "json"}).json
+    assert {**again, "exported_at": 0} == {**whole, "exported_at": 0}
     assert "zqxada memory" in text_of(archive, "memories/memories.md")
     assert text_of(archive, "documents/zqxada/notes #1.md") == "# zqxada notes\n"
     settings = json.loads(text_of(archive, "settings.json"))
@@ -126,10 +134,10 @@ def test_conversations_are_read_one_by_one_while_the_archive_is_sent(
     begun: list[str] = []
 
     def counted(*args: Any, **more: Any) -> Any:
-        begun.append(more["room"])
-        return export(*args, **more)
+        begun.append(args[1])
+        return whole_conversation(*args, **more)
 
-    monkeypatch.setattr("portability.account_archive.export", counted)
+    monkeypatch.setattr("portability.account_archive.whole_conversation", counted)
     seen: list[tuple[int, int]] = []
     pieces = account_archive(source, progress=lambda *counts: seen.append(counts))
     next(pieces)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from flask import Flask
 
 from endpoints.export.views import account_source
 from endpoints.http.scope import EXTENSION, AppState
+from language_models.testing import ScriptedChatModel
 from portability.account_archive import account_archive
 from portability.errors import BrokenImportError
 from portability.importers.import_file import ImportFile
@@ -19,8 +22,10 @@ from portability.importers.imported import FailedItem, ImportedPart
 from portability.importers.registry import importer_for
 from portability.imports.accepting import accept_file
 from portability.imports.documents import DocumentStore
+from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
+from sentences import say
 from tests.endpoints.conftest import Person
 from tests.endpoints.export.test_account_archive import fill
 
@@ -41,6 +46,7 @@ def imported(app: Flask, person: Person, file: Path) -> dict[str, Any]:
         uploads=file.parent / "uploads",
         store_document=DocumentStore(state.vaults),
         store_part=PartStore(database=state.database, memories=state.knowledge.for_user),
+        store_files=FileStore(state.attachments),
         share=1.0,
     )
     accept_file(file, name=file.name, database=state.database, user_email=person.email, state="running")
@@ -61,6 +67,7 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
     assert came["imported"] == 4
     (listed,) = eve.get("/list_conversation_by_user/assistant").json
     assert (listed["title"], listed["conversation_friendly_id"]) == ("zqxada <Tomatoes>", friendly_id)
+    assert folder_of(eve, listed["conversation_id"]) == ["zqxadafolder"]
     texts = [each["text"] for each in eve.get(f"/list_messages_by_conversation/{listed['conversation_id']}").json]
     assert texts[0] == "zqxada & <b>how much water?</b>"
     assert eve.get("/api/vault/document?path=zqxada/notes%20%231.md").json["text"] == "# zqxada notes\n"
@@ -75,6 +82,134 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
     assert (again["imported"], again["skipped"], again["failures"]) == (0, 4, [])
     assert len(eve.get("/list_conversation_by_user/assistant").json) == 1
     assert len(eve.get("/api/agents").json) == 2
+
+
+def folder_of(person: Person, conversation_id: str) -> list[str]:
+    """The names of the workspaces that a conversation lies in, from the top down."""
+    details = person.get(f"/get_conversation_details/{conversation_id}").json
+    path = person.get(f"/get_workspace_path/{details['workspace_id']}").json
+    return [each["workspace_name"] for each in path]
+
+
+def test_folders_come_back_one_in_another_also_empty_ones_and_pins_and_flags(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    def made(person: Person, name: str, parent: str | None = None, color: str = "green") -> str:
+        body = {"workspace_color": color, "parent_workspace_id": parent}
+        return str(person.post(f"/create_workspace/assistant/{name}", json=body).json["workspace_id"])
+
+    inner = made(ada, "Tomatoes", made(ada, "Garden"), "red")
+    made(ada, "Empty")
+    conversation_id = ada.post(f"/create_conversation/assistant/{inner}").json["conversation_id"]
+    assert ada.put(f"/conversations/{conversation_id}/tags", json={"tags": ["seeds"]}).status_code == 200
+    assert ada.put(f"/conversations/{conversation_id}/pin").status_code == 200
+    own = made(eve, "Garden", color="blue")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    assert imported(app, eve, file)["failures"] == []
+    (listed,) = eve.get("/list_conversation_by_user/assistant").json
+    assert (folder_of(eve, listed["conversation_id"]), listed["tags"]) == (["Garden", "Tomatoes"], ["seeds"])
+    assert listed["pinned"]
+    found = {each["workspace_name"]: each for each in eve.get("/list_workspaces/assistant").json}
+    assert sorted(found) == ["Empty", "Garden", "General", "Tomatoes"]
+    assert found["Tomatoes"]["parent_workspace_id"] == found["Garden"]["workspace_id"] == own
+    assert (found["Garden"]["workspace_color"], found["Tomatoes"]["workspace_color"]) == ("blue", "red")
+
+
+def send_files(person: Person, **files: bytes) -> tuple[str, str]:
+    """A message with files; the ids of the conversation and of the question. files: contents, by names without dots."""
+    ids = []
+    for name, content in files.items():
+        sent = person.post(f"/attachments?name={name}.txt", data=content, content_type="application/octet-stream")
+        ids.append(sent.json["attachment_id"])
+    conversation_id = person.new_conversation()
+    person.say(conversation_id, "What do they say?", files=ids)
+    return conversation_id, person.get(f"/list_messages_by_conversation/{conversation_id}").json[0]["message_id"]
+
+
+def packed_again(file: Path, change: Callable[[str, bytes], bytes | None]) -> None:
+    """Pack a ZIP anew with other members. change: the new content of a member, None to leave it out."""
+    with zipfile.ZipFile(file) as archive:
+        members = [(name, archive.read(name)) for name in archive.namelist()]
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members:
+            if (new := change(name, content)) is not None:
+                archive.writestr(name, new)
+
+
+def files_of(person: Person) -> list[tuple[str, bytes | None]]:
+    """Names and contents of the files of the only conversation of a person, in order; None without a content."""
+    (listed,) = person.get("/list_conversation_by_user/assistant").json
+    message = person.get(f"/list_messages_by_conversation/{listed['conversation_id']}").json[0]
+    found: list[tuple[str, bytes | None]] = []
+    for part in message["parts"]:
+        content = person.get(f"/attachments/{part['attachment_id']}") if "attachment_id" in part else None
+        assert content is None or content.status_code == 200
+        found.append((part["name"], content and content.get_data()))
+    return found
+
+
+def test_files_of_messages_come_back_in_their_order_and_can_be_named(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, main_model: ScriptedChatModel
+) -> None:
+    send_files(ada, one=b"zqx first", two=b"zqx second", three=b"zqx first")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    came = imported(app, eve, file)
+    assert (came["state"], came["imported"], came["failures"]) == ("done", 1, [])
+    assert files_of(eve) == [("one.txt", b"zqx first"), ("two.txt", b"zqx second"), ("three.txt", b"zqx first")]
+    state: AppState = app.extensions[EXTENSION]
+    stored = state.attachments.list_of(eve.email)
+    assert sorted(each.name for each in stored) == ["one.txt", "three.txt", "two.txt"]
+    assert len({each.sha256 for each in stored}) == 2
+    assert not {each.attachment_id for each in stored} & {
+        each.attachment_id for each in state.attachments.list_of(ada.email)
+    }
+    (listed,) = eve.get("/list_conversation_by_user/assistant").json
+    hashed = eve.get(f"/list_messages_by_conversation/{listed['conversation_id']}").json[0]["message_short_hash"]
+    name = f"@conversation_{listed['conversation_friendly_id']}_message_{hashed}_file_2"
+    eve.say(eve.new_conversation(), f"Look at {name}")
+    assert "zqx second" in str(main_model.prompts[-1])
+    assert imported(app, eve, file)["failures"] == []
+    assert len(state.attachments.list_of(eve.email)) == 3
+
+
+def test_a_file_that_is_missing_or_changed_is_reported_and_its_name_stays(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    send_files(ada, kept=b"zqx kept", gone=b"zqx gone", other=b"zqx other")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+
+    def change(name: str, content: bytes) -> bytes | None:
+        return None if name.endswith("gone.txt") else b"changed" if name.endswith("other.txt") else content
+
+    packed_again(file, change)
+    came = imported(app, eve, file)
+    assert (came["state"], came["imported"]) == ("done", 1)
+    assert [(each["item"].rpartition(": ")[2], each["reason"]) for each in came["failures"]] == [
+        ("gone.txt", say("import_file_not_there")),
+        ("other.txt", say("import_file_changed")),
+    ]
+    assert files_of(eve) == [("kept.txt", b"zqx kept"), ("gone.txt", None), ("other.txt", None)]
+
+
+def test_a_file_beyond_the_quota_is_reported(app: Flask, ada: Person, eve: Person, tmp_path: Path) -> None:
+    send_files(ada, large=b"x" * 600_000, small=b"zqx small")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    state: AppState = app.extensions[EXTENSION]
+    app.extensions[EXTENSION] = replace(state, attachments=replace(state.attachments, quota=0))
+    came = imported(app, eve, file)
+    assert {each["reason"] for each in came["failures"]} == {say("file_quota_used_up", megabytes=0)}
+    assert files_of(eve) == [("large.txt", None), ("small.txt", None)]
+
+
+def test_an_export_that_names_a_file_of_somebody_else_gets_nothing_of_it(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    conversation_id, _ = send_files(ada, secret=b"zqx secret")
+    file = tmp_path / "talk.json"
+    file.write_bytes(ada.get(f"/export_conversation/{conversation_id}?format=json").get_data())
+    came = imported(app, eve, file)
+    assert [each["reason"] for each in came["failures"]] == [say("import_file_not_there")]
+    assert files_of(eve) == [("secret.txt", None)]
 
 
 def test_what_the_person_has_here_stays_and_agents_answer_only_when_asked(

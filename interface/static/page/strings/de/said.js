@@ -364,6 +364,8 @@ export const saidWords = {
   import_went_on: 'Du hast hier damit weitergemacht, deshalb bleibt es.',
   import_went_on_behind: 'Du hast hinter dem Importierten weitergemacht, deshalb bleibt es.',
   import_not_taken_back: 'Was Anaphora exportiert hat, lässt sich nicht im Ganzen zurücknehmen, deshalb bleibt es.',
+  import_file_not_there: 'Die Datei selbst ist nicht im Export, deshalb bleibt nur ihr Name.',
+  import_file_changed: 'Die Datei hat einen anderen Inhalt, als der Export sagt.',
   import_file_gone: 'Die Datei ist nicht mehr da.',
   import_no_conversations: 'In der Datei ist keine Unterhaltung.',
   imported_already: 'Die Unterhaltung wurde schon importiert.',

@@ -363,6 +363,8 @@ export const saidWords = {
   import_went_on: 'Has continuado con esto aquí, así que se queda.',
   import_went_on_behind: 'Has continuado tras lo importado, así que se queda.',
   import_not_taken_back: 'Lo que Anaphora exportó no se puede deshacer en conjunto, así que se queda.',
+  import_file_not_there: 'El archivo mismo no está en la exportación, así que solo queda su nombre.',
+  import_file_changed: 'El archivo tiene otro contenido del que dice la exportación.',
   import_file_gone: 'El archivo ya no está.',
   import_no_conversations: 'El archivo no contiene ninguna conversación.',
   imported_already: 'La conversación ya se importó.',

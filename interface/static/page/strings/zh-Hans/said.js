@@ -360,6 +360,8 @@ export const saidWords = {
   import_went_on: '你在这里继续过这个对话，所以保留。',
   import_went_on_behind: '你在导入的内容之后继续过，所以保留。',
   import_not_taken_back: 'Anaphora 导出的内容无法整体撤销，所以保留。',
+  import_file_not_there: '导出内容中没有该文件本身，因此只保留其名称。',
+  import_file_changed: '该文件的内容与导出内容所述不符。',
   import_file_gone: '文件已不存在。',
   import_no_conversations: '文件中没有对话。',
   imported_already: '这个对话已经导入过。',
