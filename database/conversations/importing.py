@@ -195,7 +195,11 @@ def store_file(
     """
 
     def job(connection: Connection) -> ImportedFile:
-        ids = {each.conversation_id: _own_id(connection, each, user_email) for each in conversations_of_file}
+        used = {each.conversation_id for each in imported}
+        ids = {
+            each.conversation_id: _own_id(connection, each, user_email, is_empty=each.conversation_id not in used)
+            for each in conversations_of_file
+        }
         activities_of_file, new_threads = _as_stored(
             connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email
         )
@@ -298,15 +302,19 @@ def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: 
     return found
 
 
-def _own_id(connection: Connection, each: ImportedConversation, user_email: str) -> str:
+def _own_id(connection: Connection, each: ImportedConversation, user_email: str, *, is_empty: bool) -> str:
     """The id of the file, if it is one of this person's and free; else one that follows from it.
 
-    Raises ConflictError where the person has imported it already.
+    is_empty: nothing of it is in the file by which it would be known. Raises ConflictError where the person has
+    imported it already.
     """
     owner, _, own = each.conversation_id.rpartition("_")
     taken = select(conversations.c.conversation_id).where(conversations.c.conversation_id == each.conversation_id)
-    if owner == user_email and _OWN_PART.fullmatch(own) and connection.execute(taken).first() is None:
-        return each.conversation_id
+    if owner == user_email and _OWN_PART.fullmatch(own):
+        if connection.execute(taken).first() is None:
+            return each.conversation_id
+        if is_empty:
+            raise ConflictError(say("imported_already"))
     derived = new_conversation_id(user_email, client_id=f"imported {each.conversation_id}")
     if connection.execute(
         select(conversations.c.conversation_id).where(conversations.c.conversation_id == derived)
