@@ -7,7 +7,8 @@ import json
 import re
 import resource
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from database.conversations.overview import all_conversations, count_conversatio
 from endpoints.export.views import account_source
 from endpoints.http.scope import EXTENSION, AppState
 from portability.account_archive import ArchivedFile, account_archive
+from tests.database.conftest import statements
 from tests.endpoints.conftest import Person, refused
 
+__all__ = ["statements"]
 pytestmark = pytest.mark.contract
 
 
@@ -148,6 +151,26 @@ def test_conversations_are_read_one_by_one_while_the_archive_is_sent(
         assert len(set(begun)) <= len(seen) + 1
     assert seen == [(done, 60) for done in range(1, 61)]
     assert largest <= 128 * 1024 < sent
+
+
+def test_a_conversation_is_read_once_for_all_its_forms(
+    app: Flask, ada: Person, eve: Person, statements: Callable[[], AbstractContextManager[list[str]]]
+) -> None:
+    """Ten conversations more take sixty statements more, however long they are."""
+
+    def asked(person: Person, *, conversations: int, messages: int) -> int:
+        with app.app_context():
+            source = account_source(person.email)
+        plan = SeedPlan(conversations=conversations, messages=messages, chars=100)
+        for _ in seed(database=source.database, user_email=person.email, plan=plan):
+            pass
+        with statements() as seen:
+            for _ in account_archive(source):
+                pass
+        return len(seen)
+
+    few = asked(ada, conversations=10, messages=40)
+    assert asked(eve, conversations=20, messages=800) - few <= 60
 
 
 @pytest.mark.proof
