@@ -76,7 +76,19 @@ class Account:
     memories: list[str] = field(default_factory=list)
 
     def do(self, kind: str, one: int, other: int) -> None:
-        getattr(self, f"_{kind}")(one, other)
+        steps = (
+            self._conversation,
+            self._say,
+            self._say_with_file,
+            self._again,
+            self._branch,
+            self._event,
+            self._reply,
+            self._memory,
+            self._document,
+            self._tag,
+        )
+        next(step for step in steps if step.__name__ == f"_{kind}")(one, other)
 
     def messages(self, room: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.person.get(f"/list_messages_by_conversation/{room}").json
