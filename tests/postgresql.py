@@ -77,7 +77,7 @@ class PostgreSQLServer:
     def empty_database(self) -> str:
         """The URL of a new database without any table."""
         name = f"store_{next(self._numbers)}"
-        self.execute(f"CREATE DATABASE {name}")
+        self.engine.make_database(name)
         return self.engine.url(name)
 
     def take_back(self, url: str) -> None:
