@@ -115,8 +115,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     reach = None if settings.tool_servers == "off" else settings.tool_servers
     tool_servers = PersonalServers(settings.data_dir, reach=reach, database=database)
     tool_loop = ToolLoop(tools, own_tools=tool_servers.tools_of)
+    broker = _broker(settings)
+    announcements: Announcements = broker or LocalAnnouncements()
     services, turns = _turns(
-        settings, database, models, metrics, knowledge, vectors, vaults, attachments, tool_loop, recipes
+        settings, database, models, metrics, knowledge, vectors, vaults, attachments, tool_loop, recipes, announcements
     )
     inboxes = InboxDesk(
         database=database,
@@ -124,8 +126,6 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         loader_for=_loaders(database),
         hourly_limit=settings.agent_answers_per_hour,
     )
-    broker = _broker(settings)
-    announcements: Announcements = broker or LocalAnnouncements()
     changes = ChangeFeed(database=database, announcements=announcements)
     cache = _conversation_cache(database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
@@ -193,6 +193,7 @@ def _turns(
     attachments: Attachments,
     tools: ToolLoop,
     recipes: RecipeRegistry,
+    announcements: Announcements,
 ) -> tuple[TurnServices, TurnRunner]:
     """What turns use, and what runs them; agents have their turns run by it too."""
     agents = AgentDesk(database=database)
@@ -213,6 +214,7 @@ def _turns(
         metrics=metrics,
         report_of=partial(lost_report, database=database, loader_for=_loaders(database), services=services),
         most_per_person=settings.turns_per_person,
+        announcements=announcements,
     )
     agents.run_turns_by(turns)
     return services, turns

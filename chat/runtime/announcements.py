@@ -19,6 +19,13 @@ Heard = Callable[[bytes], None]
 CHANGES = "changes"
 """The topic of committed changes; payload: a JSON array of the emails of the people whose things changed."""
 
+WATCHED = "watched"
+"""The topic of turns that are watched in another process than their own; payload: a JSON array of message ids."""
+EVENTS = "events"
+"""The topic of committed events of such turns; payload: a JSON array of the message ids of their streams."""
+STOPS = "stops"
+"""The topic of turns that another process has to stop; payload: a JSON array of the names of those processes."""
+
 
 class Announcements(Protocol):
     """Tells the subscribers of a topic, those of this process before `announce` returns, of others soon after."""

@@ -16,7 +16,7 @@ from conversation_reference_utils import parse_references
 from database.connection import database_of
 from database.engine.database import Database
 from database.engine.text import storable
-from database.turns.identity import AcceptedTurn
+from database.turns.identity import AcceptedTurn, admit_all
 from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel
 from language_models.unavailable import UnavailableChatModel
@@ -86,6 +86,10 @@ def _own_choice(settings: Any) -> str | None:
 
 OWNER = "_owner"
 """The field of a query that names the process that runs the turn; only the server sets it."""
+
+ADMISSION = "_admission"
+"""The field of a query with what says, within the accepting transaction, whether there is room for the turn
+(`Admission`); only the server sets it."""
 
 ANSWERERS = "_answerers"
 """The field of a query that names who answers it, one after the other (`Answerer`s), instead of the model that the
@@ -161,6 +165,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         opens_thread=len(answerers) > 1,
         notify=query.get(NOTIFIED) or (),
         files=query.get("files") or (),
+        admit=query.get(ADMISSION, admit_all),
     )
     return _turn(query, accepted, means, text=text)
 
@@ -177,6 +182,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         owner=query.get(OWNER),
         needs_text=is_continued and decided is None,
         agent=next((answerer.agent for answerer in query.get(ANSWERERS) or ()), None),
+        admit=query.get(ADMISSION, admit_all),
     )
     # The documents that the question names are found in its text again.
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report if entry["kind"] != "document"))

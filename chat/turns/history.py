@@ -18,7 +18,7 @@ from database.messages import reading, variants
 from database.messages.message import MessageRow, message_shape, text_shape
 from database.messages.parts import is_file
 from database.turns import answers, turns
-from database.turns.identity import AcceptedTurn, AgentIdentity, FinishedTurn, RepeatedTurn
+from database.turns.identity import AcceptedTurn, Admission, AgentIdentity, FinishedTurn, RepeatedTurn, admit_all
 
 _REMEMBERED = 256
 _UNREAD = object()
@@ -178,7 +178,8 @@ class History:
     ) -> AcceptedTurn:
         """Store a user message and an empty answer. instead_of: the question in whose place it is asked, in a branch.
 
-        who_answers: `asked_by`, `agent`, `opens_thread`, `notify` and `files` of `database.turns.turns.accept_turn`.
+        who_answers: `asked_by`, `agent`, `opens_thread`, `notify`, `files` and `admit` of
+        `database.turns.turns.accept_turn`.
         Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError, InvalidChangeError.
         """
         accepted = turns.accept_turn(
@@ -216,6 +217,7 @@ class History:
         owner: str | None = None,
         needs_text: bool = False,
         agent: AgentIdentity | None = None,
+        admit: Admission = admit_all,
     ) -> RepeatedTurn:
         """Begin a further variant of an answer. Raises as `database.messages.variants.accept_again`."""
         return variants.accept_again(
@@ -226,6 +228,7 @@ class History:
             owner=owner,
             needs_text=needs_text,
             agent=agent,
+            admit=admit,
         )
 
     def store_report(

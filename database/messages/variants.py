@@ -21,7 +21,7 @@ from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProg
 from database.schema import activities, message_variants, messages, stream_events
 from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before
-from database.turns.identity import AgentIdentity, EndedAnswer, RepeatedTurn, config_of_answer
+from database.turns.identity import Admission, AgentIdentity, EndedAnswer, RepeatedTurn, admit_all, config_of_answer
 from database.turns.leases import new_lease
 from sentences import say
 
@@ -48,11 +48,13 @@ def accept_again(
     owner: str | None = None,
     needs_text: bool = False,
     agent: AgentIdentity | None = None,
+    admit: Admission = admit_all,
 ) -> RepeatedTurn:
     """Begin a further variant of an answer; what was said until now becomes the first one.
 
     owner: as for `accept_turn`. needs_text: the attempt goes on where the answer stopped, so the answer must not be
-    empty. agent: who answers, if no model alone does. `database.turns.turns.finish_turn` ends the turn.
+    empty. agent: who answers, if no model alone does. admit: as for `accept_turn`. `database.turns.turns.finish_turn`
+    ends the turn.
 
     Raises ConversationNotFoundError, MessageNotFoundError, TurnInProgressError,
     InvalidChangeError (it is no answer, what it answers is not there any more, or it has no text), AlreadySentError and
@@ -65,6 +67,7 @@ def accept_again(
             refuse_attempt_sent_before(connection, message_id=message_id, client_message_id=client_message_id)
         if head.running_message_id is not None:
             raise TurnInProgressError
+        admit(connection)
         who = {"user_email": user_email, "conversation_id": conversation_id}
         answer = access_settled(connection, **who, message_id=message_id, index=None)
         if answer.other_branch is not None:

@@ -65,10 +65,12 @@ _ANSWERS = (
 class StreamRead:
     """What was stored of an answer after a given point.
 
-    status: the answer's. events: (seq, one JSON object without line break), in order. complete: nothing will come
-    after them.
+    stream: the message id under which they are stored. status: the answer's. events: (seq, one JSON object without
+    line break), in order. complete: nothing will come after them.
     """
 
+    stream: str
+    conversation_id: str
     status: str
     events: list[tuple[int, bytes]]
     complete: bool
@@ -96,15 +98,16 @@ def read_events(*, database: Database, user_email: str, message_id: str, after: 
         answer = _access_answer(connection, user_email=user_email, message_id=message_id)
         stream = message_id if answer.has_events else stream_of(connection, message_id)
         events = stored_events(connection, stream, after=after)
+        where = {"stream": stream, "conversation_id": answer.conversation_id}
         if answer.status == "streaming":
-            return StreamRead(status=answer.status, events=events, complete=False)
+            return StreamRead(**where, status=answer.status, events=events, complete=False)
         if not events or not _is_done(events[-1][1]):
             told = _Told(stream, stored_events(connection, stream))
             answers = _answers_of(connection, told, answer)
             if answers[-1].status == "streaming":
-                return StreamRead(status="streaming", events=events, complete=False)
+                return StreamRead(**where, status="streaming", events=events, complete=False)
             events += _lost_events(connection, answers, told, after=after)
-        return StreamRead(status=answer.status, events=events, complete=True)
+        return StreamRead(**where, status=answer.status, events=events, complete=True)
 
 
 def stored_events(connection: Connection, message_id: str, *, after: int = 0) -> list[tuple[int, bytes]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,6 +22,14 @@ def config_of_answer(model_name: str, agent: AgentIdentity | None) -> dict[str, 
     """What is known of an answer before it is given: who gives it."""
     config: dict[str, Any] = {"model": model_name} if model_name else {}
     return config if agent is None else config | {"agent": dict(agent)}
+
+
+Admission = Callable[[Connection], None]
+"""Says within the transaction that accepts a turn whether there is room for it, and raises where there is none."""
+
+
+def admit_all(_connection: Connection) -> None:
+    """Accept a turn whatever else runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

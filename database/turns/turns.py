@@ -35,7 +35,16 @@ from database.search.vectors import renew_vectors_of_title
 
 from .ephemeral import MARK, erase_turn, is_unkept
 from .idempotency import refuse_message_sent_before
-from .identity import AcceptedTurn, AgentIdentity, EndedAnswer, FinishedTurn, config_of_answer, finished_turn
+from .identity import (
+    AcceptedTurn,
+    Admission,
+    AgentIdentity,
+    EndedAnswer,
+    FinishedTurn,
+    admit_all,
+    config_of_answer,
+    finished_turn,
+)
 from .leases import LEASE_UNTIL, inserted_lease
 from .tool_calls import record_tool_calls
 
@@ -103,6 +112,7 @@ class _Question:
     opens_thread: bool
     notify: Collection[str]
     files: Sequence[str]
+    admit: Admission
 
 
 def accept_turn(
@@ -123,6 +133,7 @@ def accept_turn(
     opens_thread: bool = False,
     notify: Collection[str] = (),
     files: Sequence[str] = (),
+    admit: Admission = admit_all,
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
 
@@ -132,7 +143,8 @@ def accept_turn(
     instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
     from then on. asked_by: the agent that asks, if no person does. agent: the agent that answers. opens_thread: the
     answers reply to the question in a thread, since there will be several. notify: the agents (ids) whose inboxes the
-    question goes to. files: the attachments of the message.
+    question goes to. files: the attachments of the message. admit: called within the transaction, raises where there
+    is no room for the turn.
     Raises ConversationNotFoundError, AttachmentNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to,
     instead_of),
     ThreadNotFoundError, ThreadMismatchError, AlreadySentError (the message was sent before under this
@@ -155,6 +167,7 @@ def accept_turn(
         opens_thread=opens_thread,
         notify=notify,
         files=files,
+        admit=admit,
     )
     return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
 
@@ -241,6 +254,7 @@ def _refuse_unless_free(connection: Connection, head: ConversationHead, question
         )
     if head.running_message_id is not None:
         raise TurnInProgressError
+    question.admit(connection)
 
 
 def finish_turn(

@@ -39,6 +39,7 @@ def pair(
 ) -> Iterator[Pair]:
     url = postgresql_server.empty_store()
     environ = {**recording_model.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(tmp_path / "data")}
+    environ["ANAPHORA_TURNS_PER_PERSON"] = "2"
     servers = LiveServer(tmp_path / "one", environ), LiveServer(tmp_path / "two", environ)
     recording_model.scripts["cheap"] = saying("A Title")
     try:
@@ -82,6 +83,50 @@ def test_a_killed_server_s_turns_are_closed_by_the_other_and_a_start_beside_it_c
     pair.model.release()
     assert list(events)[-1]["answer_status"] == "complete"
     assert status_of(ada, kept) == "complete"
+
+
+def test_any_server_shows_stops_counts_and_tells_what_another_one_answers(pair: Pair) -> None:
+    ada = pair.one.sign_up()
+    there = pair.client_of_two(ada)
+    pair.model.scripts["main"] = saying("half", " whole", pause_after=1)
+    conversation_id = ada.create_conversation()
+    changes = there.stream("/events")
+    assert next(changes)["hello"]
+    _, answer = begun(ada, conversation_id, "Answered by the first server")
+
+    watched = there.stream(f"/stream/{answer}?after=0")
+    seen = [next(watched)]
+    while "half" not in text_of(seen):
+        seen.append(next(watched))
+    refused = there.post(f"/send_message/{conversation_id}", {"messageText": "And me?"})
+    assert (refused.status, refused.json()["code"]) == (409, "turn_in_progress")
+    for change in changes:
+        if change.get("kind") == "turn":
+            assert (change["id"], change["change"]) == (answer, "created")
+            break
+    second = ada.create_conversation()
+    begun(there, second, "Answered by the second server")
+    crowd = ada.post(f"/send_message/{ada.create_conversation()}", {"messageText": "A third one at once"})
+    assert (crowd.status, crowd.json()["code"]) == (429, "too_many_turns")
+
+    pair.model.release()
+    seen += watched
+    assert text_of(seen) == "half whole"
+    assert [event["seq"] for event in seen if not event.get("heartbeat")] == list(range(1, seen[-1]["seq"] + 1))
+    assert seen[-1]["answer_status"] == "complete"
+
+    pair.model.scripts["main"] = saying("never", " ends", pause_after=1)
+    eventually(lambda: status_of(ada, second) == "complete")
+    events, stopped = begun(ada, conversation_id, "Stopped at the second server")
+    assert there.post(f"/cancel_response/{conversation_id}").json()["cancelled"]
+    assert list(events)[-1]["answer_status"] == "cancelled"
+    assert list(there.stream(f"/stream/{stopped}?after=0"))[-1]["answer_status"] == "cancelled"
+    assert messages_of(there, conversation_id)[-1]["text"] == "never"
+    assert not there.post(f"/cancel_response/{conversation_id}").json()["cancelled"]
+
+
+def text_of(events: list[dict[str, Any]]) -> str:
+    return "".join(event["text"] for event in events)
 
 
 def test_a_server_with_another_data_folder_is_refused(pair: Pair, tmp_path: Path) -> None:

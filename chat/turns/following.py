@@ -1,0 +1,216 @@
+"""Watching turns that another process runs: their committed events, read from the store for all watchers together.
+
+Every FOLLOW_SECONDS one statement asks for what is new of all followed turns; an announcement of the process that runs
+them wakes the reader sooner. A turn whose process died ends for its watchers when another process has closed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
+from itertools import groupby
+from operator import itemgetter
+
+import orjson
+
+from chat.runtime.announcements import EVENTS, WATCHED, Announcements
+from database.engine.database import Database
+from database.errors import NotFoundError, StoreError, StreamExpiredError
+from database.turns.events import read_events
+from database.turns.watching import events_beyond, still_written
+
+from .streams import LiveStream
+from .threads import in_thread
+
+log = logging.getLogger(__name__)
+FOLLOW_SECONDS = 0.2
+WATCHED_SECONDS = 10.0
+"""So long the process that runs a turn takes it for watched by others after it was told so."""
+
+_PAUSE = 0.015
+_MOST_EVENTS = 5_000
+_CHECK_SECONDS = 1.0
+_KEPT_UNWATCHED = 5.0
+
+
+class FollowedStream(LiveStream):
+    """The events of a turn that another process runs, as far as they were read, while anybody watches them."""
+
+    def __init__(self, *, message_id: str, conversation_id: str, user_email: str) -> None:
+        super().__init__(message_id=message_id, conversation_id=conversation_id, user_email=user_email)
+        self.checked_at = self._left_at = time.monotonic()
+        self._watchers = 0
+        self._counting = threading.Lock()
+
+    async def tail(self, after: int = 0) -> AsyncIterator[bytes]:
+        """As of a LiveStream."""
+        with self._watched():
+            async with aclosing(super().tail(after)) as chunks:  # type: ignore[type-var]
+                async for chunk in chunks:
+                    yield chunk
+
+    def lines(self, after: int = 0) -> Iterator[bytes]:
+        """As of a LiveStream."""
+        with self._watched():
+            yield from super().lines(after)
+
+    def is_wanted(self) -> bool:
+        """Whether anybody watches it, or did so a moment ago."""
+        with self._counting:
+            return bool(self._watchers) or time.monotonic() - self._left_at < _KEPT_UNWATCHED
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        with self._counting:
+            self._watchers += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._watchers -= 1
+                self._left_at = time.monotonic()
+
+
+class FollowedTurns:
+    """The turns of other processes that are watched in this one. `follow` may be called from any thread.
+
+    loop: on which they are read; asked for when the first one is followed.
+    """
+
+    def __init__(
+        self, *, database: Database, loop: Callable[[], asyncio.AbstractEventLoop], announcements: Announcements
+    ) -> None:
+        self._database = database
+        self._loop = loop
+        self._announcements = announcements
+        self._lock = threading.Lock()
+        self._streams: dict[str, FollowedStream] = {}
+        self._reading = False
+        self._woken = asyncio.Event()
+        self._told_at = 0.0
+        announcements.subscribe(EVENTS, self._heard)
+
+    def follow(self, *, message_id: str, answer_id: str, conversation_id: str, user_email: str) -> FollowedStream:
+        """The stream that is stored under `message_id`, of which `answer_id` is the answer that is being written."""
+        loop = self._loop()
+        with self._lock:
+            stream = self._streams.get(message_id)
+            if stream is None or stream.closed:
+                stream = self._streams[message_id] = FollowedStream(
+                    message_id=message_id, conversation_id=conversation_id, user_email=user_email
+                )
+                self._told_at = 0.0
+            if answer_id not in stream.answers:
+                stream.answers.append(answer_id)
+            begins, self._reading = not self._reading, True
+        if begins:
+            asyncio.run_coroutine_threadsafe(self._read_on(), loop)
+        else:
+            loop.call_soon_threadsafe(self._woken.set)
+        return stream
+
+    async def _read_on(self) -> None:
+        """Read until nobody watches any more."""
+        while streams := self._followed():
+            self._tell_owners(streams)
+            read = 0
+            try:
+                read = await self._read(streams)
+                await self._check(streams)
+            except StoreError as error:
+                log.warning("turns of other servers can't be followed now: %s", error.message)
+            except Exception:
+                log.exception("turns of other servers can't be followed now")
+            if read < _MOST_EVENTS:
+                await self._pause()
+
+    def _followed(self) -> list[FollowedStream]:
+        with self._lock:
+            self._streams = {name: each for name, each in self._streams.items() if not each.closed and each.is_wanted()}
+            self._reading = bool(self._streams)
+            return list(self._streams.values())
+
+    def _tell_owners(self, streams: Sequence[FollowedStream]) -> None:
+        """Ask those who run the turns to announce new events."""
+        if time.monotonic() - self._told_at > WATCHED_SECONDS / 2:
+            self._told_at = time.monotonic()
+            self._announcements.announce(WATCHED, orjson.dumps([stream.message_id for stream in streams]))
+
+    async def _read(self, streams: Sequence[FollowedStream]) -> int:
+        """Publish what is new, by one statement for all; how many events there were."""
+        self._woken.clear()  # before the store is read: what is committed from now on wakes again
+        positions = {stream.message_id: stream.last_seq for stream in streams}
+        rows = await in_thread(events_beyond, database=self._database, positions=positions, most=_MOST_EVENTS)
+        by_name = {stream.message_id: stream for stream in streams}
+        for name, events in groupby(rows, key=itemgetter(0)):
+            publish_stored(by_name[name], [(seq, event) for _, seq, event in events])
+        return len(rows)
+
+    async def _check(self, streams: Sequence[FollowedStream]) -> None:
+        """End the streams whose turns have ended without telling so: their closing events are made from the answer."""
+        now = time.monotonic()
+        quiet = [stream for stream in streams if not stream.closed and now - stream.checked_at > _CHECK_SECONDS]
+        if not quiet:
+            return
+        current = {stream.answers[-1] for stream in quiet}
+        written = await in_thread(still_written, database=self._database, message_ids=current)
+        for stream in quiet:
+            stream.checked_at = now
+            if stream.answers[-1] not in written:
+                await self._end(stream)
+
+    async def _end(self, stream: FollowedStream) -> None:
+        try:
+            rest = await in_thread(
+                read_events,
+                database=self._database,
+                user_email=stream.user_email,
+                message_id=stream.message_id,
+                after=stream.last_seq,
+            )
+        except (NotFoundError, StreamExpiredError):  # deleted, or never kept
+            stream.close()
+            return
+        publish_stored(stream, rest.events)
+        if rest.complete:
+            stream.close()
+
+    async def _pause(self) -> None:
+        """Wait for the next look, or for an announcement."""
+        await asyncio.sleep(_PAUSE)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FOLLOW_SECONDS - _PAUSE):
+                await self._woken.wait()
+
+    def _heard(self, names: bytes) -> None:
+        with self._lock:
+            concerns_us = self._reading and not self._streams.keys().isdisjoint(orjson.loads(names))
+        if concerns_us:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop().call_soon_threadsafe(self._woken.set)
+
+
+def publish_stored(stream: FollowedStream, events: Sequence[tuple[int, bytes]]) -> None:
+    """Give watchers stored events, as far as they follow on what they have; the last one of a turn ends the stream."""
+    fitting: list[bytes] = []
+    for seq, event in events:
+        if seq == stream.last_seq + len(fitting) + 1:
+            fitting.append(event)
+            _note_answer(stream, event)
+    if not fitting:
+        return
+    stream.checked_at = time.monotonic()
+    stream.publish(fitting)
+    if b'"done"' in fitting[-1] and orjson.loads(fitting[-1]).get("done") is True:
+        stream.close()
+
+
+def _note_answer(stream: FollowedStream, event: bytes) -> None:
+    """A turn with several answers tells when the next one begins."""
+    begun = orjson.loads(event).get("answer") if b'"answer"' in event else None
+    if begun and begun["message_id"] not in stream.answers:
+        stream.answers.append(begun["message_id"])

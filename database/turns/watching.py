@@ -1,0 +1,79 @@
+"""Following turns that another process runs, and asking that process to stop them: by the store alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from sqlalchemy import BigInteger, Connection, Text, column, delete, insert, select, values
+
+from database.engine.database import Database, Urgency
+from database.schema import messages, stop_requests, stream_events
+
+_e, _m, _s = stream_events.c, messages.c, stop_requests.c
+
+
+def events_beyond(*, database: Database, positions: Mapping[str, int], most: int) -> list[tuple[str, int, bytes]]:
+    """The events (message_id, seq, event) beyond each stream's position, in order, by one statement.
+
+    positions: the number of the last event that is known, by the message id of the stream. At most `most` events: what
+    is left of some streams comes with the next call.
+    """
+    if not positions:
+        return []
+    known = values(column("stream", Text), column("position", BigInteger)).data(list(positions.items())).cte("known")
+    query = (
+        select(_e.message_id, _e.seq, _e.event)
+        .join(known, (_e.message_id == known.c.stream) & (_e.seq > known.c.position))
+        .order_by(_e.message_id, _e.seq)
+        .limit(most)
+    )
+    with database.reading() as connection:
+        return [(row.message_id, row.seq, bytes(row.event)) for row in connection.execute(query)]
+
+
+def still_written(*, database: Database, message_ids: Collection[str]) -> set[str]:
+    """Which of these answers are being written."""
+    query = select(_m.message_id).where(_m.message_id.in_(message_ids), _m.status == "streaming")
+    with database.reading() as connection:
+        return set(connection.execute(query).scalars())
+
+
+def running_turns(connection: Connection, *, user_email: str) -> int:
+    """How many answers are being written for a person, whatever process writes them."""
+    query = select(_m.message_id).where(_m.status == "streaming", _m.user_email == user_email)
+    return len(connection.execute(query).all())
+
+
+def ask_to_stop(*, database: Database, asking: str, user_email: str, conversation_id: str | None = None) -> set[str]:
+    """Ask other processes than `asking` to stop what they write for a person; whom (owners).
+
+    conversation_id: in this conversation alone.
+    """
+    where = [] if conversation_id is None else [_m.conversation_id == conversation_id]
+    query = select(_m.message_id, _m.owner).where(
+        _m.status == "streaming", _m.user_email == user_email, _m.owner != asking, *where
+    )
+    with database.reading() as connection:
+        if connection.execute(query).first() is None:
+            return set()
+
+    def ask(connection: Connection) -> set[str]:
+        running = {row.message_id: row.owner for row in connection.execute(query)}
+        asked = set(connection.execute(select(_s.message_id).where(_s.message_id.in_(running))).scalars())
+        new = [{"message_id": each, "owner": owner} for each, owner in running.items() if each not in asked]
+        if new:
+            connection.execute(insert(stop_requests), new)
+        return set(running.values())
+
+    return database.write(ask, urgency=Urgency.STREAM)
+
+
+def take_stop_requests(*, database: Database, owner: str) -> set[str]:
+    """The answers that `owner` was asked to stop since the last call."""
+    mine = select(_s.message_id).where(_s.owner == owner)
+    with database.reading() as connection:
+        asked = set(connection.execute(mine).scalars())
+    if asked:
+        done = delete(stop_requests).where(_s.message_id.in_(asked))
+        database.write(lambda connection: connection.execute(done).rowcount, urgency=Urgency.STREAM)
+    return asked
