@@ -52,6 +52,10 @@ PARTS: dict[str, Part] = {
         "Of two processes that write into one store, either may be killed: nothing is lost or doubled",
         _pytest("tests/load/test_two_processes.py", "tests/load/test_two_processes_under_fault.py"),
     ),
+    "two-servers": Part(
+        "60 kills of one of two servers under 100 running turns lose and double nothing, and their watchers go on",
+        _pytest("tests/load/test_one_of_two_servers_killed.py"),
+    ),
     "examples": Part(
         "Properties and state machines hold for twenty times as many examples",
         _pytest("-n", "2", "--dist", "loadfile", "-m", "hypothesis"),

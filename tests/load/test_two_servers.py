@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,21 +34,27 @@ class Pair:
         return Client(self.two.port, cookies=dict(client.cookies))
 
 
+@contextmanager
+def two_servers(folder: Path, postgresql: PostgreSQLServer, model: RecordingModel, **environ: str) -> Iterator[Pair]:
+    """Two servers with these settings, which are killed in the end."""
+    url = postgresql.empty_store()
+    shared = {**model.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(folder / "data"), **environ}
+    servers = LiveServer(folder / "one", shared), LiveServer(folder / "two", shared)
+    try:
+        yield Pair(servers[0].start(), servers[1].start(), model, url)
+    finally:
+        for server in servers:
+            server.kill()
+        postgresql.take_back(url)
+
+
 @pytest.fixture
 def pair(
     tmp_path: Path, postgresql_server: PostgreSQLServer, recording_model: RecordingModel, joined_page: None
 ) -> Iterator[Pair]:
-    url = postgresql_server.empty_store()
-    environ = {**recording_model.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(tmp_path / "data")}
-    environ["ANAPHORA_TURNS_PER_PERSON"] = "2"
-    servers = LiveServer(tmp_path / "one", environ), LiveServer(tmp_path / "two", environ)
     recording_model.scripts["cheap"] = saying("A Title")
-    try:
-        yield Pair(servers[0].start(), servers[1].start(), recording_model, url)
-    finally:
-        for server in servers:
-            server.kill()
-        postgresql_server.take_back(url)
+    with two_servers(tmp_path, postgresql_server, recording_model, ANAPHORA_TURNS_PER_PERSON="2") as pair:
+        yield pair
 
 
 def begun(client: Client, conversation_id: str, text: str) -> tuple[Iterator[dict[str, Any]], str]:

@@ -1,0 +1,127 @@
+"""One of two servers is killed again and again while both answer a hundred messages: the other one goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+from http.client import HTTPException
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.fakes import RecordingModel, saying
+from tests.http_client import Client
+from tests.live_server import LiveServer
+from tests.load.crash import check_answer, check_stream, find, messages_of
+from tests.load.test_failing_storage import eventually
+from tests.load.test_two_servers import two_servers
+from tests.load.witnesses import Witness, talkative
+from tests.postgresql import PostgreSQLServer
+from tests.tiers import KILLS
+
+pytestmark = [pytest.mark.live, pytest.mark.proof]
+
+ROUNDS = max(2, KILLS * 3 // 10)
+TURNS = 100
+WATCHED = 5
+PIECES = 200
+
+
+def ask(client: Client, witness: Witness, begun: threading.Semaphore) -> None:
+    """Send the message and see as much of the answer as comes."""
+    has_begun = False
+    try:
+        body = {"messageText": witness.question}
+        for event in client.stream(f"/send_message/{witness.conversation_id}", body, accepted=witness.accept):
+            if not event.get("heartbeat"):
+                witness.events.append(event)
+                if event.get("text") and not has_begun:
+                    has_begun = True
+                    begun.release()
+    except (OSError, HTTPException, ValueError):
+        return  # its server was killed
+
+
+def follow(client: Client, conversation_id: str) -> list[dict[str, Any]]:
+    """The whole stream of the answer that is being written, at another server than its own."""
+    answer = messages_of(client, conversation_id)[-1]["message_id"]
+    return [event for event in client.stream(f"/stream/{answer}?after=0") if not event.get("heartbeat")]
+
+
+def seconds_until_closed(client: Client, witnesses: list[Witness]) -> float:
+    """How long it takes until none of these conversations waits for an answer any more."""
+    killed_at = time.monotonic()
+    left = {witness.conversation_id for witness in witnesses}
+
+    def all_closed() -> bool:
+        for each in list(left):
+            if messages_of(client, each)[-1]["status"] == "streaming":
+                return False
+            left.discard(each)
+        return True
+
+    eventually(all_closed)
+    return time.monotonic() - killed_at
+
+
+def check_round(client: Client, witnesses: list[Witness], rng: Random, outcomes: Counter[str]) -> None:
+    """What was accepted and seen is stored once, and can be watched again at the server that is left."""
+    for witness in witnesses:
+        found = find(witness, messages_of(client, witness.conversation_id))
+        if found is None:
+            outcomes["not accepted"] += 1
+            continue
+        check_answer(witness, found[1])
+        check_stream(client, witness, *found, rng)
+        outcomes[found[1]["status"]] += 1
+
+
+def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_are_closed_once(
+    tmp_path: Path, postgresql_server: PostgreSQLServer, recording_model: RecordingModel, joined_page: None
+) -> None:
+    recording_model.scripts |= {"main": talkative(0.05), "cheap": saying("One Title For All Of Them")}
+    rng, outcomes, closed_after = Random(7), Counter[str](), list[float]()
+    with two_servers(tmp_path, postgresql_server, recording_model, ANAPHORA_TURNS_PER_PERSON="1000") as pair:
+        servers: list[LiveServer] = [pair.one, pair.two]
+        clients = [pair.one.sign_up()]
+        clients.append(pair.client_of_two(clients[0]))
+        conversations = [clients[0].create_conversation() for _ in range(TURNS)]
+        for number in range(ROUNDS):
+            killed = number % 2
+            left = clients[1 - killed]
+            witnesses = [Witness(each, f"Say {PIECES} pieces of w{rng.getrandbits(64):x}.") for each in conversations]
+            begun = threading.Semaphore(0)
+            with ThreadPoolExecutor(TURNS + WATCHED) as pool:
+                for place, witness in enumerate(witnesses):
+                    pool.submit(ask, clients[place % 2], witness, begun)
+                for _ in witnesses:
+                    assert begun.acquire(timeout=120), "not all turns began"
+                victims = witnesses[killed::2]
+                watching: list[Future[list[dict[str, Any]]]] = [
+                    pool.submit(follow, left, each.conversation_id) for each in victims[:WATCHED]
+                ]
+                time.sleep(rng.uniform(0.0, 0.5))
+                servers[killed].kill()
+                closed_after.append(seconds_until_closed(left, victims))
+                for told in watching:
+                    events = told.result(120)
+                    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+                    assert events[-1]["done"]
+            check_round(left, witnesses, rng, outcomes)
+            servers[killed].start()
+    assert outcomes["complete"] >= TURNS // 2
+    assert outcomes["interrupted"] >= TURNS // 2
+    record_figures(closed_after, outcomes)
+
+
+def record_figures(closed_after: list[float], outcomes: Counter[str]) -> None:
+    """For `benchmarks/proofs.json`."""
+    if file := os.environ.get("PROOF_FIGURES"):
+        figures = {"kills": len(closed_after), "longest until all turns were closed, seconds": max(closed_after)}
+        Path(file).write_text(json.dumps(figures | dict(outcomes)), encoding="utf-8")
