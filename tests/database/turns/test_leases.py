@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
 from database.conversations.repository import create_conversation
+from database.engine import clock
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.messages.variants import accept_again
@@ -109,6 +111,24 @@ def test_a_server_that_is_alone_closes_every_turn_at_once(database: Database, ow
     answers.append(begin({**own, "conversation_id": other.conversation_id}, None))
     assert close_interrupted_turns(database=database) == 2
     assert [status_of(database, answer) for answer in answers] == ["interrupted", "interrupted"]
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_a_process_whose_clock_is_wrong_neither_loses_its_turns_nor_closes_those_of_others(
+    database: Database, own: dict[str, Any], monkeypatch: pytest.MonkeyPatch, minutes: int
+) -> None:
+    is_right = begin(own, "first")
+    with monkeypatch.context() as wrong:
+        right_now = clock.now
+        wrong.setattr(clock, "now", lambda: right_now() + timedelta(minutes=minutes))
+        made = create_conversation(database=database, user_email=ANN, domain="assistant")
+        is_wrong = begin({**own, "conversation_id": made.conversation_id}, "second")
+        assert close_interrupted_turns(database=database, asking="second") == 0
+        database.write(lambda connection: renew_leases(connection, owner="second"))
+    assert close_interrupted_turns(database=database, asking="first") == 0
+    assert [status_of(database, answer) for answer in (is_right, is_wrong)] == ["streaming", "streaming"]
+    end_leases(database)
+    assert close_interrupted_turns(database=database, asking="third") == 2
 
 
 def test_the_turn_of_a_script_has_no_lease_that_could_end(database: Database, own: dict[str, Any]) -> None:
