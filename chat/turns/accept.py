@@ -165,7 +165,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         opens_thread=len(answerers) > 1,
         notify=query.get(NOTIFIED) or (),
         files=query.get("files") or (),
-        admit=query.get(ADMISSION, admit_all),
+        admit=query.get(ADMISSION) or admit_all,
     )
     return _turn(query, accepted, means, text=text)
 
@@ -182,7 +182,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         owner=query.get(OWNER),
         needs_text=is_continued and decided is None,
         agent=next((answerer.agent for answerer in query.get(ANSWERERS) or ()), None),
-        admit=query.get(ADMISSION, admit_all),
+        admit=query.get(ADMISSION) or admit_all,
     )
     # The documents that the question names are found in its text again.
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report if entry["kind"] != "document"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 import uuid
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
@@ -14,9 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
-import orjson
-
-from chat.runtime.announcements import EVENTS, STOPS, WATCHED, Announcements, LocalAnnouncements
+from chat.runtime.announcements import Announcements, LocalAnnouncements
 from chat.runtime.metrics import Metrics
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
@@ -25,15 +22,15 @@ from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
 from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
-from database.turns.watching import ask_to_stop, running_turns, take_stop_requests
 from sentences import say
 
 from . import events
 from .accept import ADMISSION, ANSWER_AGAIN, OWNER
 from .errors import ShuttingDownError, TooManyTurnsError
-from .following import FOLLOW_SECONDS, WATCHED_SECONDS, FollowedTurns
+from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
+from .other_servers import OtherServers
 from .streams import LiveStream, StoredStream
 from .threads import in_thread, undisturbed
 from .turn import TurnStream
@@ -103,16 +100,10 @@ class TurnRunner:
         self._turns_of: Counter[str] = Counter()
         self._most_per_person = most_per_person
         self._draining = False
-        self._announcements = announcements or LocalAnnouncements()
-        self._is_one_of_several = database.backend.is_shared
-        self._followed = FollowedTurns(database=database, loop=self._running_loop, announcements=self._announcements)
-        self._looking_for_stops = False
-        self._stop_asked = asyncio.Event()
-        # Turns of this process that are watched in others, and until when (monotonic seconds).
-        self._watched_elsewhere: dict[str, float] = {}
-        if self._is_one_of_several:
-            self._announcements.subscribe(WATCHED, self._note_watched)
-            self._announcements.subscribe(STOPS, self._hear_stops)
+        announcements = announcements or LocalAnnouncements()
+        self._hearing_stops: asyncio.Task[None] | None = None
+        self._others = OtherServers(database=database, owner=self.owner, announcements=announcements)
+        self._followed = FollowedTurns(database=database, loop=self._running_loop, announcements=announcements)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run turns on `loop` from now on."""
@@ -166,7 +157,8 @@ class TurnRunner:
             self._check_room(conversation.user_id)
             self._turns_of[conversation.user_id] += 1
         try:
-            turn = conversation.reply({**query, OWNER: self.owner, **self._admission(conversation.user_id)})
+            admission = self._others.admission(conversation.user_id, most=self._most_per_person)
+            turn = conversation.reply({**query, OWNER: self.owner, ADMISSION: admission})
             stream = LiveStream(
                 message_id=turn.accepted.response_message_id,
                 conversation_id=conversation.conversation_id,
@@ -191,12 +183,6 @@ class TurnRunner:
         if self._most_per_person is not None and self._turns_of[user_email] >= self._most_per_person:
             raise TooManyTurnsError(limit=self._most_per_person)
 
-    def _admission(self, user_email: str) -> dict[str, Any]:
-        """What counts the turns that other processes run for the person too."""
-        if self._most_per_person is None or not self._is_one_of_several:
-            return {}
-        return {ADMISSION: partial(_refuse_crowd, user_email=user_email, most=self._most_per_person)}
-
     def _turn_ended(self, user_email: str) -> None:
         self._turns_of[user_email] -= 1
         if not self._turns_of[user_email]:
@@ -213,7 +199,7 @@ class TurnRunner:
         if stream is not None and stream.user_email == user_email:
             return stream
         stored = read_events(database=self.database, user_email=user_email, message_id=message_id, after=after)
-        if not stored.complete and self._is_one_of_several:
+        if not stored.complete and self._others.exist:
             return self._followed.follow(
                 message_id=stored.stream,
                 answer_id=message_id,
@@ -232,18 +218,7 @@ class TurnRunner:
             running = {stream for stream in self._streams.values() if stream.conversation_id == conversation_id}
         for stream in running:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
-        return bool(running) or self._ask_others_to_stop(user_email=user_email, conversation_id=conversation_id)
-
-    def _ask_others_to_stop(self, *, user_email: str, conversation_id: str | None = None) -> bool:
-        """Have other processes stop what they answer; whether they answer anything."""
-        if not self._is_one_of_several:
-            return False
-        owners = ask_to_stop(
-            database=self.database, asking=self.owner, user_email=user_email, conversation_id=conversation_id
-        )
-        if owners:
-            self._announcements.announce(STOPS, orjson.dumps(list(owners)))
-        return bool(owners)
+        return bool(running) or self._others.ask_to_stop(user_email=user_email, conversation_id=conversation_id)
 
     def stop(self, message_id: str) -> None:
         """Stop the turn that writes this answer, if it runs here, keeping what was said."""
@@ -258,7 +233,7 @@ class TurnRunner:
             running = {stream for stream in self._streams.values() if stream.user_email == user_email}
         for stream in running:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
-        self._ask_others_to_stop(user_email=user_email)
+        self._others.ask_to_stop(user_email=user_email)
 
     def running(self) -> int:
         """How many turns are being accepted or answered."""
@@ -302,33 +277,9 @@ class TurnRunner:
         if not self._renewing:
             self._renewing = True
             asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_leases)
-        if self._is_one_of_several and not self._looking_for_stops:
-            self._looking_for_stops = True
-            asyncio.get_running_loop().create_task(self._look_for_stops())
-
-    async def _look_for_stops(self) -> None:
-        """Stop the turns that other processes were asked to stop, until no turn runs here."""
-        while self._tasks:
-            self._stop_asked.clear()
-            with suppress(StoreError):
-                for message_id in await in_thread(take_stop_requests, database=self.database, owner=self.owner):
-                    self.stop(message_id)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(FOLLOW_SECONDS):
-                    await self._stop_asked.wait()
-        self._looking_for_stops = False
-
-    def _hear_stops(self, owners: bytes) -> None:
-        if self._loop is not None and self.owner in orjson.loads(owners):
-            self._loop.call_soon_threadsafe(self._stop_asked.set)
-
-    def _note_watched(self, streams: bytes) -> None:
-        """Announce the events of these turns, where they run here, for the next seconds."""
-        now = time.monotonic()
-        kept = {name: until for name, until in self._watched_elsewhere.items() if until > now}
-        self._watched_elsewhere = kept | {
-            name: now + WATCHED_SECONDS for name in orjson.loads(streams) if name in self._streams
-        }
+        if self._others.exist and (self._hearing_stops is None or self._hearing_stops.done()):
+            hearing = self._others.hear_stops(self.stop, is_needed=lambda: bool(self._tasks))
+            self._hearing_stops = asyncio.get_running_loop().create_task(hearing)
 
     def _renew_leases(self) -> None:
         """Renew the leases of this process, again and again until none of its turns runs."""
@@ -430,9 +381,7 @@ class TurnRunner:
 
     def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> Future[None]:
         stored = self.database.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
-        if self._watched_elsewhere:
-            watched = {name for name, _, _ in rows} & self._watched_elsewhere.keys()
-            stored.add_done_callback(lambda _: self._announcements.announce(EVENTS, orjson.dumps(list(watched))))
+        self._others.announce_events(stored, rows)
         return stored
 
     def _storage_failed(self, stream: LiveStream, error: Exception) -> None:
@@ -453,9 +402,3 @@ class TurnRunner:
         farewell = (events.error(code=code, message=message), events.done(INTERRUPTED))
         stream.publish([events.encode(event, seq=stream.last_seq + n) for n, event in enumerate(farewell, 1)])
         stream.close()
-
-
-def _refuse_crowd(connection: Any, *, user_email: str, most: int) -> None:
-    """Raises TooManyTurnsError where a person has as many answers written, by all processes together, as one may."""
-    if running_turns(connection, user_email=user_email) >= most:
-        raise TooManyTurnsError(limit=most)
