@@ -14,6 +14,8 @@ import io
 import json
 import sys
 import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,22 @@ _FILES = 64
 _FILE_BYTES = 512 * 1024 * 1024
 _PICTURES = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "MPO")
 _PICTURE_BEGINS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
-_WORD = "word/document.xml"
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_OPEN_XML = "application/vnd.openxmlformats-officedocument"
+DOCX = f"{_OPEN_XML}.wordprocessingml.document"
+_ODT = "application/vnd.oasis.opendocument.text"
+# By the part that only files of this kind have.
+_IN_ZIP = {
+    "word/document.xml": ("docx", DOCX),
+    "xl/workbook.xml": ("xlsx", f"{_OPEN_XML}.spreadsheetml.sheet"),
+    "ppt/presentation.xml": ("pptx", f"{_OPEN_XML}.presentationml.presentation"),
+}
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_MOST_SPACES = 200
 _TEXT_TYPES = {".csv": "text/csv", ".json": "application/json", ".md": "text/markdown", ".markdown": "text/markdown"}
 
 Meta = dict[str, Any]
@@ -97,10 +113,15 @@ def _begun(file: Path, name: str) -> Meta:
 def _in_zip(file: Path) -> Meta:
     try:
         with zipfile.ZipFile(file) as archive:
-            archive.getinfo(_WORD)
-    except (zipfile.BadZipFile, KeyError, ValueError, MemoryError, NotImplementedError):
+            names = set(archive.namelist())
+            for part, (kind, media_type) in _IN_ZIP.items():
+                if part in names:
+                    return {"media_type": media_type, "kind": kind}
+            with archive.open("mimetype") as opened:
+                is_odt = opened.read(len(_ODT) + 1).decode("ascii", "replace").strip() == _ODT
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, MemoryError, NotImplementedError, RuntimeError):
         return {"refused": "unsupported"}
-    return {"media_type": DOCX, "kind": "docx"}
+    return {"media_type": _ODT, "kind": "odt"} if is_odt else {"refused": "unsupported"}
 
 
 def _text_type(head: bytes, name: str) -> str:
@@ -185,6 +206,104 @@ def _lines_of(block: Any) -> list[str]:
     return ["\t".join(cell.text.replace("\n", " ") for cell in row.cells) for row in block.rows]
 
 
+def _read_xlsx(file: Path, folder: Path) -> Meta:
+    """Each sheet below its name, a row a line, with what formulas gave when the file was saved."""
+    import openpyxl
+
+    lines, room = list[str](), MOST_CHARACTERS
+    try:
+        # As bytes: of a path, the name would have to end as those of workbooks do.
+        book = openpyxl.load_workbook(io.BytesIO(file.read_bytes()), read_only=True, data_only=True)
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # what the file says of its size need not be so
+            for line in (f"[Sheet: {sheet.title}]", *map(_row, sheet.iter_rows(values_only=True))):
+                lines.append(line)
+                room -= len(line) + 1
+                if room < 0:
+                    break
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ProblemError("damaged") from error
+    said = any(line and not line.startswith("[Sheet: ") for line in lines)
+    return _kept(folder, ["\n".join(lines)]) | ({} if said else {"problem": "no_text"})
+
+
+def _row(cells: Sequence[Any]) -> str:
+    """The cells of a row, parted by tabs; line ends in them are spaces."""
+    return "\t".join("" if cell is None else " ".join(str(cell).splitlines()) for cell in cells).rstrip()
+
+
+def _read_odt(file: Path, folder: Path) -> Meta:
+    (root,) = _parsed(file, lambda _archive: ["content.xml"])
+    body = root.find(f"{_OFFICE}body")
+    paragraphs, row = (f"{_TEXT}p", f"{_TEXT}h"), f"{_TABLE}table-row"
+    lines = list[str]()
+    for element in () if body is None else body.iter(*paragraphs, row):
+        if next(element.iterancestors(row), None) is not None:
+            continue
+        if element.tag != row:
+            lines.append(_odf_text(element))
+            continue
+        cells = element.iterchildren(f"{_TABLE}table-cell")
+        lines.append("\t".join(" ".join(map(_odf_text, cell.iter(*paragraphs))) for cell in cells))
+    text = "\n".join(lines)
+    return _kept(folder, [text]) | ({} if text.strip() else {"problem": "no_text"})
+
+
+def _odf_text(element: Any) -> str:
+    """What a paragraph says; comments on it are paragraphs of their own."""
+    if element.tag == f"{_OFFICE}annotation" or not isinstance(element.tag, str):
+        return ""  # the latter: an entity, or a remark in the XML
+    if element.tag == f"{_TEXT}s":
+        return " " * min(int(element.get(f"{_TEXT}c", "1")), _MOST_SPACES)
+    if element.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+        return "\t" if element.tag == f"{_TEXT}tab" else "\n"
+    return (element.text or "") + "".join(_odf_text(child) + (child.tail or "") for child in element)
+
+
+def _read_pptx(file: Path, folder: Path) -> Meta:
+    """Each slide is a page; what is spoken to it, and what stands in its notes, is left out."""
+    pages = ["\n".join(_slide_lines(slide)) for slide in _parsed(file, _slides)]
+    found = _kept(folder, pages) | {"pages": len(pages)}
+    return found if any(page.strip() for page in pages) else found | {"problem": "no_text"}
+
+
+def _slides(archive: zipfile.ZipFile) -> list[str]:
+    """The parts of the slides in the order in which they are shown."""
+    shown = _xml(archive, "ppt/presentation.xml").iter(f"{_SLIDES}sldId")
+    relations = _xml(archive, "ppt/_rels/presentation.xml.rels")
+    targets = {each.get("Id"): str(each.get("Target")) for each in relations.iterchildren(tag="*")}
+    parts = [targets[each.get(f"{_RELATION}id")] for each in shown]
+    return [part.removeprefix("/") if part.startswith("/") else f"ppt/{part}" for part in parts[:MOST_PAGES]]
+
+
+def _slide_lines(slide: Any) -> Iterator[str]:
+    for paragraph in slide.iter(f"{_DRAWING}p"):
+        runs = paragraph.iter(f"{_DRAWING}t", f"{_DRAWING}br")
+        yield "".join("\n" if run.tag == f"{_DRAWING}br" else run.text or "" for run in runs)
+
+
+def _parsed(file: Path, parts: Callable[[zipfile.ZipFile], list[str]]) -> list[Any]:
+    """The roots of the XML parts of an archive."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return [_xml(archive, part) for part in parts(archive)]
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ProblemError("damaged") from error
+
+
+def _xml(archive: zipfile.ZipFile, part: str) -> Any:
+    from lxml import etree
+
+    # No entities, nothing from elsewhere, and libxml2's limits of depth and of the length of a text.
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False)
+    with archive.open(part) as opened:
+        return etree.parse(opened, parser).getroot()
+
+
 def _kept(folder: Path, pages: list[str]) -> Meta:
     """Write the text; what is beyond the limit is left out, and told as a problem."""
     kept, left = list[str](), MOST_CHARACTERS
@@ -232,7 +351,15 @@ def _save(picture: Any, folder: Path) -> None:
     (folder / "picture").write_bytes(buffer.getvalue())
 
 
-_READERS = {"text": _read_text, "pdf": _read_pdf, "docx": _read_docx, "image": _read_picture}
+_READERS = {
+    "text": _read_text,
+    "pdf": _read_pdf,
+    "docx": _read_docx,
+    "xlsx": _read_xlsx,
+    "odt": _read_odt,
+    "pptx": _read_pptx,
+    "image": _read_picture,
+}
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What is known of a file. kind: text, pdf, docx, image. width, height: of an upright picture.
+    """What is known of a file. kind: text, pdf, docx, xlsx, odt, pptx, image. width, height: of an upright picture.
 
     problem: why there is no text or not all of it: no_text, encrypted, damaged, too_costly, cut; "" for none.
     """

@@ -30,7 +30,7 @@ _TOLD = ("name", "media_type", "size", "pages", "characters", "lines", "width", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file of a person. sha256: of its content. kind: text, pdf, docx, image. size: in bytes.
+    """A file of a person. sha256: of its content. kind: text, pdf, docx, xlsx, odt, pptx, image. size: in bytes.
 
     width, height: of a picture. problem: why there is no text, or not all of it; see `attachments.extraction`.
     """

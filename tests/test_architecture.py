@@ -58,6 +58,8 @@ OWNERS = {
     "pypdfium2": ("attachments.child_main",),
     "PIL": ("attachments.child_main",),
     "docx": ("attachments.child_main",),
+    "openpyxl": ("attachments.child_main",),
+    "lxml": ("attachments.child_main",),
     "charset_normalizer": ("attachments.child_main",),
 }
 SQL = re.compile(

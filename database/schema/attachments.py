@@ -26,7 +26,7 @@ attachments = Table(
     Column("sha256", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("media_type", Text, nullable=False),
-    # text, pdf, docx, image
+    # text, pdf, docx, xlsx, odt, pptx, image
     Column("kind", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("pages", Integer),

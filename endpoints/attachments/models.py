@@ -24,7 +24,7 @@ class AttachmentItem(Shape):
     attachment_id: str
     name: str
     media_type: str
-    kind: Literal["text", "pdf", "docx", "image"]
+    kind: Literal["text", "pdf", "docx", "xlsx", "odt", "pptx", "image"]
     size: int
     pages: int | None
     characters: int | None

@@ -49,7 +49,7 @@ _AT_ONCE = 256 * 1024
 def upload_attachment(query: attachment_models.UploadQuery) -> object:
     """Upload a file for a message; the body is the file.
 
-    413 `too_large`, 415 `unsupported_media_type` for what is no text, PDF, DOCX or picture, 507 `quota_exceeded`.
+    413 `too_large`, 415 `unsupported_media_type` for what is no text, document or picture, 507 `quota_exceeded`.
     """
     files = _files()
     with receive_upload(files, most=largest_attachment(current_settings())) as received:

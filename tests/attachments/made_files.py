@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import zipfile
 import zlib
 from collections.abc import Sequence
 from struct import pack
 
 import docx
+import openpyxl
 from PIL import Image
 
 
@@ -75,3 +77,57 @@ def huge_png(width: int, height: int) -> bytes:
         + chunk(b"IDAT", zlib.compress(b"\0" * 10_000))
         + chunk(b"IEND", b"")
     )
+
+
+def xlsx_of(sheets: dict[str, Sequence[Sequence[object]]]) -> bytes:
+    """An Excel workbook of these sheets, each of rows."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def odt_of(body: str, *, doctype: str = "") -> bytes:
+    """An OpenDocument text. body: what stands in `office:text`."""
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
+    )
+    text = f"<office:body><office:text>{body}</office:text></office:body>"
+    content = f"{doctype}<office:document-content {names}>{text}</office:document-content>"
+    return zip_of({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+
+
+def pptx_of(slides: Sequence[Sequence[str]]) -> bytes:
+    """A PowerPoint presentation, with the paragraphs of each slide; the parts are numbered backwards."""
+    count = len(slides)
+    office = "http://schemas.openxmlformats.org"
+    relation, package = f"{office}/officeDocument/2006/relationships", f"{office}/package/2006/relationships"
+    ids = "".join(f'<p:sldId id="{255 + place}" r:id="r{place}"/>' for place in range(1, count + 1))
+    targets = "".join(
+        f'<Relationship Id="r{n}" Target="slides/slide{count + 1 - n}.xml"/>' for n in range(1, count + 1)
+    )
+    parts = {
+        "ppt/presentation.xml": f'<p:presentation xmlns:p="{office}/presentationml/2006/main" xmlns:r="{relation}">'
+        f"<p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
+        "ppt/_rels/presentation.xml.rels": f'<Relationships xmlns="{package}">{targets}</Relationships>',
+    }
+    for number, texts in enumerate(slides, 1):
+        paragraphs = "".join(f"<a:p><a:r><a:t>{text}</a:t></a:r></a:p>" for text in texts)
+        parts[f"ppt/slides/slide{count + 1 - number}.xml"] = (
+            f'<s xmlns:a="{office}/drawingml/2006/main">{paragraphs}</s>'
+        )
+    return zip_of(parts)
+
+
+def zip_of(parts: dict[str, str]) -> bytes:
+    """A ZIP of these texts by name."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()

@@ -13,7 +13,7 @@ from PIL import Image
 from attachments.errors import FileTooLargeError, FileTypeError
 from attachments.extraction import Extracted, Limits, extract
 
-from .made_files import docx_of, huge_png, pdf_of, picture_of
+from .made_files import docx_of, huge_png, odt_of, pdf_of, picture_of, pptx_of, xlsx_of, zip_of
 
 
 def read(tmp_path: Path, content: bytes, name: str = "file", **more: object) -> tuple[Extracted, list[str], Path]:
@@ -131,3 +131,51 @@ def test_reading_that_hangs_is_ended(tmp_path):
     (tmp_path / "meta.json").write_text(json.dumps(begun))
     extracted = extract(file, "x", into=tmp_path, child=child, limits=Limits(time=0.5))
     assert extracted == Extracted(**begun)
+
+
+def test_a_workbook_is_read_sheet_by_sheet(tmp_path):
+    content = xlsx_of({"Costs": [["tea", 12, None], ["two\nlines", None, 1.5]], "Empty": [], "More": [["x"]]})
+    extracted, pages, _ = read(tmp_path, content, "costs.xlsx")
+    assert (extracted.kind, extracted.pages, extracted.problem) == ("xlsx", None, "")
+    assert pages == ["[Sheet: Costs]\ntea\t12\ntwo lines\t\t1.5\n[Sheet: Empty]\n[Sheet: More]\nx"]
+
+
+def test_a_workbook_without_cells_says_that_there_is_no_text(tmp_path):
+    assert read(tmp_path, xlsx_of({"Empty": []}))[0].problem == "no_text"
+
+
+def test_an_opendocument_text_is_read_with_its_tables(tmp_path):
+    row = "".join(f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in ("tea", "12"))
+    body = (
+        '<text:h>Title</text:h><text:p>Dear<text:s text:c="2"/>Ada,<text:line-break/>and <text:span>all</text:span>!'
+        "<office:annotation><text:p>a comment</text:p></office:annotation></text:p>"
+        f"<table:table><table:table-row>{row}</table:table-row></table:table>"
+    )
+    extracted, pages, _ = read(tmp_path, odt_of(body), "letter.odt")
+    assert (extracted.kind, extracted.media_type) == ("odt", "application/vnd.oasis.opendocument.text")
+    assert pages == ["Title\nDear  Ada,\nand all!\na comment\ntea\t12"]
+
+
+def test_a_presentation_is_read_slide_by_slide_in_the_order_of_showing(tmp_path):
+    extracted, pages, _ = read(tmp_path, pptx_of([["First", "one"], ["Second"]]), "talk.pptx")
+    assert (extracted.kind, extracted.pages) == ("pptx", 2)
+    assert pages == ["First\none", "Second"]
+
+
+def test_entities_of_an_office_file_are_not_expanded(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("4711")
+    doctype = f'<!DOCTYPE x [<!ENTITY file SYSTEM "{secret.as_uri()}"><!ENTITY big "{"z" * 1_000}">]>'
+    _, pages, _ = read(tmp_path, odt_of("<text:p>A&file;&big;B</text:p>", doctype=doctype))
+    assert pages == ["AB"]
+
+
+@pytest.mark.parametrize("part", ["xl/workbook.xml", "ppt/presentation.xml"])
+def test_a_damaged_office_file_is_kept_without_text(tmp_path, part):
+    extracted, pages, _ = read(tmp_path, zip_of({part: "<no"}))
+    assert (extracted.problem, pages) == ("damaged", [])
+
+
+def test_a_zip_that_is_no_document_is_refused(tmp_path):
+    with pytest.raises(FileTypeError):
+        read(tmp_path, zip_of({"readme.txt": "x"}))
