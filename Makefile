@@ -1,10 +1,14 @@
 # Anaphora in two commands: `make serve` runs it, `make test` proves it. Both set up what they need.
 PYTHON := $(shell sh setup/find_python.sh)
 
-.PHONY: serve test check proofs bench docs format clean setup-serve setup-test require-python
+.PHONY: serve serve-scaled test check proofs bench docs format clean setup-serve setup-scaled setup-test require-python
 
 serve: setup-serve
 	@ANAPHORA_PORT="$${ANAPHORA_PORT:-$(PORT)}" exec .venv/bin/python server.py $(ARGS)
+
+# PostgreSQL, Valkey and two servers behind one port, on this machine.
+serve-scaled: setup-scaled
+	@ANAPHORA_PORT="$${ANAPHORA_PORT:-$(PORT)}" exec .venv/bin/python setup/scaled.py $(ARGS)
 
 test: setup-test
 	@bash .ci/run all
@@ -31,6 +35,9 @@ clean:
 
 setup-serve: require-python
 	@$(PYTHON) setup serve
+
+setup-scaled: require-python
+	@$(PYTHON) setup scaled
 
 setup-test: require-python
 	@$(PYTHON) setup test

@@ -29,6 +29,7 @@ from chat.runtime.changes import ChangeFeed
 from chat.runtime.duties import EVERY_DUTY, SharedDuties
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
+from chat.runtime.processes import Inherited, Supervisor, inherited
 from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.thread_titles import ThreadTitles
@@ -356,10 +357,14 @@ def main() -> int:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 1 if isinstance(error.__cause__, OSError) else 2
     write_logs_as(settings.log_format)
+    given = inherited()
     try:
+        if settings.processes > 1 and given is None:
+            command = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
+            return Supervisor(command, count=settings.processes, host=settings.host, port=settings.port).run()
         # On PostgreSQL several servers share the data folder, and each holds the database.
         with nullcontext() if settings.database_url else sole_server(settings.data_dir):
-            return _serve(settings)
+            return _serve(settings, given)
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 2
@@ -368,12 +373,12 @@ def main() -> int:
         return 1
 
 
-def _serve(settings: Settings) -> int:
+def _serve(settings: Settings, given: Inherited | None) -> int:
     from endpoints.http.asgi_server import serve  # commands and scripts do without a web server
 
     app = create_app(settings)
     app.extensions[EXTENSION].server.begin(upkeep=False)  # the web server's own loop does that
-    serve(app, settings)
+    serve(app, settings, given)
     return 0
 
 

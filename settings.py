@@ -229,6 +229,12 @@ class Settings(BaseModel):
         "127.0.0.1", "Address to listen on; `0.0.0.0` is every interface.", flag="--host"
     )
     port: Annotated[int, _whole(1, 65535)] = _setting(5000, "Port to listen on.", flag="--port")
+    processes: Annotated[int, _whole(1, 64)] = _setting(
+        1,
+        "Server processes that share the port, for more than one core; more than one needs `DATABASE_URL` and "
+        "`REDIS_URL`.",
+        flag="--processes",
+    )
     allowed_hosts: Annotated[tuple[str, ...], _reads(_each(lambda name: _host(name).lower()))] = _setting(
         (), "Host names, separated by commas, under which browsers reach the server, besides loopback names."
     )
@@ -472,6 +478,7 @@ def load_settings(
         first = error.errors()[0]
         raise SettingsError(str(first["loc"][0]), str(first.get("ctx", {}).get("error", first["msg"]))) from None
     _refuse_two_credentials(settings)
+    _refuse_processes_alone(settings)
     return settings.model_copy(update={"secret_key": settings.secret_key or _kept_secret(settings.data_dir)})
 
 
@@ -493,6 +500,17 @@ def _refuse_two_credentials(settings: Settings) -> None:
     address = settings.openai_base_url
     if settings.openai_api_key and address and urlsplit(address).username is not None:
         raise SettingsError("OPENAI_BASE_URL", "has a user name in it, and OPENAI_API_KEY is set too; use one of them")
+
+
+def _refuse_processes_alone(settings: Settings) -> None:
+    """Raise SettingsError for several processes that lack what they would share."""
+    needed = {"DATABASE_URL": settings.database_url, "REDIS_URL": settings.redis_url}
+    missing = " and ".join(name for name, value in needed.items() if value is None)
+    if settings.processes > 1 and missing:
+        raise SettingsError(
+            "ANAPHORA_PROCESSES",
+            f"several processes share a PostgreSQL database and Valkey; set {missing} as well, or use one process",
+        )
 
 
 def _kept_secret(data_dir: Path) -> str:

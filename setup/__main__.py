@@ -1,4 +1,4 @@
-"""Sets up what `make serve` or `make test` needs: `python setup serve`, `python setup test`.
+"""Sets up what `make serve`, `make serve-scaled` or `make test` needs: `python setup serve|scaled|test`.
 
 Needs only Python; what is set up already is left as it is.
 """
@@ -17,12 +17,12 @@ from stamps import set_up_alone
 
 
 def main(purpose: str) -> None:
-    """Set up for `purpose`, "serve" or "test". Concurrent runs wait for each other."""
+    """Set up for `purpose`: "serve", "scaled" or "test". Concurrent runs wait for each other."""
     dev = purpose == "test"
     with set_up_alone():
         with ThreadPoolExecutor(1) as beside:
             assets = beside.submit(prepare_assets, dev=dev)
-            prepare_environment(dev=dev)
+            prepare_environment(dev=dev, scaled=purpose == "scaled")
             assets.result()
         prepare_joined_page()
         if dev:
@@ -31,8 +31,8 @@ def main(purpose: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in (["serve"], ["test"]):
-        sys.exit("usage: python setup (serve | test)")
+    if sys.argv[1:] not in (["serve"], ["scaled"], ["test"]):
+        sys.exit("usage: python setup (serve | scaled | test)")
     try:
         main(sys.argv[1])
     except SetupError as error:

@@ -61,6 +61,14 @@ class Engine:
         """The process id; None while it isn't running."""
         return None if self._process is None else self._process.pid
 
+    def is_running(self) -> bool:
+        """Whether it was started, and has not ended by itself or by anybody's hand."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it in its folder; also again, after it has ended. Raises EngineError."""
+        raise NotImplementedError
+
     def stop(self) -> None:
         """End it in good order."""
         self._end(self.end_signal)
@@ -91,7 +99,7 @@ class Engine:
             user=self._user,
             cwd=self.folder,
             start_new_session=True,  # Ctrl+C is for the process that started it
-            preexec_fn=_ending_with_parent(self.end_signal),  # noqa: PLW1509 - it calls the system alone
+            preexec_fn=ending_with_parent(self.end_signal),  # noqa: PLW1509 - it calls the system alone
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -243,7 +251,7 @@ def _read_all(process: subprocess.Popen[bytes]) -> None:
             pass
 
 
-def _ending_with_parent(number: signal.Signals) -> Callable[[], None]:
+def ending_with_parent(number: signal.Signals) -> Callable[[], None]:
     """What a child runs before its program: from then on Linux sends it `number` when its parent dies."""
 
     def ask() -> None:

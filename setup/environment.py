@@ -12,7 +12,7 @@ from pathlib import Path
 from stamps import ROOT, fingerprint, forget, is_current, remember, remove
 
 VENV = ROOT / ".venv"
-REQUIREMENTS = ("requirements.txt", "requirements-dev.txt")
+REQUIREMENTS = ("requirements.txt", "requirements-scaled.txt", "requirements-dev.txt")
 # pip writes INSTALLER last, when the rest of a package is complete.
 _IS_WHOLE = "import importlib.metadata as found, sys; sys.exit(not found.distribution('pip').read_text('INSTALLER'))"
 _apt_get = threading.Lock()  # two at once would fail
@@ -22,12 +22,13 @@ class SetupError(Exception):
     """Set-up can't go on; the message says what the person can do."""
 
 
-def prepare_environment(*, dev: bool) -> None:
-    """Create `.venv` and install the pinned packages, unless that is done already. `dev` adds tests and checks.
+def prepare_environment(*, dev: bool, scaled: bool = False) -> None:
+    """Create `.venv` and install the pinned packages, unless that is done already.
 
-    An environment with the development packages is sufficient too, so `make serve` after `make test` installs nothing.
+    scaled: with PostgreSQL and Valkey. dev: with these, tests and checks. An environment with more than that is
+    sufficient too, so `make serve` after `make test` installs nothing.
     """
-    names = REQUIREMENTS if dev else REQUIREMENTS[:1]
+    names = REQUIREMENTS if dev else REQUIREMENTS[: 2 if scaled else 1]
     enough = REQUIREMENTS[len(names) - 1 :]
     if _python(VENV).exists() and any(is_current(VENV, name, _mark(name)) for name in enough):
         return

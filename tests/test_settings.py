@@ -123,6 +123,17 @@ def test_a_password_in_the_address_of_the_models_and_a_key_for_it_are_refused_to
     assert "sesame" not in str(caught.value)
 
 
+def test_several_processes_are_refused_without_what_they_share(load):
+    database, broker = "postgresql+psycopg://somebody@db/anaphora", "redis://broker"
+    given = {"DATABASE_URL": database, "REDIS_URL": broker}
+    assert load(ANAPHORA_PROCESSES="4", **given).processes == 4
+    for missing in ({"DATABASE_URL"}, {"REDIS_URL"}, {"DATABASE_URL", "REDIS_URL"}):
+        with pytest.raises(SettingsError, match="ANAPHORA_PROCESSES") as caught:
+            load(ANAPHORA_PROCESSES="2", **{name: url for name, url in given.items() if name not in missing})
+        assert all((name in str(caught.value)) == (name in missing) for name in given)
+    assert load(ANAPHORA_PROCESSES="1").processes == 1
+
+
 def test_model_settings_take_every_documented_form(load):
     for text in ("embedded", "embedded:small", "embedded:/models/my model.gguf", "openai:gpt-5", "anthropic:x", "none"):
         assert load(ANAPHORA_MAIN_MODEL=text).main_model == text

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 import uvicorn
 
 from attachments.errors import FilesUnavailableError
+from chat.runtime.processes import serve_by_line
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
@@ -29,20 +30,30 @@ from .error_responses import refusing
 from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import Views, is_public, shows_credentials, who_asks
 from .scope import EXTENSION, AppState
+from .shared_places import SharedPlaces
 from .streams import StreamBody
 from .work_queues import Work, pools, work_of
 from .wsgi import ROUTE, UPLOAD, Answer, Route, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:
+    import socket
+    from types import FrameType
+
     from flask import Flask
 
+    from chat.runtime.processes import Inherited
     from settings import Settings
 
 
 log = logging.getLogger("anaphora.server")
 
 DRAIN_SECONDS = 7.0
+LEAVE_SECONDS = 300.0
+"""How long turns may go on in a process whose successor serves already."""
 _STOP_SECONDS = 9
+_LINGER_SECONDS = 1.0
+_LONGEST_LINGER_SECONDS = 10.0
+_LINGER_STEP = 0.05
 _MEGABYTE = 1024 * 1024
 # `Connection` closes idle connections; uvicorn would cut off a response that a client reads slowly.
 _KEPT_ALIVE_SECONDS = 24 * 3600
@@ -62,7 +73,9 @@ class Bridge:
         self._views = Views(app)
         self._state: AppState = app.extensions[EXTENSION]
         settings = self._state.settings
-        self._pools = pools(settings)
+        broker = self._state.broker
+        self._places = None if broker is None else SharedPlaces(broker)
+        self._pools = pools(settings, shared=self._places)
         self._memory = BodyMemory(settings.body_memory * _MEGABYTE)
         self.connections = Connections(
             most=within_file_limit(settings.connections),
@@ -70,6 +83,8 @@ class Bridge:
             trusted=settings.trusted_proxies,
         )
         self._drained: asyncio.Task[None] | None = None
+        self.leaves = False
+        self._unanswered = 0
         self._beside: list[asyncio.Task[None]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,8 +98,21 @@ class Bridge:
         """Accept no new turns, and let the running ones end; the task completes when they have."""
         if self._drained is None:
             self._state.changes.close()
-            self._drained = asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=DRAIN_SECONDS))
+            seconds = LEAVE_SECONDS if self.leaves else DRAIN_SECONDS
+            self._drained = asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=seconds))
         return self._drained
+
+    def hurry(self) -> None:
+        """Let turns end within `DRAIN_SECONDS` from now on, although the process had more time to leave."""
+        self.leaves = False
+        self._beside.append(asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=DRAIN_SECONDS)))
+
+    async def linger(self) -> None:
+        """Answer the requests that are here or come soon on open connections, each of which ends with its answer."""
+        for step in range(round(_LONGEST_LINGER_SECONDS / _LINGER_STEP)):
+            if step * _LINGER_STEP >= _LINGER_SECONDS and not self._unanswered:
+                return
+            await asyncio.sleep(_LINGER_STEP)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -116,6 +144,8 @@ class Bridge:
         await self._state.models.aclose()
         for pool in self._pools.values():
             pool.shutdown()
+        if self._places is not None:
+            self._places.close()
         loop = asyncio.get_running_loop()
         if self._state.broker is not None:
             await loop.run_in_executor(None, self._state.broker.close)
@@ -125,6 +155,7 @@ class Bridge:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = answer_on_loop(scope, self._state)
         body, content = _body(scope, receive, self._memory), b""
+        self._unanswered += 1
         try:
             if answer is None:
                 route = self._views.route(path=scope["path"], method=scope["method"])
@@ -138,9 +169,10 @@ class Bridge:
         except ConnectionResetError:
             return
         finally:
+            self._unanswered -= 1
             body.release()
         if answer is not None:
-            await _start(answer, send)
+            await _start(answer, send, closes=self.leaves)
             if isinstance(answer.body, StreamBody):
                 await _send_stream(answer.body, receive, send)
             else:
@@ -243,28 +275,64 @@ class Bridge:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, draining running answers while their watchers are still connected."""
+    """uvicorn, draining running answers while their watchers are still connected.
 
-    def __init__(self, config: uvicorn.Config, bridge: Bridge) -> None:
+    line: to the supervisor of several processes, which has bound the sockets and announces the address.
+    """
+
+    def __init__(self, config: uvicorn.Config, bridge: Bridge, line: socket.socket | None = None) -> None:
         super().__init__(config)
         self._bridge = bridge
+        self._line = line
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: Any = None) -> None:
         """Log the address once it is bound: if the port is taken, uvicorn exits here."""
         await super().startup(sockets=sockets)
-        log.info("Anaphora is at http://%s:%d/", self.config.host, self.config.port)
+        if self._line is None:
+            log.info("Anaphora is at http://%s:%d/", self.config.host, self.config.port)
+            return
+        self._loop = asyncio.get_running_loop()
+        heard = serve_by_line(self._line, leave=self._leave, stop=self._stop)
+        self._loop.add_reader(self._line.fileno(), heard)
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Drain first: uvicorn waits for open responses, and those end with their turns."""
+        if self._line is not None:
+            asyncio.get_running_loop().remove_reader(self._line.fileno())
+        if self._bridge.leaves:
+            for server in self.servers:
+                server.close()
+            await self._bridge.linger()
         self._bridge.begin_drain()
         await super().shutdown(sockets=sockets)
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A process that has been leaving for a while hurries."""
+        if self._bridge.leaves and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._bridge.hurry)
+        super().handle_exit(sig, frame)
 
-def serve(app: Flask, settings: Settings) -> None:
-    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C."""
+    def _leave(self) -> None:
+        """The successor serves: accept no connection, but let turns go on to their end."""
+        self._bridge.leaves = True
+        self.config.timeout_graceful_shutdown = round(LEAVE_SECONDS) + _STOP_SECONDS
+        self.should_exit = True
+
+    def _stop(self) -> None:
+        """The supervisor is gone."""
+        self.should_exit = True
+
+
+def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) -> None:
+    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C. inherited: from the supervisor."""
     _tune_interpreter()
     bridge = Bridge(app)
-    Server(configure(bridge, settings), bridge).run()
+    config = configure(bridge, settings)
+    if inherited is None:
+        Server(config, bridge).run()
+    else:
+        Server(config, bridge, inherited.line).run(sockets=inherited.sockets)
 
 
 def _tune_interpreter() -> None:

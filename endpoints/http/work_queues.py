@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
 from chat.turns.threads import WorkerThreads
 from settings import Settings
 
 from .errors import RateLimitedError, ServerBusyError
+from .shared_places import NoPlaceError, SharedPlaces
 
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
 _RETRY_SECONDS = 2.0
+_TOO_MANY = "You have too many of these requests under way. Wait until one has ended."
 
 
 class Work(StrEnum):
@@ -65,13 +69,22 @@ class WorkPool:
     """The threads and the queue of one kind of work. Used on the server's loop only.
 
     places: how many jobs may run and wait at once. share: how many of them one client (a user, or an address before
-    sign-in) may have.
+    sign-in) may have; with `shared`, in all processes together.
     """
 
-    def __init__(self, kind: Work, *, threads: int, waiting: int, share: int | None = None) -> None:
+    def __init__(
+        self,
+        kind: Work,
+        *,
+        threads: int,
+        waiting: int,
+        share: int | None = None,
+        shared: SharedPlaces | None = None,
+    ) -> None:
         self.kind = kind
         self.places = threads + waiting
         self.share = share
+        self._shared = shared
         self._count = threads
         self._threads = WorkerThreads(threads, name=f"view-{kind}")
         self._taken = 0
@@ -87,7 +100,10 @@ class WorkPool:
         self._taken += 1
         self._taken_by[client] += 1
         try:
-            return await self._result(self._threads.on_loop(work), gone)
+            async with self._place(client):
+                return await self._result(self._threads.on_loop(work), gone)
+        except NoPlaceError:
+            raise RateLimitedError(_TOO_MANY, retry_after=_RETRY_SECONDS) from None
         finally:
             self._taken -= 1
             self._taken_by[client] -= 1
@@ -100,10 +116,14 @@ class WorkPool:
 
     def _check(self, client: str) -> None:
         if self.share is not None and self._taken_by[client] >= self.share:
-            message = "You have too many of these requests under way. Wait until one has ended."
-            raise RateLimitedError(message, retry_after=_RETRY_SECONDS)
+            raise RateLimitedError(_TOO_MANY, retry_after=_RETRY_SECONDS)
         if self._taken >= self.places:
             raise ServerBusyError(retry_after=_RETRY_SECONDS)
+
+    def _place(self, client: str) -> AbstractAsyncContextManager[None]:
+        if self._shared is None or self.share is None:
+            return nullcontext()
+        return self._shared.place(self.kind, client, most=self.share)
 
     async def _result(self, result: asyncio.Future[T], gone: Callable[[], Awaitable[object]]) -> T:
         if self._taken <= self._count:
@@ -118,8 +138,8 @@ class WorkPool:
         return await result
 
 
-def pools(settings: Settings) -> dict[Work, WorkPool]:
-    """The pools of one server."""
+def pools(settings: Settings, *, shared: SharedPlaces | None = None) -> dict[Work, WorkPool]:
+    """The pools of one process. shared: counts what its clients have under way in other processes."""
     models, searches, longs, programs, passwords = (
         settings.model_threads,
         settings.search_threads,
@@ -127,13 +147,14 @@ def pools(settings: Settings) -> dict[Work, WorkPool]:
         settings.mcp_threads,
         settings.password_threads,
     )
+    shared_pool = partial(WorkPool, shared=shared)
     return {
         Work.SHORT: WorkPool(Work.SHORT, threads=settings.threads, waiting=settings.waiting_requests),
-        Work.SEARCH: WorkPool(Work.SEARCH, threads=searches, waiting=16 * searches, share=8 * searches),
-        Work.MEMORIES: WorkPool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
-        Work.MODEL: WorkPool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
-        Work.LONG: WorkPool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
-        Work.MCP: WorkPool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),
+        Work.SEARCH: shared_pool(Work.SEARCH, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.MEMORIES: shared_pool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.MODEL: shared_pool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
+        Work.LONG: shared_pool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
+        Work.MCP: shared_pool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),
         # A queued request waits for the hashes before it: half a second, with these numbers.
-        Work.PASSWORD: WorkPool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
+        Work.PASSWORD: shared_pool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
     }
