@@ -26,6 +26,7 @@ from chat.runtime.announcements import Announcements, LocalAnnouncements
 from chat.runtime.broker import Broker
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
+from chat.runtime.data_folder import probe
 from chat.runtime.duties import EVERY_DUTY, SharedDuties
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
@@ -362,6 +363,8 @@ def main() -> int:
         if settings.processes > 1 and given is None:
             command = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
             return Supervisor(command, count=settings.processes, host=settings.host, port=settings.port).run()
+        if settings.database_url:
+            probe(settings.data_dir)
         # On PostgreSQL several servers share the data folder, and each holds the database.
         with nullcontext() if settings.database_url else sole_server(settings.data_dir):
             return _serve(settings, given)
