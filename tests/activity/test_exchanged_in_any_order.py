@@ -71,6 +71,8 @@ class Exchanges(RuleBasedStateMachine):
         self.people = [f"{name}{number}@example.org" for name in ("ann", "bob", "cleo")]
         self.rooms = [[self.new_room(email) for _ in ROOMS] for email in self.people]
         self.known: dict[str, Known] = {}
+        # What a person has imported of which conversation, by the two; erased ones among them.
+        self.copies: dict[tuple[str, str], str] = {}
 
     # ------------------------------------------------------------------ what people do
 
@@ -156,9 +158,11 @@ class Exchanges(RuleBasedStateMachine):
     @rule(person=people, room=rooms, to=people, into=rooms)
     def give(self, person: int, room: int, to: int, into: int) -> None:
         """A file of one conversation is imported by another person; nobody may import what is there already."""
-        whole = self.exported(self.people[person], room=self.rooms[person][room])
-        if to == person:
-            if whole["count"]:
+        given = self.rooms[person][room]
+        whole = self.exported(self.people[person], room=given)
+        is_here = self.copies.get((self.people[to], given)) in self.rooms[to]
+        if to == person or is_here:
+            if whole["count"] or is_here:
                 with pytest.raises(ConflictError):
                     self.put_in(self.database, whole, self.people[to])
             return
@@ -171,6 +175,7 @@ class Exchanges(RuleBasedStateMachine):
         own: dict[str, Any] = {"database": self.database, "user_email": self.people[to]}
         delete_conversation(**own, conversation_id=self.rooms[to][into])
         self.rooms[to][into] = new_room
+        self.copies[self.people[to], given] = new_room
         for each in flat(received):
             known = Known(
                 activity_id=each["id"],
