@@ -21,16 +21,16 @@ from chat.agents.asking import AgentDesk
 from chat.agents.inbox import InboxDesk, InboxWorker
 from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
+from chat.processes.announcements import Announcements, LocalAnnouncements
+from chat.processes.broker import Broker
+from chat.processes.duties import EVERY_DUTY, SharedDuties
+from chat.processes.supervisor import Inherited, Supervisor, inherited
 from chat.runtime.account_erasure import AccountErasure
-from chat.runtime.announcements import Announcements, LocalAnnouncements
-from chat.runtime.broker import Broker
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
 from chat.runtime.data_folder import probe
-from chat.runtime.duties import EVERY_DUTY, SharedDuties
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
-from chat.runtime.processes import Inherited, Supervisor, inherited
 from chat.runtime.services import models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.thread_titles import ThreadTitles

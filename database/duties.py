@@ -1,7 +1,7 @@
 """Duties: what one of several processes does for all of them, such as indexing, each under a lease.
 
 A process holds a duty while it renews its leases, all in one statement, by the clock of the database. When a process
-dies its leases end, and another one takes over. `chat.runtime.duties` keeps those of a server.
+dies its leases end, and another one takes over. `chat.processes.duties` keeps those of a server.
 """
 
 from __future__ import annotations

@@ -17,13 +17,12 @@ from typing import Any
 
 import orjson
 
+from chat.processes.announcements import CHANGES, Announcements, LocalAnnouncements
 from chat.turns.streams import HEARTBEAT_SECONDS
 from chat.turns.threads import WorkerThreads
 from database.changes import StoredChange, changes_after, kept_range, newest_changes
 from database.engine.database import Database
 from database.errors import StoreError
-
-from .announcements import CHANGES, Announcements, LocalAnnouncements
 
 log = logging.getLogger(__name__)
 MOST_WATCHERS = 50

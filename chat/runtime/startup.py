@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from chat.processes.duties import EVERY_DUTY, Duties
 from chat.turns.runner import TurnRunner
 from chat.turns.threads import in_thread
 from database.conversations.copying import remove_unfinished_clones
@@ -31,7 +32,6 @@ from database.turns.recovery import ReportMaker, close_interrupted_turns
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles
 
-from .duties import EVERY_DUTY, Duties
 from .knowledge import KnowledgeAccess
 
 log = logging.getLogger(__name__)

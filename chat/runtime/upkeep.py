@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from chat.processes.duties import EVERY_DUTY, RENEW_SECONDS, Duties
 from chat.turns.threads import WorkerThreads
 from database.agents.repository import purge_agents
 from database.changes import purge_changes
@@ -25,7 +26,6 @@ from truth_management_system.interface.structured_api import KnowledgeUnavailabl
 from vault.documents import Vaults
 from vault.upkeep import VaultIndexing, VaultWatcher
 
-from .duties import EVERY_DUTY, RENEW_SECONDS, Duties
 from .jobs import JobKind, JobRunner, RecurringWork
 from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 

@@ -17,7 +17,7 @@ from operator import itemgetter
 
 import orjson
 
-from chat.runtime.announcements import EVENTS, WATCHED, Announcements
+from chat.processes.announcements import EVENTS, WATCHED, Announcements
 from database.engine.database import Database
 from database.errors import NotFoundError, StoreError, StreamExpiredError
 from database.turns.events import read_events

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from chat.runtime.announcements import EVENTS, STOPS, WATCHED, Announcements
+from chat.processes.announcements import EVENTS, STOPS, WATCHED, Announcements
 from database.engine.database import Database
 from database.errors import StoreError
 from database.turns.identity import Admission

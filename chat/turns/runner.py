@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
-from chat.runtime.announcements import Announcements, LocalAnnouncements
+from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.runtime.metrics import Metrics
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency

@@ -17,7 +17,8 @@ from urllib.parse import parse_qsl
 import uvicorn
 
 from attachments.errors import FilesUnavailableError
-from chat.runtime.processes import serve_by_line
+from chat.processes.shared_places import SharedPlaces
+from chat.processes.supervisor import serve_by_line
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
@@ -30,7 +31,6 @@ from .error_responses import refusing
 from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import Views, is_public, shows_credentials, who_asks
 from .scope import EXTENSION, AppState
-from .shared_places import SharedPlaces
 from .streams import StreamBody
 from .work_queues import Work, pools, work_of
 from .wsgi import ROUTE, UPLOAD, Answer, Route, Scope, answer_of, environ_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
-    from chat.runtime.processes import Inherited
+    from chat.processes.supervisor import Inherited
     from settings import Settings
 
 

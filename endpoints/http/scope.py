@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from attachments.storage import Attachments
     from chat.agents.inbox import InboxDesk
     from chat.ports import TurnServices
+    from chat.processes.broker import Broker
     from chat.runtime.account_erasure import AccountErasure
-    from chat.runtime.broker import Broker
     from chat.runtime.cache import DefaultDictQueue
     from chat.runtime.changes import ChangeFeed
     from chat.runtime.knowledge import KnowledgeAccess

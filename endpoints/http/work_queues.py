@@ -14,11 +14,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
+from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from chat.turns.threads import WorkerThreads
 from settings import Settings
 
 from .errors import RateLimitedError, ServerBusyError
-from .shared_places import NoPlaceError, SharedPlaces
 
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from chat.runtime.duties import EVERY_DUTY, SharedDuties
+from chat.processes.duties import EVERY_DUTY, SharedDuties
 from database.duties import LEASE_SECONDS, serve_folder, take_duties
 from database.engine.clock import store_time
 from database.engine.database import Database

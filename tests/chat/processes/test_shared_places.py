@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chat.runtime.broker import Broker
+from chat.processes.broker import Broker
+from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from endpoints.http.errors import RateLimitedError
-from endpoints.http.shared_places import NoPlaceError, SharedPlaces
 from endpoints.http.work_queues import Work, WorkPool
 from tests.valkey import ValkeyServer
 

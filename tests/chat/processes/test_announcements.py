@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat.runtime.announcements import LocalAnnouncements
+from chat.processes.announcements import LocalAnnouncements
 
 
 def test_subscribers_hear_their_topic_until_they_end_it() -> None:

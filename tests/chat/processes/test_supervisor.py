@@ -26,20 +26,20 @@ SECONDS = 60.0
 
 SUPERVISOR = """
 import logging, sys
-from chat.runtime import processes
+from chat.processes import supervisor
 logging.basicConfig(level=logging.INFO)
-sys.exit(processes.Supervisor([sys.executable, sys.argv[1]], count=2, host="127.0.0.1", port=int(sys.argv[2])).run())
+sys.exit(supervisor.Supervisor([sys.executable, sys.argv[1]], count=2, host="127.0.0.1", port=int(sys.argv[2])).run())
 """
 WORKER = """
 import json, os, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from chat.runtime import processes
+from chat.processes import supervisor
 
 if Path("broken").exists():
     sys.exit(3)
-inherited = processes.inherited()
-assert processes.inherited() is None
+inherited = supervisor.inherited()
+assert supervisor.inherited() is None
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
@@ -65,7 +65,7 @@ server.socket = inherited.sockets[0]
 server.socket.listen(64)
 serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
 serving.start()
-inherited.line.send(processes.SERVES)
+inherited.line.send(supervisor.SERVES)
 Path(f"serves-{os.getpid()}").touch()
 inherited.line.recv(16)
 server.shutdown()
