@@ -1,4 +1,4 @@
-"""The real embedded model uses tools in the page: it opens a linked document, and finds an earlier conversation."""
+"""The real embedded model, the default one, uses tools in the page: it opens a linked document, and finds an earlier conversation."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ OTHERS = ("Give me a recipe for pancakes.", "How do I sharpen a kitchen knife?")
 
 @pytest.fixture
 def person(start_server: Callable[..., LiveServer]) -> Client:
-    """Somebody whose server has the small model, which may use tools."""
-    server = start_server(ANAPHORA_MAIN_MODEL="embedded:small", ANAPHORA_MODEL_DIR=str(load_settings().model_dir))
+    """Somebody whose server has the default model, as it comes, which may use tools."""
+    server = start_server(ANAPHORA_MAIN_MODEL="embedded", ANAPHORA_MODEL_DIR=str(load_settings().model_dir))
     return server.sign_up()
 
 
