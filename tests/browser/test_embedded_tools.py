@@ -1,4 +1,4 @@
-"""The real embedded model, the default one, uses tools in the page: it opens a linked document, and finds an earlier conversation."""
+"""The real default model uses tools in the page: it opens a linked document, and finds an earlier conversation."""
 
 from __future__ import annotations
 
