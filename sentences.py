@@ -7,7 +7,9 @@ be read in another language later.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from string import Formatter
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -389,6 +391,44 @@ _IMPORTS = {
     "import_twice": "Of messages with the same id only the first one was kept.",
     "import_encrypted": "The ZIP is encrypted.",
     "import_cut_short": "The file is damaged, or shorter than it says.",
+    "import_item_too_long": "It has more than {most:,} bytes.",
+    "import_item_too_many": "It has more than {most:,} values.",
+    "import_item_too_deep": "It is nested more than {most} levels deep.",
+    "import_part_unreadable": "A part of the JSON can't be read.",
+    "import_part_endless": "A part of the JSON can't be read, and doesn't end.",
+    "import_json_broken": "The JSON can't be read beyond byte {position:,}: {why}",
+    "import_member_too_long": "{name} has more than {most:,} bytes.",
+    "import_member_missing": "{name} holds no file {member}.",
+    "import_not_one_file": "{name} is not a single file.",
+    "import_zip_damaged": "{name} is a damaged ZIP file.",
+    "import_folder_many": "The folder holds more than {most:,} files.",
+    "import_zip_many": "The ZIP holds more than {most:,} files.",
+    "import_zip_unpacked": "The ZIP unpacks to more than {gigabytes} GB.",
+    "import_zip_overlaps": "The files of the ZIP overlap.",
+    "import_zip_twice": "The ZIP holds two files of the same name.",
+    "import_zip_outside": "The ZIP names a file outside of itself.",
+    "import_zip_method": "The ZIP is packed by a method that is not supported: use deflate.",
+    "import_zip_bomb": "{name} in the ZIP unpacks to {size:,} bytes: that is no export.",
+    "import_line_too_long": "The line is longer than {most:,} bytes.",
+    "import_line_no_json": "The line is no JSON.",
+    "import_line_no_object": "The line is no object with a “conversation”.",
+    "import_line_role": "Its “role” is neither “user” nor “assistant”.",
+    "import_line_text": "Its “text” is no text.",
+    "import_archive_schema": "The archive has the schema {schema}; this program reads {known}.",
+    "import_document_no_text": "The document is not UTF-8.",
+    "import_export_no_json": "This is no JSON.",
+    "import_no_json": "{name} is no JSON.",
+    "import_no_object": "{name} holds no JSON object.",
+    "import_export_no_object": "This is no exported conversation: an object was expected.",
+    "import_export_schema": "This is no exported conversation: its schema is not {known}.",
+    "import_export_broken": "This is no whole export: {why}",
+    "import_earlier_broken": "This is no whole export of an earlier version.",
+    "import_half_message": "The activity {short_id} is half a message.",
+    "import_activity_elsewhere": "The activity {short_id} lies in a conversation that is not in the file.",
+    "import_part_damaged": "{name} is not what it should be: {where}: {why}.",
+    "import_memories_not_here": "Memories and settings can't be stored here.",
+    "import_documents_not_here": "Documents can't be stored here.",
+    "import_file_not_stored": "The file can't be stored: {why}.",
     "server_says": "{text}",
     "import_erased": "It was erased while it was stored.",
 }
@@ -411,6 +451,23 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
 )
 """The English of each sentence by its code, with its values in braces."""
 _CODES = {english: code for code, english in SENTENCES.items() if "{" not in english}
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    """What finds a sentence with its values; whole numbers have commas."""
+    parts = [
+        re.escape(literal) + (rf"(?P<{name}>{'[0-9,]+' if spec else '.+'})" if name else "")
+        for literal, name, spec, _ in Formatter().parse(english)
+    ]
+    return re.compile("".join(parts), re.DOTALL)
+
+
+# Sentences with values that reports of imports have, which are stored as text.
+_REPORTED = {
+    code: _pattern(english)
+    for code, english in (_FILES | _REFUSALS | _IMPORTS).items()
+    if code.startswith(("import_", "file_", "picture_")) and "{" in english
+}
 
 
 class Sentence(str):
@@ -439,9 +496,21 @@ def say(code: str, **values: Value) -> Sentence:
 
 
 def recognised(text: str) -> Sentence:
-    """Stored English text as the sentence that it is; other languages quote text that is none without values."""
-    code = _CODES.get(text)
-    return say(code) if code else say("server_says", text=text)
+    """Stored English text of a report as the sentences that it is; other languages quote text that is none."""
+    if text in _CODES:
+        return say(_CODES[text])
+    for english, code in _CODES.items():
+        if code.startswith("import_") and text.startswith(f"{english} "):
+            return together(say(code), recognised(text.removeprefix(f"{english} ")))
+    for code, pattern in _REPORTED.items():
+        if found := pattern.fullmatch(text):
+            return say(code, **{name: _value(value) for name, value in found.groupdict().items()})
+    return say("server_says", text=text)
+
+
+def _value(text: str) -> Value:
+    digits = text.replace(",", "")
+    return int(digits) if digits.isdecimal() and text in (digits, f"{int(digits):,}") else text
 
 
 def together(*sentences: str) -> Sentence:

@@ -40,7 +40,14 @@ def test_other_languages_get_a_general_sentence_for_text_without_a_code() -> Non
 def test_stored_text_is_recognised_or_quoted_and_stays_as_it_is() -> None:
     assert recognised("It has no messages.") == "It has no messages."
     assert said(recognised("It has no messages.")) == [{"code": "import_no_messages", "values": {}}]
-    cut = "The JSON can't be read beyond byte {8}."
+    values = {"most": 1_200_000}
+    assert said(recognised("It has more than 1,200,000 values.")) == [
+        {"code": "import_item_too_many", "values": values}
+    ]
+    broken = together(say("import_part_unreadable"), say("import_item_too_deep", most=200))
+    assert recognised(str(broken)) == broken
+    assert said(recognised(str(broken))) == said(broken)
+    cut = "The JSON was cut at byte {8}."
     assert recognised(cut) == cut
     assert said(recognised(cut)) == [{"code": "server_says", "values": {"text": cut}}]
 

@@ -14,6 +14,7 @@ from database.imports.workspaces import Folder
 from database.workspaces.default import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
 from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFEST, MEMORIES, SCHEMA, SETTINGS
 from portability.errors import BrokenImportError
+from sentences import say
 
 from .anaphora import members_of_files
 from .import_file import ImportFile
@@ -70,9 +71,8 @@ class AccountArchiveImporter:
         """See `Importer`. Settings come last, when what they speak of is there."""
         manifest = _object(file, MANIFEST)
         if manifest.get("schema") != SCHEMA:
-            raise BrokenImportError(
-                f"The archive has the schema {manifest.get('schema')!r}; this program reads {SCHEMA}."
-            )
+            schema = repr(manifest.get("schema"))
+            raise BrokenImportError(say("import_archive_schema", schema=schema, known=SCHEMA))
         beside = _Beside(members_of_files(file.members), _folders(file))
         for name in file.members:
             try:
@@ -115,7 +115,7 @@ def _item(file: ImportFile, name: str, beside: _Beside) -> ImportedItem | None:
     try:
         text = file.read(name, most=_LARGEST_DOCUMENT).decode()
     except UnicodeDecodeError:
-        return FailedItem(name, "The document is not UTF-8.")
+        return FailedItem(name, say("import_document_no_text"))
     folder = "" if str(path.parent) == "." else str(path.parent)
     return ImportedDocument(str(path), folder, path.name, text)
 
@@ -131,7 +131,7 @@ def _object(file: ImportFile, name: str) -> dict[str, Any]:
     try:
         content = orjson.loads(file.read(name, most=_LARGEST))
     except orjson.JSONDecodeError:
-        raise BrokenImportError(f"{name} is no JSON.") from None
+        raise BrokenImportError(say("import_no_json", name=name)) from None
     if not isinstance(content, dict):
-        raise BrokenImportError(f"{name} holds no JSON object.")
+        raise BrokenImportError(say("import_no_object", name=name))
     return content

@@ -23,6 +23,7 @@ from database.engine.text import DEEPEST_JSON
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError
+from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedExport, ImportedItem
@@ -282,17 +283,17 @@ def _read(content: bytes) -> _File:
     try:
         raw = orjson.loads(content)
     except orjson.JSONDecodeError:
-        raise BrokenImportError("This is no JSON.") from None
+        raise BrokenImportError(say("import_export_no_json")) from None
     if not isinstance(raw, dict):
-        raise BrokenImportError("This is no exported conversation: an object was expected.")
+        raise BrokenImportError(say("import_export_no_object"))
     if (raw.get("format"), raw.get("version")) == (EARLIER_FORMAT, EARLIER_VERSION):
         raw = _of_earlier(raw)
     if raw.get("schema") != SCHEMA:
-        raise BrokenImportError(f"This is no exported conversation: its schema is not {SCHEMA}.")
+        raise BrokenImportError(say("import_export_schema", known=SCHEMA))
     try:
         file = _checked(raw)
     except (ValidationError, AttributeError, KeyError, TypeError) as error:
-        raise BrokenImportError(f"This is no whole export: {_complaint(error)}") from None
+        raise BrokenImportError(say("import_export_broken", why=_complaint(error))) from None
     _check_places(file)
     return file
 
@@ -330,10 +331,10 @@ def _check_places(file: _File) -> None:
     for each in file.activities:
         is_message = (each.recipe, each.type) == MESSAGE
         if is_message != (each.message is not None) or (is_message and each.content is None):
-            raise BrokenImportError(f"The activity {each.short_id} is half a message.")
+            raise BrokenImportError(say("import_half_message", short_id=each.short_id))
         is_beside = not is_message and each.conversation_id.rpartition("_")[2] in _BESIDE
         if each.conversation_id not in here and not is_beside:
-            raise BrokenImportError(f"The activity {each.short_id} lies in a conversation that is not in the file.")
+            raise BrokenImportError(say("import_activity_elsewhere", short_id=each.short_id))
 
 
 def _within_itself(file: _File) -> _File:
@@ -438,7 +439,7 @@ def _of_earlier(raw: Mapping[str, Any]) -> dict[str, Any]:
             for thread_id, root in roots.items()
         ]
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise BrokenImportError("This is no whole export of an earlier version.") from None
+        raise BrokenImportError(say("import_earlier_broken")) from None
     return {"schema": SCHEMA, "conversation": head, "threads": threads, "activities": activities}
 
 

@@ -79,7 +79,7 @@ def _json(file: ImportFile, member: str) -> Any:
     try:
         return orjson.loads(file.read(member, most=LARGEST_ITEM))
     except orjson.JSONDecodeError:
-        raise BrokenImportError(f"{member.rpartition('/')[2]} is no JSON.") from None
+        raise BrokenImportError(say("import_no_json", name=member.rpartition("/")[2])) from None
 
 
 def _node(message: Mapping[str, Any], nodes: dict[str, Node]) -> Node:

@@ -96,16 +96,16 @@ class ImportFile:
         with self.open(member) as stream:
             content = stream.read(most + 1)
         if len(content) > most:
-            raise BrokenImportError(f"{member or self.name} has more than {most:,} bytes.")
+            raise BrokenImportError(say("import_member_too_long", name=member or self.name, most=most))
         return content
 
     def _opened(self, member: str | None) -> IO[bytes]:
         if member is None:
             if not self.is_single:
-                raise BrokenImportError(f"{self.name} is not a single file.")
+                raise BrokenImportError(say("import_not_one_file", name=self.name))
             return self.path.open("rb")
         if member not in self.members:
-            raise BrokenImportError(f"{self.name} holds no file {member!r}.")
+            raise BrokenImportError(say("import_member_missing", name=self.name, member=member))
         if self._zip is None:
             return (self.path / member).open("rb")
         return self._zip.open(member)
@@ -116,7 +116,7 @@ class ImportFile:
             self.members = MappingProxyType(_checked_members(self._zip, size=self.size))
         except _UNREADABLE:
             self.close()
-            raise BrokenImportError(f"{self.name} is a damaged ZIP file.") from None
+            raise BrokenImportError(say("import_zip_damaged", name=self.name)) from None
         except BrokenImportError:
             self.close()
             raise
@@ -160,7 +160,7 @@ def _files_below(folder: Path) -> dict[str, Member]:
         if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
             continue
         if len(found) >= MOST_MEMBERS:
-            raise BrokenImportError(f"The folder holds more than {MOST_MEMBERS:,} files.")
+            raise BrokenImportError(say("import_folder_many", most=MOST_MEMBERS))
         name = path.relative_to(folder).as_posix()
         found[name] = Member(name=name, size=path.stat().st_size)
     return found
@@ -170,28 +170,28 @@ def _checked_members(archive: zipfile.ZipFile, *, size: int) -> dict[str, Member
     """The files of a ZIP. Raises BrokenImportError unless all of them are what an export may hold."""
     listed = archive.infolist()
     if len(listed) > MOST_MEMBERS:
-        raise BrokenImportError(f"The ZIP holds more than {MOST_MEMBERS:,} files.")
+        raise BrokenImportError(say("import_zip_many", most=MOST_MEMBERS))
     files = [info for info in listed if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)]
     for info in files:
         _check_member(info)
     if sum(info.file_size for info in files) > MOST_UNPACKED:
-        raise BrokenImportError(f"The ZIP unpacks to more than {MOST_UNPACKED // 2**30} GB.")
+        raise BrokenImportError(say("import_zip_unpacked", gigabytes=MOST_UNPACKED // 2**30))
     # Members that share the same bytes unpack to far more than their sizes promise.
     if sum(info.compress_size for info in files) > size:
-        raise BrokenImportError("The files of the ZIP overlap.")
+        raise BrokenImportError(say("import_zip_overlaps"))
     if len({info.filename for info in files}) < len(files):
-        raise BrokenImportError("The ZIP holds two files of the same name.")
+        raise BrokenImportError(say("import_zip_twice"))
     return {info.filename: Member(name=info.filename, size=info.file_size) for info in files}
 
 
 def _check_member(info: zipfile.ZipInfo) -> None:
     path = PurePosixPath(info.filename)
     if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in path.parts[0]:
-        raise BrokenImportError("The ZIP names a file outside of itself.")
+        raise BrokenImportError(say("import_zip_outside"))
     if info.flag_bits & _ENCRYPTED:
         raise BrokenImportError(say("import_encrypted"))
     if info.compress_type not in _METHODS:
-        raise BrokenImportError("The ZIP is packed by a method that is not supported: use deflate.")
+        raise BrokenImportError(say("import_zip_method"))
     bomb = info.file_size > _SMALL and info.file_size > MOST_EXPANSION * max(info.compress_size, 1)
     if info.file_size > LARGEST_MEMBER or bomb:
-        raise BrokenImportError(f"{path.name} in the ZIP unpacks to {info.file_size:,} bytes: that is no export.")
+        raise BrokenImportError(say("import_zip_bomb", name=path.name, size=info.file_size))

@@ -8,6 +8,8 @@ from typing import IO, Any
 
 import orjson
 
+from sentences import say
+
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedConversation, ImportedItem
 from .json_stream import LARGEST_ITEM
@@ -58,17 +60,17 @@ class JsonLinesImporter:
 def _message(line: bytes) -> Line | str:
     """The message in a line, or why there is none."""
     if len(line) >= _LONGEST_LINE:
-        return f"The line is longer than {_LONGEST_LINE:,} bytes."
+        return say("import_line_too_long", most=_LONGEST_LINE)
     try:
         raw = orjson.loads(line.removeprefix(_MARK))
     except orjson.JSONDecodeError:
-        return "The line is no JSON."
+        return say("import_line_no_json")
     if not isinstance(raw, dict) or not id_of(raw.get("conversation")):
-        return "The line is no object with a \u201cconversation\u201d."
+        return say("import_line_no_object")
     if line_of(raw.get("role")) not in _SENDERS:
-        return "Its \u201crole\u201d is neither \u201cuser\u201d nor \u201cassistant\u201d."
+        return say("import_line_role")
     if not isinstance(raw.get("text"), str):
-        return "Its \u201ctext\u201d is no text."
+        return say("import_line_text")
     return raw
 
 
@@ -100,7 +102,7 @@ def _conversation(stream: IO[bytes], conversation_id: str, offsets: array[int]) 
         line = stream.readline(_LONGEST_LINE)
         size += len(line)
         if size > LARGEST_ITEM:
-            return FailedItem(title or conversation_id, f"It has more than {LARGEST_ITEM:,} bytes.")
+            return FailedItem(title or conversation_id, say("import_item_too_long", most=LARGEST_ITEM))
         message = orjson.loads(line.removeprefix(_MARK))
         title = title or line_of(message.get("title"))
         node = _node(message, number=number, nodes=nodes)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import IO, Any
 
 from portability.errors import BrokenImportError
+from sentences import say, together
 
 LARGEST_ITEM = 64 * 2**20
 """In bytes: a conversation with all its messages."""
@@ -107,7 +108,8 @@ def _bounded(bounded: _BoundedStream, read: Callable[[_BoundedStream], Iterator[
             bounded.begin_item()
             yield item
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
-        raise BrokenImportError(f"The JSON can't be read beyond byte {bounded.position:,}: {_reason(error)}") from None
+        broken = say("import_json_broken", position=bounded.position, why=_reason(error))
+        raise BrokenImportError(broken) from None
 
 
 def _reason(error: Exception) -> str:
@@ -192,12 +194,12 @@ class _BoundedStream:
         before, self._held = self._place, b""
         self._place, is_too_deep = self._follow(content)
         if self.position - self._item_began > self._largest + _CHUNK:
-            return self._refuse(f"It has more than {self._largest:,} bytes.", content, before, start=None)
+            return self._refuse(say("import_item_too_long", most=self._largest), content, before, start=None)
         if self._values > MOST_VALUES + _CHUNK:
-            return self._refuse(f"It has more than {MOST_VALUES:,} values.", content, before, start=None)
+            return self._refuse(say("import_item_too_many", most=MOST_VALUES), content, before, start=None)
         if is_too_deep:
             start = _start_of_deep_item(content, before, deepest=self._deepest) if self._skips else None
-            return self._refuse(f"It is nested more than {self._deepest} levels deep.", content, before, start=start)
+            return self._refuse(say("import_item_too_deep", most=self._deepest), content, before, start=start)
         return content
 
     def _next(self, size: int) -> bytes:
@@ -208,7 +210,7 @@ class _BoundedStream:
     def _refuse(self, reason: str, content: bytes, before: _Place, *, start: int | None) -> bytes:
         """start: where in `content` the item begins; None where it began before."""
         if not self._skips or (start is None and not before.depth):
-            raise BrokenImportError(f"A part of the JSON can't be read. {reason}")
+            raise BrokenImportError(together(say("import_part_unreadable"), reason))
         self.refused = reason
         if start is None:
             self._held, self._place = content, before
@@ -231,7 +233,7 @@ class _BoundedStream:
                 return
             if self.position - began > _LONGEST_SKIPPED or self._place.depth > _DEEPEST_SKIPPED:
                 break
-        raise BrokenImportError(f"A part of the JSON can't be read, and doesn't end. {self.refused}")
+        raise BrokenImportError(together(say("import_part_endless"), self.refused))
 
     def _follow(self, content: bytes) -> tuple[_Place, bool]:
         """Where `content` ends, and whether it is too deep somewhere."""

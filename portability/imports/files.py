@@ -102,7 +102,7 @@ class FileStore:
                 with file.open(member) as packed, path.open("xb") as received:
                     shutil.copyfileobj(packed, received)
             except OSError as error:
-                raise BrokenImportError(f"The file can't be stored: {error.strerror}.") from None
+                raise BrokenImportError(say("import_file_not_stored", why=error.strerror or str(error))) from None
             if sha256 and sha256_of(path) != sha256:
                 raise BrokenImportError(say("import_file_changed"))
             return self._attachments.store(user_email, path, name=name)

@@ -21,6 +21,7 @@ from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import ArchivedWorkspace, folders_of
 from portability.importers.imported import ImportedPart
+from sentences import say
 from truth_management_system.interface.structured_api import StructuredAPI
 
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -93,7 +94,8 @@ class PartStore:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
-            raise BrokenImportError(f"{part.item} is not what it should be: {where}: {first['msg']}.") from None
+            damaged = say("import_part_damaged", name=part.item, where=where, why=first["msg"])
+            raise BrokenImportError(damaged) from None
         own: dict[str, Any] = {"database": self._database, "user_email": user_email}
         stored = [self._told(settings, own), self._agents(settings, own)]
         stored += [

@@ -68,7 +68,7 @@ _STORED_WHOLE = {AnaphoraImporter.source, AccountArchiveImporter.source}
 _NOT_TAKEN_BACK = say("import_not_taken_back")
 _NO_MESSAGES = say("import_no_messages")
 _BROKEN = say("import_damaged")
-_FAULT = "Something went wrong here. The server's log says what."
+_FAULT = say("fault")
 
 StoreDocument = Callable[[str, ImportedDocument], bool]
 """Puts a document into a person's vault; False where it is there already. Raises StoreError."""
@@ -374,10 +374,10 @@ class ImportRunner:
             return max(stored.conversations, 1)
         if isinstance(each, ImportedPart):
             if self._store_part is None:
-                raise InvalidChangeError("Memories and settings can't be stored here.")
+                raise InvalidChangeError(say("import_memories_not_here"))
             return int(self._store_part(which.user_email, each))
         if self._store_document is None:
-            raise InvalidChangeError("Documents can't be stored here.")
+            raise InvalidChangeError(say("import_documents_not_here"))
         return int(self._store_document(which.user_email, each))
 
     def _store(

@@ -9,7 +9,7 @@ const ENGLISH = 'en';
 const languages = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory()).map(({ name }) => name);
 const catalogues = readdirSync(new URL(`${ENGLISH}/`, folder));
 // English takes the words of the server's errors, and of what else it says, from the server.
-const WITHOUT_ENGLISH = new Set(['errors.js', 'said.js']);
+const WITHOUT_ENGLISH = new Set(['errors.js', 'said.js', 'said_imports.js']);
 
 const load = (language, catalogue) => import(new URL(`${language}/${catalogue}`, folder));
 

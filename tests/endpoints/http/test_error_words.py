@@ -33,8 +33,6 @@ FOR_PROGRAMS = {
     '"A token can\'t delete accounts."',
     '"A token can\'t make password links."',
     '"A workspace\'s colour is the name of one."',
-    '"Documents can\'t be stored here."',
-    '"Memories and settings can\'t be stored here."',
     '"The id of a conversation begins with its owner\'s e-mail address."',
     '"This kind of proposal can\'t be accepted here."',
     "'A branch begins in the place of a message that is not there.'",

@@ -215,8 +215,10 @@ def values_of(english: str) -> set[str]:
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {ENGLISH}))
 def test_each_sentence_of_the_server_has_words_that_take_its_values(language: str) -> None:
-    catalogue = (PAGE_STRINGS / language / "said.js").read_text(encoding="utf-8")
-    words = dict(re.findall(r"^  (\w+): (.+),$", catalogue.partition("export const saidWords")[2], re.MULTILINE))
+    words: dict[str, str] = {}
+    for name in ("said.js", "said_imports.js"):
+        catalogue = (PAGE_STRINGS / language / name).read_text(encoding="utf-8").partition("Words = {")[2]
+        words |= re.findall(r"^  (\w+): (.+),$", catalogue, re.MULTILINE)
     assert words.keys() == SENTENCES.keys()
     for code, english in SENTENCES.items():
         taken = re.match(r"\(\{ (.+?) \}\) => ", words[code])

@@ -1,6 +1,7 @@
 /** What the server says while an answer is made and about references, by the codes of its `sentences.py`. */
 
 import { count, number } from './count.js';
+import { importWords } from './said_imports.js';
 
 export const betweenSentences = ' ';
 
@@ -24,6 +25,7 @@ const fieldOf = (name) => FIELDS[name] ?? name;
 const stateOf = (state) => STATES[state] ?? state;
 
 export const saidWords = {
+  ...importWords,
   agent_alone: ({ agent }) => `Von dieser Unterhaltung wird nichts gespeichert, deshalb antwortet nur ${agent}.`,
   agent_gone: ({ agent, instead }) => `Den Agenten ${agent} gibt es nicht mehr: Stattdessen antwortet ${instead}.`,
   agents_later: ({ agents }) => `${agents} antwortet später: Die Nachricht wartet im Posteingang.`,
@@ -354,26 +356,4 @@ export const saidWords = {
   plan_carried_out: 'Diese Vorschläge wurden schon übernommen. Lass neue machen, um mehr hinzuzufügen.',
   merge_keeps_one: 'Die Erinnerung, die bleibt, muss eine davon sein.',
 
-  import_contradiction: 'Die Kennungen darin widersprechen einander.',
-  import_nothing: 'Aus der Datei ließ sich nichts importieren.',
-  import_no_messages: 'Darin sind keine Nachrichten.',
-  import_no_id: 'Darin fehlt die Kennung, oder es sind keine Nachrichten darin.',
-  import_same_id: 'Eine andere Unterhaltung der Datei hat dieselbe Kennung.',
-  import_no_conversation: 'Das ist keine Unterhaltung.',
-  import_damaged: 'Das ließ sich nicht lesen: Es ist beschädigt oder von unbekannter Form.',
-  import_went_on: 'Du hast hier damit weitergemacht, deshalb bleibt es.',
-  import_went_on_behind: 'Du hast hinter dem Importierten weitergemacht, deshalb bleibt es.',
-  import_not_taken_back: 'Was Anaphora exportiert hat, lässt sich nicht im Ganzen zurücknehmen, deshalb bleibt es.',
-  import_file_not_there: 'Die Datei selbst ist nicht im Export, deshalb bleibt nur ihr Name.',
-  import_file_changed: 'Die Datei hat einen anderen Inhalt, als der Export sagt.',
-  import_file_gone: 'Die Datei ist nicht mehr da.',
-  import_no_conversations: 'In der Datei ist keine Unterhaltung.',
-  imported_already: 'Die Unterhaltung wurde schon importiert.',
-  import_circle: 'Nachrichten, die einander im Kreis folgen, wurden getrennt.',
-  import_place_missing: 'Nachrichten, deren Platz in der Unterhaltung fehlt, stehen an ihrem Anfang.',
-  import_twice: 'Von Nachrichten mit derselben Kennung blieb nur die erste.',
-  import_encrypted: 'Die ZIP-Datei ist verschlüsselt.',
-  import_cut_short: 'Die Datei ist beschädigt oder unvollständig.',
-  server_says: ({ text }) => `Der Server sagt: „${text}“`,
-  import_erased: 'Es wurde gelöscht, während es gespeichert wurde.',
 };

@@ -1,6 +1,7 @@
 /** What the server says while an answer is made and about references, by the codes of its `sentences.py`. */
 
 import { count, number } from './count.js';
+import { importWords } from './said_imports.js';
 
 export const betweenSentences = ' ';
 
@@ -23,6 +24,7 @@ const fieldOf = (name) => FIELDS[name] ?? name;
 const stateOf = (state) => STATES[state] ?? state;
 
 export const saidWords = {
+  ...importWords,
   agent_alone: ({ agent }) => `De esta conversación no se guarda nada, así que solo responde ${agent}.`,
   agent_gone: ({ agent, instead }) => `El agente ${agent} ya no existe: responde ${instead} en su lugar.`,
   agents_later: ({ agents }) => `${agents} responderá más tarde: el mensaje espera en la bandeja de entrada.`,
@@ -353,26 +355,4 @@ export const saidWords = {
   plan_carried_out: 'Estas propuestas ya se aplicaron. Pide otras para añadir más.',
   merge_keeps_one: 'El recuerdo que se conserva tiene que ser uno de ellos.',
 
-  import_contradiction: 'Sus identificadores se contradicen.',
-  import_nothing: 'No se pudo importar nada del archivo.',
-  import_no_messages: 'No tiene mensajes.',
-  import_no_id: 'No tiene identificador, o no tiene mensajes.',
-  import_same_id: 'Otra conversación del archivo tiene el mismo identificador.',
-  import_no_conversation: 'No es una conversación.',
-  import_damaged: 'No se pudo leer: está dañado o su forma no se conoce.',
-  import_went_on: 'Has continuado con esto aquí, así que se queda.',
-  import_went_on_behind: 'Has continuado tras lo importado, así que se queda.',
-  import_not_taken_back: 'Lo que Anaphora exportó no se puede deshacer en conjunto, así que se queda.',
-  import_file_not_there: 'El archivo mismo no está en la exportación, así que solo queda su nombre.',
-  import_file_changed: 'El archivo tiene otro contenido del que dice la exportación.',
-  import_file_gone: 'El archivo ya no está.',
-  import_no_conversations: 'El archivo no contiene ninguna conversación.',
-  imported_already: 'La conversación ya se importó.',
-  import_circle: 'Los mensajes que se siguen en círculo se separaron.',
-  import_place_missing: 'Los mensajes cuyo lugar en la conversación falta se pusieron al principio.',
-  import_twice: 'De los mensajes con el mismo identificador solo se conservó el primero.',
-  import_encrypted: 'El archivo ZIP está cifrado.',
-  import_cut_short: 'El archivo está dañado o incompleto.',
-  server_says: ({ text }) => `El servidor dice: «${text}»`,
-  import_erased: 'Se borró mientras se guardaba.',
 };

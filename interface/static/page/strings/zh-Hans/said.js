@@ -1,6 +1,7 @@
 /** What the server says while an answer is made and about references, by the codes of its `sentences.py`. */
 
 import { number } from './count.js';
+import { importWords } from './said_imports.js';
 
 export const betweenSentences = '';
 
@@ -20,6 +21,7 @@ const fieldOf = (name) => FIELDS[name] ?? name;
 const stateOf = (state) => STATES[state] ?? state;
 
 export const saidWords = {
+  ...importWords,
   agent_alone: ({ agent }) => `此对话不保存任何内容，因此只有 ${agent} 回答。`,
   agent_gone: ({ agent, instead }) => `智能体 ${agent} 已不存在：改由 ${instead} 回答。`,
   agents_later: ({ agents }) => `${agents} 稍后回答：消息在收件箱中等待。`,
@@ -350,26 +352,4 @@ export const saidWords = {
   plan_carried_out: '这些建议已经执行。要添加更多，请重新生成建议。',
   merge_keeps_one: '保留的记忆必须是其中之一。',
 
-  import_contradiction: '其中的标识互相矛盾。',
-  import_nothing: '文件中没有可以导入的内容。',
-  import_no_messages: '其中没有消息。',
-  import_no_id: '其中没有标识，或者没有消息。',
-  import_same_id: '文件中另一个对话有相同的标识。',
-  import_no_conversation: '这不是对话。',
-  import_damaged: '无法读取：已损坏，或者格式不明。',
-  import_went_on: '你在这里继续过这个对话，所以保留。',
-  import_went_on_behind: '你在导入的内容之后继续过，所以保留。',
-  import_not_taken_back: 'Anaphora 导出的内容无法整体撤销，所以保留。',
-  import_file_not_there: '导出内容中没有该文件本身，因此只保留其名称。',
-  import_file_changed: '该文件的内容与导出内容所述不符。',
-  import_file_gone: '文件已不存在。',
-  import_no_conversations: '文件中没有对话。',
-  imported_already: '这个对话已经导入过。',
-  import_circle: '循环相接的消息已被分开。',
-  import_place_missing: '在对话中缺少位置的消息已放到开头。',
-  import_twice: '标识相同的消息只保留了第一条。',
-  import_encrypted: 'ZIP 文件已加密。',
-  import_cut_short: '文件已损坏或不完整。',
-  server_says: ({ text }) => `服务器说：“${text}”`,
-  import_erased: '它在保存过程中被删除。',
 };

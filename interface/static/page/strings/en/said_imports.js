@@ -1,0 +1,2 @@
+/** English comes from the server. @see ../de/said_imports.js */
+export const importWords = {};
