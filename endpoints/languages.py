@@ -78,6 +78,12 @@ def translated(text: str) -> str:
     return template_strings(requested_language()).get(text, text)
 
 
+def translated_or(text: str, general: str) -> str:
+    """As `translated`; what has no translation is English in English alone, elsewhere the translation of `general`."""
+    words = template_strings(requested_language())
+    return words.get(text) or words.get(general, text)
+
+
 @pass_context
 def _text(context: Context, text: str) -> str:
     return template_strings(context["language"]).get(text, text)

@@ -12,6 +12,7 @@ from flask import Flask, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
+from endpoints.languages import translated_or
 from sentences import said, say
 
 from .errors import ERROR_TABLE, code_of, row_of
@@ -95,8 +96,9 @@ def _answer_http(error: HTTPException) -> Response:
     return answer
 
 
+_NOTHING_HERE = "There is nothing at this address."
 _SENTENCES = {
-    404: "There is nothing at this address.",
+    404: _NOTHING_HERE,
     405: "This address does not take that method.",
     413: say("request_too_large"),
 }
@@ -115,6 +117,8 @@ def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details
     """An error as JSON, or as a page for browsers."""
     remember_error_code(code)
     if wants_page():
+        if status == HTTPStatus.NOT_FOUND:
+            message = translated_or(message, _NOTHING_HERE)
         page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
         return Response(page, status=status, mimetype="text/html")
     body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { inOwnWords } from '../../interface/static/page/core/workspace_name.js';
+import { shellStrings } from '../../interface/static/page/strings/en/shell.js';
+
 import { Store } from '../../interface/static/page/core/store.js';
 import { PAGE, TreeModel } from '../../interface/static/page/sidebar/tree_model.js';
 import { conversationNode, spokenTitle, workspaceText } from '../../interface/static/page/sidebar/tree_nodes_model.js';
@@ -359,4 +362,13 @@ test('another tree of workspaces is drawn anew; which of them are open is the ow
   assert.deepEqual([renamed.reload, renamed.tree.textOf('w')], [['#'], 'Garden (3)']);
   const gone = await followed((store) => store.removeWorkspace('w', { movedTo: DEFAULT }), IN_TWO);
   assert.deepEqual([gone.reload.includes('#'), gone.inside(DEFAULT)], [true, ['c', 'b', 'a']]);
+});
+
+test('the default workspace has its own words until it is renamed, and others are called as they are', async () => {
+  const german = await import('../../interface/static/page/strings/de/shell.js');
+  assert.equal(german.shellStrings.defaultWorkspace, 'Allgemein');
+  const named = (id, name) => inOwnWords({ workspace_id: id, workspace_name: name }).workspace_name;
+  assert.equal(named('default_ann_assistant', 'General'), shellStrings.defaultWorkspace);
+  assert.equal(named('default_ann_assistant', 'Garden'), 'Garden');
+  assert.equal(named('4f2', 'General'), 'General');
 });

@@ -83,6 +83,16 @@ def test_a_form_with_two_mistakes_names_both_in_the_language_of_the_page(app: Fl
     assert "Das ist keine E-Mail-Adresse. Das Passwort hat 8 bis 1.024 Zeichen." in page
 
 
+def test_a_page_that_is_not_there_says_so_in_the_language_of_the_page(ada: Person) -> None:
+    answers = {
+        language: ada.get("/interface/nothing", headers={"Accept": "text/html", "Accept-Language": language})
+        for language in ("de", "en")
+    }
+    assert {answer.status_code for answer in answers.values()} == {404}
+    assert "Unter dieser Adresse gibt es nichts." in answers["de"].get_data(as_text=True)
+    assert "There is no such conversation." in answers["en"].get_data(as_text=True)
+
+
 def test_the_language_of_the_account_comes_first_and_stays_in_the_browser(app: Flask, ada: Person) -> None:
     assert language_of(ada.client, "/settings", "es") == "es"
     assert ada.put("/language", json={"language": "de"}).status_code == 200

@@ -1,4 +1,5 @@
 import { saidText } from '../core/said.js';
+import { inOwnWords } from '../core/workspace_name.js';
 import { importStrings as words } from '../strings/en/imports.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
 import { actionsOf, choiceOf, isDetailed, isUnderWay, shareOf } from './imports_model.js';
@@ -13,7 +14,7 @@ function createChoice({ titles, conversations }, workspaces) {
   const tick = (isTicked) => boxes.forEach(({ box }) => { box.checked = isTicked; });
   const all = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => tick(true) });
   const none = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.none, onclick: () => tick(false) });
-  const options = workspaces.map(({ workspace_id: id, workspace_name: name }) => element('option', { value: id, text: name }));
+  const options = workspaces.map(inOwnWords).map(({ workspace_id: id, workspace_name: name }) => element('option', { value: id, text: name }));
   const workspace = element('select', { class: 'form-select', id: uniqueId('import-workspace') }, element('option', { value: '', text: words.usualWorkspace }), ...options);
   // Of more conversations than are listed, all come.
   const mayChoose = titles.length > 1 && titles.length === conversations;

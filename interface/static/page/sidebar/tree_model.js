@@ -3,6 +3,7 @@
  * No DOM here. Conversations are kept newest first, as the server lists them.
  */
 
+import { inOwnWords } from '../core/workspace_name.js';
 import { ROOT, conversationNode, moreNode, workspaceNode, workspaceNodeId, workspaceText } from './tree_nodes_model.js';
 
 /** Conversations that a workspace shows before its "Show more" node. */
@@ -68,7 +69,8 @@ export class TreeModel {
   #followWorkspaces(changed, store) {
     let isOther = false;
     for (const workspaceId of changed.keys()) {
-      const [known, workspace] = [this.#workspaces.get(workspaceId), store.workspaces.get(workspaceId)];
+      const [known, stored] = [this.#workspaces.get(workspaceId), store.workspaces.get(workspaceId)];
+      const workspace = stored && inOwnWords(stored);
       if (workspace) this.#workspaces.set(workspaceId, { ...workspace, expanded: known?.expanded ?? workspace.expanded });
       else this.#workspaces.delete(workspaceId);
       isOther ||= !known || !workspace || SHOWN_OF_WORKSPACES.some((name) => known[name] !== workspace[name]);
@@ -120,7 +122,7 @@ export class TreeModel {
     const known = this.#workspaces;
     const fresh = workspaces.map((workspace) => {
       const { expanded } = known.get(workspace.workspace_id) ?? workspace;
-      return [workspace.workspace_id, { ...workspace, expanded }];
+      return [workspace.workspace_id, { ...inOwnWords(workspace), expanded }];
     });
     this.#workspaces = new Map(fresh);
     this.#arrangeWorkspaces();

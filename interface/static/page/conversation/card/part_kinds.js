@@ -2,6 +2,7 @@ import { errorText } from '../../core/api.js';
 import { createFile } from './files.js';
 import { createProposal } from './proposal.js';
 import { saidText } from '../../core/said.js';
+import { number } from '../../strings/en/count.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element } from '../../ui/dom.js';
 import { MarkdownView } from '../../markdown/view.js';
@@ -133,7 +134,7 @@ function createToolCall(_part, { api }) {
   function draw() {
     const { name, status, seconds, arguments: given, result } = call;
     folded.dataset.status = status;
-    summary.textContent = strings.parts.tool(name, strings.parts.toolStates[status] ?? status, seconds?.toFixed(1));
+    summary.textContent = strings.parts.tool(name, strings.parts.toolStates[status] ?? status, seconds ? number(seconds) : '');
     const error = status === 'failed' ? call.result?.error : null;
     failure.textContent = error ? errorText({ ...error, said: call.said }) : '';
     failure.hidden = !failure.textContent;

@@ -15,6 +15,8 @@ export const shellStrings = fill(english, {
     logOut: 'Entfernen und abmelden',
   },
 
+  defaultWorkspace: 'Allgemein',
+
   toast: { dismiss: 'Schließen', undo: 'Rückgängig' },
 
   version: { newer: 'Anaphora wurde auf dem Server aktualisiert.', reload: 'Neu laden' },

@@ -15,6 +15,7 @@ export const shellStrings = {
     logOut: 'Remove and log out',
   },
 
+  defaultWorkspace: 'General',
   toast: { dismiss: 'Dismiss', undo: 'Undo' },
 
   version: { newer: 'Anaphora was updated on the server.', reload: 'Reload' },

@@ -15,6 +15,8 @@ export const shellStrings = fill(english, {
     logOut: 'Quitar y cerrar sesión',
   },
 
+  defaultWorkspace: 'General',
+
   toast: { dismiss: 'Cerrar', undo: 'Deshacer' },
 
   version: { newer: 'Anaphora se actualizó en el servidor.', reload: 'Recargar' },

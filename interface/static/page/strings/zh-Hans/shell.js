@@ -15,6 +15,8 @@ export const shellStrings = fill(english, {
     logOut: '移除并退出登录',
   },
 
+  defaultWorkspace: '常规',
+
   toast: { dismiss: '关闭', undo: '撤销' },
 
   version: { newer: '服务器上的 Anaphora 已更新。', reload: '重新加载' },
