@@ -33,6 +33,7 @@ FOR_PROGRAMS = {
     '"A token can\'t delete accounts."',
     '"A token can\'t make password links."',
     '"A workspace\'s colour is the name of one."',
+    "'The other servers of this database share another data folder.'",
     '"The id of a conversation begins with its owner\'s e-mail address."',
     '"This kind of proposal can\'t be accepted here."',
     "'A branch begins in the place of a message that is not there.'",
