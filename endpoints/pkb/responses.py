@@ -116,6 +116,8 @@ class ClaimResult(Shape):
     claim_id: str | None = None
     friendly_id: str | None = None
     error: str | None = None
+    code: str | None = None
+    said: list[dict[str, Any]] | None = None
 
 
 class BulkAdded(Changed):
@@ -132,6 +134,8 @@ class ChangeResult(Shape):
     claim_id: str
     success: bool
     error: str | None = None
+    code: str | None = None
+    said: list[dict[str, Any]] | None = None
 
 
 class SearchResult(Warned):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sentences import say
+from sentences import said, say
 
 from ..asking import Patience
 from ..audit_log import is_recorded
@@ -29,6 +29,11 @@ def _succeeded(index: int, claim: Claim) -> dict[str, Any]:
     return {"index": index, "success": True, "claim_id": claim.claim_id, "friendly_id": claim.friendly_id}
 
 
+def _failed(error: KnowledgeError) -> dict[str, Any]:
+    """Why one of many was not done, and by which code other languages say it."""
+    return {"success": False, "error": error.message, "code": error.code, "said": said(error.message) or None}
+
+
 class BulkActions(ClaimActions):
     """Adding and changing claims in bulk."""
 
@@ -43,8 +48,8 @@ class BulkActions(ClaimActions):
     ) -> Outcome:
         """Add up to 100 claims as one change; one that makes no sense leaves the others alone.
 
-        `.data`: `{"results": [{index, success, claim_id, friendly_id} or {index, success, error}], "added_count",
-        "failed_count"}`. auto_extract: as for `add_claim`, for so long as three answers of a model may take.
+        `.data`: `{"results": [{index, success, claim_id, friendly_id} or {index, success, error, code, said}],
+        "added_count", "failed_count"}`. auto_extract: as for `add_claim`, for as long as three answers of a model take.
         stop_on_error: then nothing is added. client_id: unique among the user's additions; where claims were added
         under it before, `.data` tells of those, and nothing is added.
         """
@@ -99,14 +104,16 @@ class BulkActions(ClaimActions):
                 except KnowledgeError as error:
                     if stop_on_error:
                         raise
-                    results.append({"index": index, "success": False, "error": error.message})
+                    results.append({"index": index, **_failed(error)})
                     continue
                 results.append(_succeeded(index, added))
         return results
 
     @outcome("change_bulk", "claim")
     def change_claims(self, claim_ids: Sequence[str], change: str, value: str | None = None) -> Outcome:
-        """One change to many claims, with one undo; `.data`: `{"results": [{claim_id, success, error?}]}`.
+        """One change to many claims, with one undo.
+
+        `.data`: `{"results": [{claim_id, success, error?, code?, said?}]}`.
 
         change: "retract", "pin", "unpin", "set_type", "set_domain" (value: a name), "add_tag" (value: a name),
         "add_to_context" (value: an id).
@@ -124,7 +131,7 @@ class BulkActions(ClaimActions):
                         act(claim_id)
                     results.append({"claim_id": claim_id, "success": True})
                 except KnowledgeError as error:
-                    results.append({"claim_id": claim_id, "success": False, "error": error.message})
+                    results.append({"claim_id": claim_id, **_failed(error)})
         return Outcome({"results": results})
 
     def _bulk_change(self, change: str, value: str) -> Any:

@@ -304,6 +304,9 @@ class TestMany:
     def test_each_claim_of_a_bulk_stands_for_itself_and_all_are_one_change(self, ada: Person) -> None:
         drafts = [{"statement": "Tea is good"}, {"statement": ""}, {"color": "red"}, {"statement": "Milk too"}]
         added = told(ada.post("/pkb/claims/bulk", json={"claims": drafts}), responses.BulkAdded)
+        empty, unknown = (result for result in added.results if not result.success)
+        assert [part["code"] for part in empty.said or []] == ["text_missing"]
+        assert (empty.code, unknown.code) == ("bad_request", "bad_request")
         assert (added.added_count, added.failed_count) == (2, 2)
         assert [result.success for result in added.results] == [True, False, False, True]
         assert all((result.error or "").endswith(".") for result in added.results if not result.success)

@@ -1,3 +1,4 @@
+import { errorText } from '../../core/api.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { MOST_SELECTED } from './selection_model.js';
 import { askText } from '../../ui/dialog.js';
@@ -34,7 +35,7 @@ export function createBulkBar(page, selection, { onCleared, onAll, refresh }) {
     if (!answer) return;
     const failed = answer.results.filter(({ success }) => !success);
     if (failed.length < ids.length) page.tellDone(words.done[kind](ids.length - failed.length), answer.audit_id);
-    if (failed.length) showToast(words.failed(failed.length, failed[0].error), { kind: 'error' });
+    if (failed.length) showToast(words.failed(failed.length, errorText({ ...failed[0], message: failed[0].error })), { kind: 'error' });
     clear();
     page.changed({ show: false });
     await refresh();
