@@ -7,6 +7,7 @@ export const errorWords = {
   conversation_not_found: 'Diese Unterhaltung gibt es nicht.',
   attachment_not_found: 'Diese Datei gibt es nicht mehr.',
   message_not_found: 'Diese Nachricht gibt es nicht.',
+  message_not_movable: 'Eine Nachricht bleibt in ihrer Unterhaltung, zwischen den Nachrichten um sie herum. Zweige dort von der Unterhaltung ab, oder dupliziere sie, um anderswo weiterzumachen.',
   variant_not_found: 'Diese Variante gibt es nicht.',
   branch_not_found: 'Diesen Zweig gibt es nicht.',
   thread_not_found: 'Diesen Gesprächsfaden gibt es nicht.',

@@ -7,6 +7,7 @@ export const errorWords = {
   conversation_not_found: 'Esa conversación no existe.',
   attachment_not_found: 'Este archivo ya no existe.',
   message_not_found: 'Ese mensaje no existe.',
+  message_not_movable: 'Un mensaje se queda en su conversación, entre los mensajes que lo rodean. Bifurca la conversación ahí, o duplícala, para seguir en otro sitio.',
   variant_not_found: 'Esa variante no existe.',
   branch_not_found: 'Esa rama no existe.',
   thread_not_found: 'Ese hilo no existe.',

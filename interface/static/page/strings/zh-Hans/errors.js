@@ -7,6 +7,7 @@ export const errorWords = {
   conversation_not_found: '没有这个对话。',
   attachment_not_found: '该文件已不存在。',
   message_not_found: '没有这条消息。',
+  message_not_movable: '消息会留在它所在的对话里，处于前后消息之间。要在别处继续，请从那里派生对话，或克隆对话。',
   variant_not_found: '没有这个变体。',
   branch_not_found: '没有这个分支。',
   thread_not_found: '没有这个话题串。',
