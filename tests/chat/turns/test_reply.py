@@ -254,7 +254,7 @@ def test_earlier_turns_reach_the_model_in_order_before_the_question(talk: Talk) 
 
 def test_history_that_does_not_fit_the_window_is_left_out_from_its_beginning(talk: Talk) -> None:
     talk.models.main_model = ScriptedChatModel(replies=[Reply("ok")], context_window=1_000)
-    conversation = talk.about("Long", ("first " * 300, "a"), ("second", "b"))
+    conversation = talk.about("Long", ("first " * 900, "a"), ("second", "b"))
     talk.say(conversation, "now")
     contents = [m["content"] for m in talk.models.main_model.prompts[-1]]
     assert contents[1:] == ["second", "b", "now"]
