@@ -4,6 +4,7 @@ import test from 'node:test';
 import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
 import {
   cleanName, fileBlock, isForServer, LONG_PASTE, MOST_FILES, partsOf, readTextFile, RefusedFileError, storedOf, withFiles,
+  inPlace, withPlace,
 } from '../../interface/static/page/composer/attachments_model.js';
 import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/page/composer/commands/commands_model.js';
 import {
@@ -122,4 +123,10 @@ test('stored files are named by their ids and stand as parts behind the words', 
   assert.equal(withFiles('Look', files.slice(1)), 'Look');
   assert.equal(withFiles(' ', files.slice(1)), 'photo.jpg, report.pdf');
   assert.match(withFiles('Look', files), /^Look\n\nAttached file `notes.md`:/);
+});
+
+test('files are numbered in the order in which they were chosen, whichever upload ends first', () => {
+  const one = withPlace({ name: 'one' }, []);
+  const two = withPlace({ name: 'two' }, [one]);
+  assert.deepEqual(inPlace([{ name: 'text' }, two, one]).map(({ name }) => name), ['text', 'one', 'two']);
 });

@@ -121,3 +121,8 @@ test('a file and some of its pages are told apart', () => {
   assert.equal(labelOf({ ...entry, ref: '@conversation_a_b4f2_message_5_file_1_pages_3-5' }), 'report.pdf › pages 3–5');
   assert.equal(iconOf(entry), 'paperclip');
 });
+
+test('files of the message itself are neither found by content nor missing memories', () => {
+  const entries = [{ ref: 'file_1', kind: 'file', status: 'resolved', target: {} }, { ref: 'file_2', kind: 'file', status: 'unavailable', target: {} }];
+  assert.deepEqual(summarise(entries), { total: 0, problems: [['unavailable', 1]], found: 0, missing: 0 });
+});

@@ -10,10 +10,6 @@ const carriesFiles = (event) => event.dataTransfer?.types.includes('Files') && !
 /** A dialog or a panel over the conversation may want them, and the composer can't be seen. */
 const isCovered = () => isDialogOpen() || Boolean(document.documentElement.dataset.panel);
 
-/** Files in the order in which they were chosen, not in that in which their uploads ended. */
-const inPlace = (files) => files.toSorted((one, other) => (one.place ?? 0) - (other.place ?? 0));
-const nextPlace = (files) => Math.max(0, ...files.map(({ place }) => place ?? 0)) + 1;
-
 /** The ways in which files come: the button, dropped on `area`, pasted. `onPaste` is told of text. */
 function receiveFiles({ form, input, area, onFiles, onPaste }) {
   const picker = form.querySelector('.attach-files');
@@ -126,7 +122,6 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     one.share = 0;
     one.controller = new AbortController();
     const { signal } = one.controller;
-    one.place ??= nextPlace([...files, ...uploads]);
     if (!uploads.includes(one)) uploads = [...uploads, one];
     await show();
     try {
@@ -156,20 +151,20 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   }
 
   async function take(added) {
-    await change(inPlace([...files, ...added]));
+    await change((await part()).inPlace([...files, ...added]));
     if (added.length > 0) list.added(added);
   }
 
   async function read(wanted) {
     const before = conversation;
     try {
-      const { readFiles, sentences } = await part();
+      const { readFiles, sentences, withPlace } = await part();
       const { added, problems, others } = await readFiles(wanted, { most, held: files.length + uploads.length });
       // Whoever has turned elsewhere meanwhile did not mean that conversation.
       if (before !== conversation) return onProblem(sentences.leftBehind);
       refused = problems;
       await take(added);
-      for (const one of others) upload(one);
+      for (const one of others) upload(withPlace(one, [...files, ...uploads]));
     } catch (error) {
       onFailed(error, () => read(wanted));
     }

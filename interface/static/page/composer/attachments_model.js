@@ -96,3 +96,9 @@ export function withFiles(text, files) {
   // A message says something: one that is nothing but files, what they are called.
   return text.trim() === '' ? files.map(({ name }) => name).join(', ') : text;
 }
+
+/** Files in the order in which they were chosen, not in that in which their uploads ended. */
+export const inPlace = (files) => files.toSorted((one, other) => (one.place ?? 0) - (other.place ?? 0));
+
+/** A file that is chosen now: it comes behind `files`. */
+export const withPlace = (file, files) => ({ ...file, place: Math.max(0, ...files.map(({ place }) => place ?? 0)) + 1 });

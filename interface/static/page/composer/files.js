@@ -3,7 +3,7 @@
 import { bring } from '../core/api.js';
 import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
-import { cleanName, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles } from './attachments_model.js';
+import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
 import { openDialog } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
@@ -11,7 +11,7 @@ import { showToast } from '../ui/toast.js';
 const words = composerStrings.files;
 const LONGEST_PREVIEW = 20_000;
 
-export { withFiles };
+export { inPlace, withFiles, withPlace };
 
 function showContents({ name, text }) {
   const close = element('button', { type: 'submit', class: 'btn btn-primary', text: composerStrings.close });

@@ -52,9 +52,12 @@ export function isBeside(entry) {
   return !/^(?:[@#+]|\[\[)/.test(entry.ref);
 }
 
+/** Whether an entry is a file that goes with the message itself, which has no reference yet. */
+const isAttached = (entry) => /^file_\d+$/.test(entry.ref);
+
 /** Whether an entry is a message or an excerpt that the server found by its content: the message does not refer to it. */
 export function isFound(entry) {
-  return isBeside(entry) && isGiven(entry);
+  return isBeside(entry) && isGiven(entry) && !isAttached(entry);
 }
 
 /** @param {object|null} entry the name of the icon that stands for what is referred to */
@@ -107,11 +110,12 @@ export function summarise(entries) {
   const shown = entries.filter((entry) => !isMuted(entry));
   const counted = shown.filter((entry) => !isBeside(entry));
   const found = shown.filter(isFound).length;
+  const attached = shown.filter(isAttached);
   const problems = new Map();
-  for (const { status } of counted) {
+  for (const { status } of [...counted, ...attached]) {
     if (status !== 'resolved') problems.set(status, (problems.get(status) ?? 0) + 1);
   }
-  return { total: counted.length, problems: [...problems], found, missing: shown.length - counted.length - found };
+  return { total: counted.length, problems: [...problems], found, missing: shown.length - counted.length - attached.length - found };
 }
 
 /**

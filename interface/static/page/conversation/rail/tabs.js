@@ -126,12 +126,12 @@ registerRailTab('documents', {
 
 /** A file of the conversation: a click shows it; its number leads to the message that has it. */
 function fileItem(file, page) {
-  const { name, kind, attachment_id: id, message_id: messageId, message_index: index, message_short_hash: hash } = file;
+  const { name, attachment_id: id, message_id: messageId, message_index: index, message_short_hash: hash } = file;
   const place = index || hash || '';
   const about = [composerStrings.files.about(file), composerStrings.files.problem(file.problem)].filter(Boolean).join(' · ');
   return element('section', { class: 'rail-item rail-file' },
     element('button', { type: 'button', class: 'rail-message', title: name, 'aria-label': strings.parts.openFile(name), disabled: !id, onclick: () => openFile(file, page.api) },
-      icon(kind === 'image' ? 'image' : 'file-text'),
+      icon('file-text'),
       element('span', { class: 'rail-text', dir: 'auto' }, element('span', { class: 'rail-file-name', text: name }), element('span', { class: 'rail-file-about', text: about }))),
     element('button', {
       type: 'button', class: 'rail-number', text: `#${place}`, 'aria-label': documentWords.goTo(place),
@@ -140,7 +140,7 @@ function fileItem(file, page) {
 }
 
 registerRailTab('files', {
-  label: words.files,
-  empty: words.noFiles,
+  label: composerStrings.files.tab,
+  empty: composerStrings.files.noneHere,
   load: async (page) => (await page.api.filesOfConversation(page.conversationId())).map((file) => fileItem(file, page)),
 });

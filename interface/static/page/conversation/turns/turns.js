@@ -269,6 +269,7 @@ export class Turns {
     if (!turn.question) return;
     const { user_message_id: userId } = ids;
     transcript.patch(turn.question.message_id, { ...fields('user'), ...known, ...(userId ? { message_id: userId } : {}) });
+    this.#page.events.emit('conversation:settled');
   }
 
   #rename(turn, messageId) {
