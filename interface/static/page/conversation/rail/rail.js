@@ -1,11 +1,12 @@
 import { strings } from '../../strings/en/conversation.js';
+import { railStrings } from '../../strings/en/rail.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, replaceChildrenKeepingFocus } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createTabs } from '../../ui/tabs.js';
 import { railTabs } from './tabs.js';
 
-const words = strings.rail;
+const words = railStrings;
 
 /**
  * What stands beside the conversation, in tabs: on wide screens a column, on phones a sheet.
@@ -43,7 +44,7 @@ export function createRail(rail, page, onClose) {
     const { load, empty } = railTabs.get(chosen);
     asked += 1;
     const mine = asked;
-    const nodes = page.conversationId() ? await attempt(() => load(page, { isLive }), { failed: words.failed, again: () => refresh() }) : [];
+    const nodes = page.conversationId() ? await attempt(() => load(page, { isLive }), { failed: strings.rail.failed, again: () => refresh() }) : [];
     // Another conversation, or another tab, may be wanted by now.
     if (mine !== asked || !nodes) return;
     replaceChildrenKeepingFocus(place, ...(nodes.length > 0 ? nodes : [element('p', { class: 'rail-empty', text: empty })]));

@@ -1,4 +1,5 @@
 import { strings } from '../../strings/en/conversation.js';
+import { railStrings } from '../../strings/en/rail.js';
 import { threadStrings as threadWords } from '../../strings/en/threads.js';
 import { messageDocumentStrings as documentWords } from '../../strings/en/message_documents.js';
 import { number } from '../../strings/en/count.js';
@@ -14,7 +15,7 @@ import { branchTree } from '../branch_tree_model.js';
 import { loadThreads, openThread, showWantedThread } from '../threads/threads.js';
 import { excerpt, senderName } from '../message_model.js';
 
-const words = strings.rail;
+const words = railStrings;
 const EXCERPT_LENGTH = 80;
 
 /**
@@ -140,7 +141,7 @@ function fileItem(file, page) {
 }
 
 registerRailTab('files', {
-  label: composerStrings.files.tab,
-  empty: composerStrings.files.noneHere,
+  label: words.files,
+  empty: words.noFiles,
   load: async (page) => (await page.api.filesOfConversation(page.conversationId())).map((file) => fileItem(file, page)),
 });

@@ -156,25 +156,7 @@ export const strings = fill(english, {
 
   beside: { isOpen: 'Diese Unterhaltung ist schon offen.' },
 
-  rail: {
-    usage: 'Verbrauch',
-    noUsage: 'Hier wurde noch keine Antwort gezählt.',
-    answers: 'Antworten',
-    read: 'Gelesene Tokens',
-    written: 'Geschriebene Tokens',
-    cost: 'Preis',
-    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
-    allBranches: 'Alle Zweige und Varianten dieser Unterhaltung.',
-    label: 'Neben der Unterhaltung',
-    close: 'Schließen',
-    references: 'Verweise',
-    pins: 'Angeheftet',
-    branches: 'Zweige',
-    noReferences: 'In den gezeigten Nachrichten verweist noch nichts auf etwas. Schreibe @, um eine Unterhaltung, eine Nachricht oder eine Erinnerung zu nennen.',
-    noPins: 'Keine Nachricht ist angeheftet. Hefte eine über ihr Menü an.',
-    noBranches: 'Noch keine Frage wurde anders noch einmal gestellt. Bearbeite eine Frage und wähle „Speichern und neu antworten lassen“.',
-    failed: (message) => `Das konnte nicht geladen werden. ${message}`,
-  },
+  rail: { failed: (message) => `Das konnte nicht geladen werden. ${message}` },
 
   move: { failed: (message) => `Die Nachrichten konnten nicht verschoben werden. ${message}` },
 

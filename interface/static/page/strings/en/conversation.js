@@ -156,25 +156,7 @@ export const strings = {
 
   beside: { isOpen: 'This conversation is open already.' },
 
-  rail: {
-    label: 'Beside the conversation',
-    close: 'Close',
-    references: 'References',
-    pins: 'Pins',
-    branches: 'Branches',
-    usage: 'Usage',
-    noReferences: 'Nothing in the messages shown refers to anything yet. Type @ to name a conversation, a message or a memory.',
-    noPins: 'No message is pinned. Pin one in its menu.',
-    noBranches: 'No question was asked again in other words yet. Edit a question and choose “Save and answer again”.',
-    noUsage: 'No answer here was counted yet.',
-    answers: 'Answers',
-    read: 'Tokens read',
-    written: 'Tokens written',
-    cost: 'Price',
-    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
-    allBranches: 'Of all branches and variants of this conversation.',
-    failed: (message) => `This could not be loaded. ${message}`,
-  },
+  rail: { failed: (message) => `This could not be loaded. ${message}` },
 
   move: { failed: (message) => `The messages could not be moved. ${message}` },
 

@@ -69,8 +69,6 @@ export const composerStrings = fill(english, {
     retry: 'Reintentar',
     notUploaded: (name, why) => `No se pudo subir «${name}». ${why}`,
     about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} píxeles` : pages ? count(pages, 'página', 'páginas') : lines ? count(lines, 'línea', 'líneas') : `${number(Math.ceil(size / 1024))} KB`),
-    tab: 'Archivos',
-    noneHere: 'Ningún mensaje de aquí tiene archivos todavía. Suelta uno en la página, pega una imagen o pulsa el clip.',
     problem: (name) => ({ no_text: 'no se encontró texto', encrypted: 'protegido con contraseña', damaged: 'dañado', too_costly: 'su texto es demasiado grande para leerlo', cut: 'solo se lee el principio' })[name] ?? '',
     contents: 'Contenido del archivo',
     previousPage: 'Página anterior',

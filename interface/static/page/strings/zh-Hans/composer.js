@@ -69,8 +69,6 @@ export const composerStrings = fill(english, {
     retry: '重试',
     notUploaded: (name, why) => `无法上传“${name}”。${why}`,
     about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} 像素` : pages ? `${number(pages)} 页` : lines ? `${number(lines)} 行` : `${number(Math.ceil(size / 1024))} KB`),
-    tab: '文件',
-    noneHere: '这里还没有消息带文件。把文件拖到页面上、粘贴图片，或点击回形针。',
     problem: (name) => ({ no_text: '其中没有找到文字', encrypted: '有密码保护', damaged: '已损坏', too_costly: '文字太大，无法读取', cut: '只读取开头部分' })[name] ?? '',
     contents: '文件内容',
     previousPage: '上一页',

@@ -156,25 +156,7 @@ export const strings = fill(english, {
 
   beside: { isOpen: '此对话已经打开。' },
 
-  rail: {
-    usage: '用量',
-    noUsage: '这里还没有统计过任何回答。',
-    answers: '回答',
-    read: '读取的令牌',
-    written: '写出的令牌',
-    cost: '价格',
-    costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
-    allBranches: '包括此对话的所有分支和版本。',
-    label: '对话旁边',
-    close: '关闭',
-    references: '引用',
-    pins: '固定',
-    branches: '分支',
-    noReferences: '当前显示的消息还没有引用任何内容。输入 @ 可以引用对话、消息或记忆。',
-    noPins: '没有固定的消息。可以在消息的菜单中固定。',
-    noBranches: '还没有换一种说法重新提过的问题。编辑一个问题，然后选择“保存并重新回答”。',
-    failed: (message) => `无法加载。${message}`,
-  },
+  rail: { failed: (message) => `无法加载。${message}` },
 
   move: { failed: (message) => `无法移动消息。${message}` },
 
