@@ -189,17 +189,26 @@ def record_each(
     conversation_id: str | None = None,
 ) -> None:
     """`record` for things that change to different values. fields: the new values of each, by its id."""
-    common = {
-        "user_email": user_email,
-        "kind": kind.name,
-        "change": change,
-        "conversation_id": conversation_id,
-        "at": now_iso(),
-    }
-    rows = [common | {"id": each, "fields": dict(its_fields)} for each, its_fields in fields.items()]
+    own = [Told(user_email, conversation_id, each, its_fields) for each, its_fields in fields.items()]
+    record_all(connection, kind, change, own)
+
+
+class Told(NamedTuple):
+    """What one change tells of: the thing `id` of a person, with the fields that it has now."""
+
+    user_email: str
+    conversation_id: str | None
+    id: str
+    fields: Mapping[str, Any]
+
+
+def record_all(connection: Connection, kind: ChangeKind, change: ChangeType, told: Iterable[Told]) -> None:
+    """`record` for things of several people and conversations, by one statement."""
+    common = {"kind": kind.name, "change": change, "at": now_iso()}
+    rows = [common | each._asdict() | {"fields": dict(each.fields)} for each in told]
     if rows:
         _INSERT.run_each(connection, rows)
-        connection.info.setdefault(RECORDED, set()).add(user_email)
+        connection.info.setdefault(RECORDED, set()).update(row["user_email"] for row in rows)
 
 
 def changes_after(*, database: Database, user_email: str, after: int, most: int) -> list[StoredChange]:

@@ -35,6 +35,8 @@ _EVERY = 1.0
 _TELL_EVERY = 0.5
 # What other processes have changed, and did not announce here.
 _LOOK_FOR_OTHERS_EVERY = 0.2
+# Leases last six seconds, and a turn of a process that was killed is to be closed within ten.
+_CLOSE_EVERY = 0.5
 # The first conversation of an import is to be seen at once.
 _IMPORT_EVERY = 0.25
 _EMBED_AFTER = 1.5
@@ -91,7 +93,9 @@ async def keep_up(
     look_every = _EVERY if duties is EVERY_DUTY else _LOOK_FOR_OTHERS_EVERY
     await asyncio.gather(
         own.repeat(look_for_changes, what="the streams of changes", every=look_every),
-        own.repeat(close_abandoned_turns, what="turns of processes that are gone"),
+        own.repeat(
+            close_abandoned_turns, what="turns of processes that are gone", every=_CLOSE_EVERY, after_failure=_EVERY
+        ),
         own.repeat(vaults.summaries.make_waiting, what="summaries of documents"),
         shared.repeat(partial(index_pending, database=database), what="the search index"),
         shared.repeat(index_files, what="the words of files"),

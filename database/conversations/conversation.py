@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -237,7 +237,7 @@ def brief_shape(row: ConversationListRow) -> dict[str, Any]:
 
 
 _c = conversations.c
-_HEADS = select(
+_HEAD_COLUMNS = select(
     _c.conversation_id,
     _c.user_email,
     _c.created_at,
@@ -250,7 +250,10 @@ _HEADS = select(
     _c.stateless,
     _c.branch_id,
     has_rules(_c.user_email),
-).where(_c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id"))
+)
+_HEADS = _HEAD_COLUMNS.where(
+    _c.user_email == bindparam("user_email"), _c.conversation_id == bindparam("conversation_id")
+)
 _HEAD, _LIVE_HEAD = Prepared(_HEADS), Prepared(_HEADS.where(_c.deleted_at.is_(None)))
 _TOUCH = update(conversations).where(_c.conversation_id == bindparam("touched")).values(version=_c.version + 1)
 
@@ -294,6 +297,13 @@ def head_even_in_bin(connection: Connection, *, user_email: str, conversation_id
     return _one(connection, _HEAD, user_email=user_email, conversation_id=conversation_id)
 
 
+def heads_even_in_bin(connection: Connection, owners: Mapping[str, str]) -> dict[str, ConversationHead]:
+    """`head_even_in_bin` of several conversations, by one statement. owners: their users, by conversation id."""
+    rows = connection.execute(_HEAD_COLUMNS.where(_c.conversation_id.in_(owners)))
+    heads = {head.conversation_id: head for head in map(_head, rows)}
+    return {each: head for each, head in heads.items() if head.user_email == owners[each]}
+
+
 def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
     """Apply `changes` to the conversation's row, with a new version and time, which invalidates cached copies."""
     touch_quietly(connection, conversation_id, updated_at=now_iso(), **changes)
@@ -302,6 +312,14 @@ def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
 def touch_quietly(connection: Connection, conversation_id: str, **changes: Any) -> None:
     """`touch` without a new time: the conversation keeps its place in lists."""
     _touching(tuple(changes)).run(connection, touched=conversation_id, **changes)
+
+
+def touch_each(connection: Connection, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    """`touch` for several conversations, by their ids; all change the same columns."""
+    moment = now_iso()
+    rows = [{"touched": each, "updated_at": moment, **values} for each, values in changes.items()]
+    if rows:
+        _touching(tuple(name for name in rows[0] if name != "touched")).run_each(connection, rows)
 
 
 @cache
@@ -313,6 +331,10 @@ def _one(connection: Connection, query: Prepared, *, user_email: str, conversati
     row = query.row(connection, user_email=user_email, conversation_id=conversation_id)
     if row is None:
         raise ConversationNotFoundError
+    return _head(row)
+
+
+def _head(row: Sequence[Any]) -> ConversationHead:
     values = dict(zip(_HEAD_FIELDS, row, strict=True))
     for flag in ("title_force_set", "stateless", "has_takers"):
         values[flag] = bool(values[flag])

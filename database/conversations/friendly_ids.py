@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, Row, and_, bindparam, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -32,6 +32,15 @@ _TAKE = Prepared(
     .where(_OWN)
     .values(conversation_friendly_id=bindparam("candidate"), version=conversations.c.version + 1)
 )
+
+
+class Nameless(NamedTuple):
+    """A conversation without a friendly id, and what one is made from."""
+
+    user_email: str
+    conversation_id: str
+    title: str
+    created_at: str
 
 
 def friendly_id_candidates(title: str, created_at: str, conversation_id: str) -> Iterator[str]:
@@ -63,6 +72,25 @@ def assign_friendly_id(
         return str(row[0])
     candidates = friendly_id_candidates(title, created_at, conversation_id)
     return next(candidate for candidate in candidates if _take(connection, own, candidate))
+
+
+def assign_friendly_ids(connection: Connection, nameless: Sequence[Nameless]) -> dict[str, str]:
+    """`assign_friendly_id` for conversations that have none, two statements for all; the ids by conversation."""
+    first = [next(friendly_id_candidates(each.title, each.created_at, each.conversation_id)) for each in nameless]
+    owner, friendly_id = conversations.c.user_email, conversations.c.conversation_friendly_id
+    query = select(owner, friendly_id).where(owner.in_({each.user_email for each in nameless}), friendly_id.in_(first))
+    taken = {(row[0], row[1]) for row in connection.execute(query)}
+    given, crowded = dict[str, str](), list[Nameless]()
+    rows = []
+    for each, candidate in zip(nameless, first, strict=True):
+        if (each.user_email, candidate) in taken:
+            crowded.append(each)
+            continue
+        taken.add((each.user_email, candidate))
+        given[each.conversation_id] = candidate
+        rows.append({"owner": each.user_email, "conversation": each.conversation_id, "candidate": candidate})
+    _TAKE.run_each(connection, rows)
+    return given | {each.conversation_id: assign_friendly_id(connection, **each._asdict()) for each in crowded}
 
 
 def ensure_friendly_id(*, database: Database, user_email: str, conversation_id: str) -> str:

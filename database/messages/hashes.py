@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from conversation_reference_utils import unique_message_short_hash
+from conversation_reference_utils import generate_message_short_hash, unique_message_short_hash
 from database.engine.statements import Prepared
 from database.schema import messages
 
@@ -35,8 +37,10 @@ class TakenHashes:
     again and again: then all hashes are read at once.
     """
 
-    def __init__(self, connection: Connection, conversation_id: str) -> None:
+    def __init__(self, connection: Connection, conversation_id: str, *, free: Collection[str] = ()) -> None:
+        """free: hashes that are known to be borne by no message."""
         self._connection = connection
+        self._free = free
         self._conversation_id = conversation_id
         self._probes = 0
         self._all: frozenset[str] | None = None
@@ -45,6 +49,8 @@ class TakenHashes:
     def __contains__(self, short_hash: object) -> bool:
         if short_hash in self._given:
             return True
+        if short_hash in self._free:
+            return False
         if self._all is None and self._probes >= _PROBES:
             joined = self._connection.execute(_ALL, {"conversation": self._conversation_id}).scalar()
             self._all = frozenset((joined or "").split())
@@ -65,6 +71,30 @@ def hash_unhashed(connection: Connection, *, conversation_id: str, friendly_id: 
     """Give every message of the conversation that has no hash one, oldest first, and store it."""
     unhashed = _UNHASHED.rows(connection, conversation=conversation_id)
     give_hashes(connection, unhashed, conversation_id=conversation_id, friendly_id=friendly_id)
+
+
+def hash_all_unhashed(connection: Connection, friendly_ids: Mapping[str, str]) -> None:
+    """`hash_unhashed` for conversations, friendly ids by their ids, with three statements for all."""
+    m = messages.c
+    query = (
+        select(m.conversation_id, m.message_id, m.text)
+        .where(m.conversation_id.in_(friendly_ids), m.message_short_hash.is_(None))
+        .order_by(m.conversation_id, m.seq)
+    )
+    unhashed = connection.execute(query).all()
+    first = {generate_message_short_hash(friendly_ids[row.conversation_id], row.text) for row in unhashed}
+    bearing = select(m.conversation_id, m.message_short_hash).where(
+        m.conversation_id.in_(friendly_ids), m.message_short_hash.in_(first)
+    )
+    borne = {(row[0], row[1]) for row in connection.execute(bearing)}
+    given = []
+    for conversation_id, rows in groupby(unhashed, key=itemgetter(0)):
+        free = {each for each in first if (conversation_id, each) not in borne}
+        taken = TakenHashes(connection, conversation_id, free=free)
+        for _, message_id, text in rows:
+            given.append({"id": message_id, "short_hash": taken.give(friendly_ids[conversation_id], text)})
+    if given:
+        _GIVE.run_each(connection, given)
 
 
 def give_hashes(

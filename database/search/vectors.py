@@ -36,9 +36,9 @@ def renew_vectors_of_moved(connection: Connection, message_ids: Sequence[str]) -
     _queue(connection, messages.c.seq.in_({*moved, *_behind(connection, moved)}))
 
 
-def renew_vectors_of_title(connection: Connection, conversation_id: str) -> None:
-    """Have the vector of a conversation's first message made anew, which is read together with the title."""
-    _queue(connection, (messages.c.conversation_id == conversation_id) & (messages.c.ordinal == 1))
+def renew_vectors_of_title(connection: Connection, *conversation_ids: str) -> None:
+    """Have the vectors of the first messages of conversations made anew, which are read together with the titles."""
+    _queue(connection, messages.c.conversation_id.in_(conversation_ids) & (messages.c.ordinal == 1))
 
 
 def _behind(connection: Connection, seqs: Sequence[int]) -> set[int]:

@@ -196,6 +196,19 @@ _ANSWERS = Prepared(
 )
 
 
+def finished_first_turns(connection: Connection, heads: Mapping[str, ConversationHead]) -> dict[str, FinishedTurn]:
+    """`finished_turn` of answers that stand right behind their questions, by one statement for all.
+
+    heads: the conversation of each answer, by the answer's id.
+    """
+    asked = select(_asked.c.in_answer_to).where(_asked.c.message_id.in_(heads))
+    rows = connection.execute(_IDENTITY.where(messages.c.message_id.in_(heads) | messages.c.message_id.in_(asked)))
+    found = {identity.message_id: identity for identity in map(_Identity._make, rows)}
+    return {
+        answer: _turn(head, found[found[answer].in_answer_to or ""], found[answer]) for answer, head in heads.items()
+    }
+
+
 def finished_turn(connection: Connection, head: ConversationHead, response_message_id: str) -> FinishedTurn:
     """The turn that `response_message_id` answers, as it is stored.
 

@@ -86,7 +86,8 @@ _RESPONSE_STATUS = Prepared(
 _RESPONSE = update(messages).where(
     messages.c.message_id == bindparam("answer"), messages.c.conversation_id == bindparam("conversation")
 )
-_STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status", "has_parts"))
+STORE_RESPONSE = Prepared(_RESPONSE, columns=("text", "status", "has_parts"))
+"""Ends an answer and leaves its config; takes `answer` and `conversation` beside the columns."""
 _STORE_RESPONSE_AND_CONFIG = Prepared(_RESPONSE, columns=("text", "status", "has_parts", "config"))
 
 
@@ -332,7 +333,7 @@ def _store_response(
     answer = {"answer": response_message_id, "conversation": head.conversation_id}
     values = {"text": ended.text, "status": ended.status, "has_parts": int(bool(ended.parts))}
     if ended.config is None:
-        _STORE_RESPONSE.run(connection, **answer, **values)
+        STORE_RESPONSE.run(connection, **answer, **values)
     else:
         _STORE_RESPONSE_AND_CONFIG.run(connection, **answer, **values, config=dict(ended.config))
     store_parts(connection, response_message_id, ended.parts, version=1)
