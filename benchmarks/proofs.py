@@ -53,8 +53,9 @@ PARTS: dict[str, Part] = {
         _pytest("tests/load/test_two_processes.py", "tests/load/test_two_processes_under_fault.py"),
     ),
     "two-servers": Part(
-        "60 kills of one of two servers under 100 running turns lose and double nothing, and their watchers go on",
-        _pytest("tests/load/test_one_of_two_servers_killed.py"),
+        "60 kills of one of two servers under 100 running turns lose and double nothing, and their watchers go on; "
+        "a kill of serve-scaled stops no later start",
+        _pytest("tests/load/test_one_of_two_servers_killed.py", "tests/load/test_serve_scaled.py"),
     ),
     "examples": Part(
         "Properties and state machines hold for twenty times as many examples",

@@ -1,7 +1,8 @@
 """`make serve-scaled`: PostgreSQL, Valkey and two servers behind one port, all on this machine and in one data folder.
 
-`ANAPHORA_DATA_DIR` (`storage-scaled` by default) has everything, the databases in `engines`. Ctrl+C ends all; what was
-killed recovers at the next start.
+`ANAPHORA_DATA_DIR` (`storage-scaled` by default) has everything, the databases in `engines`. Ctrl+C ends all. Where
+this process is killed, its servers and engines end by themselves; the next start waits for that, and goes on with the
+data.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from engines import Engine, EngineError, LocalPostgreSQL, LocalValkey, ending_with_parent
 from stamps import ROOT
@@ -23,6 +25,8 @@ _DATABASE = "anaphora"
 # A server opens up to 38 connections, and a restart has one server more.
 _OPTIONS = {"max_connections": "300", "shared_buffers": "128MB"}
 _LOOK_SECONDS = 0.2
+_PREDECESSOR_SECONDS = 30.0
+"""Servers without their parent end within twenty."""
 
 
 class AlreadyRunningError(Exception):
@@ -37,6 +41,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     engines.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as running:
         running.enter_context(_alone(engines / "lock"))
+        serving = running.enter_context(_after_predecessors(engines / "serving"))
         postgresql, valkey = LocalPostgreSQL(engines / "postgresql", options=_OPTIONS), LocalValkey(engines / "valkey")
         for engine in (postgresql, valkey):
             running.callback(engine.close)
@@ -49,14 +54,20 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
             "REDIS_URL": valkey.url,
         }
         print(f"PostgreSQL and Valkey run in {engines}.", flush=True)
-        return _serve([*arguments], {**environ, **own}, engines=(postgresql, valkey))
+        return _serve([*arguments], {**environ, **own}, engines=(postgresql, valkey), inherited=serving)
 
 
-def _serve(arguments: Sequence[str], environ: Mapping[str, str], *, engines: Sequence[Engine]) -> int:
-    """Run the servers to their end, and start an engine again that ends before them."""
+def _serve(
+    arguments: Sequence[str], environ: Mapping[str, str], *, engines: Sequence[Engine], inherited: IO[str]
+) -> int:
+    """Run the servers to their end, and start an engine again that ends before them.
+
+    inherited: a file that the servers hold open as long as they run.
+    """
     servers = subprocess.Popen(
         [sys.executable, str(ROOT / "server.py"), *arguments],
         env=environ,
+        pass_fds=[inherited.fileno()],
         process_group=0,  # Ctrl+C is for this process, which passes it on
         preexec_fn=ending_with_parent(signal.SIGTERM),  # noqa: PLW1509 - it calls the system alone
     )
@@ -81,6 +92,25 @@ def _alone(lock: Path) -> Iterator[None]:
         except BlockingIOError:
             raise AlreadyRunningError(f"Another serve-scaled uses {lock.parent.parent}. Stop it first.") from None
         yield
+
+
+@contextmanager
+def _after_predecessors(lock: Path) -> Iterator[IO[str]]:
+    """Hold the lock that servers inherit: one that was left without its parent lets go of it, and the port, at its end.
+
+    Raises AlreadyRunningError.
+    """
+    until = time.monotonic() + _PREDECESSOR_SECONDS
+    with lock.open("w", encoding="ascii") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise AlreadyRunningError(f"Servers of a former start still use {lock.parent.parent}.") from None
+            time.sleep(_LOOK_SECONDS)
+        yield file
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ _OURS = ("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "REDIS_URL")
 @dataclass
 class LiveServer:
     """One server. `environ` adds settings; a model that is not among them it does not have. `root`: whose code runs.
+    `program`: what starts it.
 
     Started again after `stop` or `kill`, it has the same port and data.
     """
@@ -39,6 +40,7 @@ class LiveServer:
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     root: Path = ROOT
+    program: str = "server.py"
 
     @property
     def url(self) -> str:
@@ -60,7 +62,7 @@ class LiveServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = self.port or free_port()
         with (self.folder / "server.log").open("ab") as log:
-            command = [sys.executable, str(self.root / "server.py")]
+            command = [sys.executable, str(self.root / self.program)]
             # Another working folder than the repository: a developer's `.env` is none of the tests' business.
             self.process = subprocess.Popen(command, cwd=self.folder, env=self._environ(), stdout=log, stderr=log)
         self._wait_until_it_answers()
@@ -95,6 +97,10 @@ class LiveServer:
     def stop(self, *, seconds: float = 60.0) -> int:
         """SIGTERM, as an operator would; the exit code. A no-op (0) where it is not running."""
         return self._end(signal.SIGTERM, seconds)
+
+    def interrupt(self, *, seconds: float = 60.0) -> int:
+        """SIGINT, as Ctrl+C sends it; the exit code."""
+        return self._end(signal.SIGINT, seconds)
 
     def kill(self) -> int:
         """SIGKILL: no time to say goodbye."""

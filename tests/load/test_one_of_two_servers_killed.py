@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.fakes import RecordingModel, saying
@@ -54,20 +55,20 @@ def follow(client: Client, conversation_id: str) -> list[dict[str, Any]]:
     return [event for event in client.stream(f"/stream/{answer}?after=0") if not event.get("heartbeat")]
 
 
-def seconds_until_closed(client: Client, witnesses: list[Witness]) -> float:
-    """How long it takes until none of these conversations waits for an answer any more."""
+def seconds_until_closed(database_url: str, witnesses: list[Witness]) -> float:
+    """How long it takes until none of these conversations waits for an answer any more, asked of the store itself."""
     killed_at = time.monotonic()
-    left = {witness.conversation_id for witness in witnesses}
-
-    def all_closed() -> bool:
-        for each in list(left):
-            if messages_of(client, each)[-1]["status"] == "streaming":
-                return False
-            left.discard(each)
-        return True
-
-    eventually(all_closed)
+    conversations = [witness.conversation_id for witness in witnesses]
+    waiting = """SELECT 1 FROM anaphora."UserToConversationId"
+        WHERE conversation_id = ANY(%s) AND running_message_id IS NOT NULL"""
+    with psycopg.connect(dsn_of(database_url), autocommit=True) as connection:
+        eventually(lambda: connection.execute(waiting, [conversations]).fetchone() is None)
     return time.monotonic() - killed_at
+
+
+def dsn_of(database_url: str) -> str:
+    """DATABASE_URL as libpq takes it."""
+    return database_url.replace("postgresql+psycopg", "postgresql", 1)
 
 
 def check_round(client: Client, witnesses: list[Witness], rng: Random, outcomes: Counter[str]) -> None:
@@ -108,7 +109,7 @@ def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_ar
                 ]
                 time.sleep(rng.uniform(0.0, 0.5))
                 servers[killed].kill()
-                closed_after.append(seconds_until_closed(left, victims))
+                closed_after.append(seconds_until_closed(pair.database_url, victims))
                 for told in watching:
                     events = told.result(120)
                     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
