@@ -429,6 +429,9 @@ _IMPORTS = {
     "import_memories_not_here": "Memories and settings can't be stored here.",
     "import_documents_not_here": "Documents can't be stored here.",
     "import_file_not_stored": "The file can't be stored: {why}.",
+    "import_item_many_messages": "It has more than {most:,} messages.",
+    "import_more_lines": "{count:,} more lines are no messages.",
+    "import_no_scratch": "The folder of temporary files can't be used: {why}.",
     "server_says": "{text}",
     "import_erased": "It was erased while it was stored.",
 }

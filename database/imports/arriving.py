@@ -55,7 +55,10 @@ class ArrivingMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrivingConversation:
-    """A conversation of a source. digest: of everything in it. Times are ISO 8601 in UTC."""
+    """A conversation of a source. digest: of everything in it. Times are ISO 8601 in UTC.
+
+    may_continue: its source may have more of it, which follows. continues: it follows, and was counted already.
+    """
 
     source_id: str
     title: str
@@ -67,6 +70,8 @@ class ArrivingConversation:
     friendly_id: str | None
     digest: str
     messages: Sequence[ArrivingMessage]
+    may_continue: bool = False
+    continues: bool = False
 
 
 def message_to_store(message: ArrivingMessage, ids: Mapping[str, str]) -> dict[str, Any]:

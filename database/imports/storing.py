@@ -86,18 +86,38 @@ def store_conversations(
     if added and is_indexed:
         add_to_index(connection, added)
     for each in arriving:
-        identity = known.get(each.source_id)
-        if identity is not None and identity.digest != each.digest and is_live(connection, identity.conversation_id):
+        if (identity := known.get(each.source_id)) is None:
+            continue
+        is_changed = _is_changed(connection, each, identity)
+        if is_changed:
             update_conversation(connection, each, identity, user_email=target.user_email, import_id=target.import_id)
-            done.updated += 1
-        elif identity is not None:
-            done.skipped += 1
+        if each.continues:  # it was counted when its beginning came
+            done.updated += is_changed and identity.import_id != target.import_id
+            continue
+        done.updated += is_changed
+        done.skipped += not is_changed
     return done
+
+
+def _is_changed(connection: Connection, each: ArrivingConversation, identity: Any) -> bool:
+    """Whether a conversation has anything for the one here, which is not in the bin."""
+    if identity.digest == each.digest or not is_live(connection, identity.conversation_id):
+        return False
+    return not (each.may_continue and identity.title == each.title and _is_here(connection, each, identity))
+
+
+def _is_here(connection: Connection, each: ArrivingConversation, identity: Any) -> bool:
+    """Whether all messages of `each`, which may be the beginning of a conversation, are here as they are there."""
+    im = imported_messages.c
+    here = select(im.source_id, im.digest).where(im.conversation_id == identity.conversation_id)
+    digests = {row.source_id: row.digest for row in connection.execute(here)}
+    versions = (version for message in each.messages for version in message.versions)
+    return all(digests.get(version.source_id) == version.digest for version in versions)
 
 
 def known_conversations(connection: Connection, source_ids: Collection[str], target: Target) -> dict[str, Any]:
     """What is known of these conversations of the source, by their ids there."""
-    query = select(_ic.source_id, _ic.conversation_id, _ic.title, _ic.digest).where(
+    query = select(_ic.source_id, _ic.conversation_id, _ic.title, _ic.digest, _ic.import_id).where(
         _ic.user_email == target.user_email, _ic.source == target.source, _ic.source_id.in_(source_ids)
     )
     return {row.source_id: row for row in connection.execute(query)}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from database.imports.workspaces import Folder
@@ -19,9 +18,12 @@ from sentences import say
 from .anaphora import members_of_files
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart
+from .json_stream import MOST_VALUES, parsed_json
 
 _LARGEST = 256 * 2**20
 _LARGEST_DOCUMENT = 2 * 2**20
+_MOST_VALUES = 2 * MOST_VALUES
+"""Of all memories: 100,000 of them are three million values."""
 
 
 def _checked_domain(domain: str) -> str:
@@ -128,10 +130,9 @@ def _part(file: ImportFile, name: str) -> ImportedItem:
 
 
 def _object(file: ImportFile, name: str) -> dict[str, Any]:
-    try:
-        content = orjson.loads(file.read(name, most=_LARGEST))
-    except orjson.JSONDecodeError:
-        raise BrokenImportError(say("import_no_json", name=name)) from None
+    content = parsed_json(
+        file.read(name, most=_LARGEST), no_json=say("import_no_json", name=name), most_values=_MOST_VALUES
+    )
     if not isinstance(content, dict):
         raise BrokenImportError(say("import_no_object", name=name))
     return content

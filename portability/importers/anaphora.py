@@ -9,7 +9,6 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from activity.formatting import one_line
@@ -27,6 +26,7 @@ from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedExport, ImportedItem
+from .json_stream import parsed_json
 
 SCHEMA = 1
 EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
@@ -280,10 +280,7 @@ def _parts_with_files(parts: Iterable[Mapping[str, Any]], kept: Mapping[str, Att
 
 
 def _read(content: bytes) -> _File:
-    try:
-        raw = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        raise BrokenImportError(say("import_export_no_json")) from None
+    raw = parsed_json(content)
     if not isinstance(raw, dict):
         raise BrokenImportError(say("import_export_no_object"))
     if (raw.get("format"), raw.get("version")) == (EARLIER_FORMAT, EARLIER_VERSION):

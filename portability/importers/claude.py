@@ -18,6 +18,7 @@ from .imported import (
     ImportedItem,
     ImportedToolCall,
 )
+from .json_stream import UnreadableItem
 from .reading.json_conversations import first_items, read_conversations, read_items
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import (
@@ -180,6 +181,8 @@ def _memories(file: ImportFile) -> Iterator[ImportedItem]:
     for member in file.named(_MEMORIES):
         try:
             for each in read_items(file, member):
+                if isinstance(each, UnreadableItem):
+                    yield FailedItem(member, each.reason)
                 texts += _memory_texts(mapping_of(each), names)
         except BrokenImportError as error:
             yield FailedItem(member, error.message)

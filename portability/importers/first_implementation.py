@@ -9,14 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from portability.errors import BrokenImportError
 from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedConversation, ImportedItem
-from .json_stream import LARGEST_ITEM
+from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
 
@@ -76,10 +74,8 @@ def _conversation(file: ImportFile, stem: str) -> ImportedItem:
 
 
 def _json(file: ImportFile, member: str) -> Any:
-    try:
-        return orjson.loads(file.read(member, most=LARGEST_ITEM))
-    except orjson.JSONDecodeError:
-        raise BrokenImportError(say("import_no_json", name=member.rpartition("/")[2])) from None
+    name = member.rpartition("/")[2]
+    return parsed_json(file.read(member, most=LARGEST_ITEM), no_json=say("import_no_json", name=name))
 
 
 def _node(message: Mapping[str, Any], nodes: dict[str, Node]) -> Node:

@@ -68,7 +68,8 @@ class ImportedConversation:
     source_id: unique within the source. messages: in any order; a `parent_id` that names no message, or leads in a
     circle, is cut and reported. current_id: the last message of the path that the source shows; None: the path to the
     newest message. workspace: the name of the folder or project that it lies in. problems: what could not be read,
-    each a sentence for the report.
+    each a sentence for the report. may_continue: the file may have more of it, and gives it again whole then.
+    continues: so many of its messages were given before; it is not counted once more.
     """
 
     source_id: str
@@ -82,6 +83,8 @@ class ImportedConversation:
     workspace: str | None = None
     friendly_id: str | None = None
     problems: tuple[str, ...] = ()
+    may_continue: bool = False
+    continues: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any
 
+import orjson
+
 from portability.errors import BrokenImportError
 from sentences import say, together
 
@@ -27,9 +29,10 @@ _LONGEST_ESCAPE, _LONGEST_PAIR = len("\\ud83d"), len("\\ud83d\\ude00")
 _MOST_DIGITS = 1_000
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (_MOST_DIGITS + 1))
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_BRACKET = re.compile(rb"[\[\]{}]")
 _BRACKET_OR_COMMA = re.compile(rb"[\[\]{},]")
 _BETWEEN_ITEMS = b" \t\r\n,"
+_ARRAY, _OBJECT = b"[]", b"{}"
+_BEGINNINGS, _ENDS = {"start_array", "start_map"}, {"end_array", "end_map"}
 _LONGEST_SKIPPED = 2**30
 """In bytes: what is behind the beginning of an item that is skipped."""
 _DEEPEST_SKIPPED = 100_000
@@ -56,38 +59,55 @@ def json_items(stream: IO[bytes], *, largest: int = LARGEST_ITEM, deepest: int =
     """
     import ijson  # an import is rare, so the library is loaded by the first one
 
-    bounded = _BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest, skips=True)
+    bounded = _BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest, brackets=_ARRAY)
     read = partial(ijson.items, prefix="item", buf_size=_CHUNK)
-    while True:
-        with suppress(_RefusedError):
-            yield from _bounded(bounded, read)
-        if not bounded.refused:
-            return
-        refused = UnreadableItem(bounded.refused)
-        bounded.skip_item()
-        yield refused
+    yield from _with_unreadable(bounded, read)
 
 
 def json_entries(
-    stream: IO[bytes], prefix: str = "", *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST
-) -> Iterator[tuple[str, Any]]:
-    """The entries of an object in JSON, name and value, one by one; otherwise as `json_items`.
-
-    Raises BrokenImportError also where something is too large or too deep.
-    """
-    import ijson
-
-    read = partial(ijson.kvitems, prefix=prefix, buf_size=_CHUNK)
-    yield from _bounded(_BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest), read)
+    stream: IO[bytes], *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST
+) -> Iterator[tuple[str, Any] | UnreadableItem]:
+    """The entries of an object in JSON, name and value, one by one; otherwise as `json_items`."""
+    bounded = _BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest, brackets=_OBJECT)
+    yield from _with_unreadable(bounded, _entries)
 
 
 def json_value(stream: IO[bytes], *, largest: int = LARGEST_ITEM, deepest: int = DEEPEST) -> Any:
     """The one value that JSON is, in time that grows with its length alone, however deep.
 
-    Otherwise as `json_entries`.
+    Otherwise as `json_items`.
     """
-    [value] = _bounded(_BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest), _whole)
-    return value
+    bounded = _BoundedStream(_MendedStream(stream), largest=largest, deepest=deepest, brackets=b"")
+    with suppress(_RefusedError):
+        [value] = _bounded(bounded, _whole)
+        return value
+    return UnreadableItem(bounded.refused)
+
+
+def parsed_json(content: bytes, *, no_json: str = say("import_export_no_json"), most_values: int = MOST_VALUES) -> Any:
+    """The value that a text in JSON is. no_json: what a person is told where it is none.
+
+    Raises BrokenImportError: it is no JSON, or has more than `most_values` values.
+    """
+    # Commas in texts count as well at first, so that most texts are not looked through.
+    if _count_values(content) > most_values and _count_values(_structure_of(content)) > most_values:
+        raise BrokenImportError(say("import_item_too_many", most=most_values))
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        raise BrokenImportError(no_json) from None
+
+
+def _count_values(content: bytes) -> int:
+    return sum(map(content.count, (b",", b"[", b"{")))
+
+
+def _structure_of(content: bytes) -> bytes:
+    place, pieces = _Place(), list[bytes]()
+    for start in range(0, len(content), _CHUNK):
+        structure, place = _structure(content[start : start + _CHUNK], place)
+        pieces.append(structure)
+    return b"".join(pieces)
 
 
 def _whole(stream: _BoundedStream) -> Iterator[Any]:
@@ -98,6 +118,34 @@ def _whole(stream: _BoundedStream) -> Iterator[Any]:
     for event, value in ijson.basic_parse(stream, buf_size=_CHUNK):
         builder.event(event, value)
     yield builder.value
+
+
+def _entries(stream: _BoundedStream) -> Iterator[tuple[str, Any]]:
+    import ijson
+
+    # `ijson.kvitems` holds an entry back until the next one begins, which may be one that is refused.
+    depth, name, builder = 0, "", ijson.ObjectBuilder()
+    for event, value in ijson.basic_parse(stream, buf_size=_CHUNK):
+        depth -= event in _ENDS
+        if depth == 1 and event == "map_key":
+            name, builder = value, ijson.ObjectBuilder()
+        elif depth:
+            builder.event(event, value)
+            if depth == 1 and event not in _BEGINNINGS:
+                yield name, builder.value
+        depth += event in _BEGINNINGS
+
+
+def _with_unreadable(bounded: _BoundedStream, read: Callable[[_BoundedStream], Iterator[Any]]) -> Iterator[Any]:
+    """What is read, and an UnreadableItem for each item that is refused."""
+    while True:
+        with suppress(_RefusedError):
+            yield from _bounded(bounded, read)
+        if not bounded.refused:
+            return
+        refused = UnreadableItem(bounded.refused)
+        bounded.skip_item()
+        yield refused
 
 
 def _bounded(bounded: _BoundedStream, read: Callable[[_BoundedStream], Iterator[Any]]) -> Iterator[Any]:
@@ -168,13 +216,14 @@ class _Place:
 class _BoundedStream:
     """Passes bytes on to the parser, while no item is too large or too deep.
 
-    The parser itself has no limits: a gigabyte of "[" would become a billion lists.
+    The parser itself has no limits: a gigabyte of "[" would become a billion lists. brackets: those around the items;
+    b"" where there is one value alone, which nothing follows.
     """
 
-    def __init__(self, stream: _MendedStream, *, largest: int, deepest: int, skips: bool = False) -> None:
+    def __init__(self, stream: _MendedStream, *, largest: int, deepest: int, brackets: bytes) -> None:
         self._stream = stream
         self._largest, self._deepest = largest, deepest
-        self._skips = skips
+        self._brackets = brackets
         self._item_began = self._values = 0
         self._place = _Place()
         self._held = b""
@@ -187,7 +236,7 @@ class _BoundedStream:
         self._item_began, self._values = self.position, 0
 
     def read(self, size: int = -1) -> bytes:
-        """Bytes for the parser. Where an item is refused, the array ends before it, or _RefusedError within it."""
+        """Bytes for the parser. Where an item is refused, all ends before it, or _RefusedError within it."""
         if self.refused or size == 0:  # the parser reads nothing at first, to learn of which type it is
             return b""
         content = self._held or self._next(_CHUNK if size < 0 else size)
@@ -198,7 +247,7 @@ class _BoundedStream:
         if self._values > MOST_VALUES + _CHUNK:
             return self._refuse(say("import_item_too_many", most=MOST_VALUES), content, before, start=None)
         if is_too_deep:
-            start = _start_of_deep_item(content, before, deepest=self._deepest) if self._skips else None
+            start = _start_of_deep_item(content, before, deepest=self._deepest)
             return self._refuse(say("import_item_too_deep", most=self._deepest), content, before, start=start)
         return content
 
@@ -209,25 +258,25 @@ class _BoundedStream:
 
     def _refuse(self, reason: str, content: bytes, before: _Place, *, start: int | None) -> bytes:
         """start: where in `content` the item begins; None where it began before."""
-        if not self._skips or (start is None and not before.depth):
-            raise BrokenImportError(together(say("import_part_unreadable"), reason))
         self.refused = reason
+        if not self._brackets:
+            raise _RefusedError
+        if start is None and not before.depth:
+            raise BrokenImportError(together(say("import_part_unreadable"), reason))
         if start is None:
             self._held, self._place = content, before
             raise _RefusedError
         self._held, self._place = content[start:], _Place(depth=1)
-        if not content[:start].strip():
-            raise _RefusedError  # the parser has the comma before the item already, and nothing else is unfinished
-        return content[:start].rstrip(_BETWEEN_ITEMS) + b"]"
+        return content[:start].rstrip(_BETWEEN_ITEMS) + self._brackets[1:]
 
     def skip_item(self) -> None:
-        """Go on behind the refused item, as if the array began there. Raises BrokenImportError where it never ends."""
+        """Go on behind the refused item, as if all began there. Raises BrokenImportError where it never ends."""
         began = self.position
         while content := self._held or self._next(_CHUNK):
             self._held = b""
             end, self._place = _end_of_item(content, self._place)
             if end is not None:
-                self._held = b"[" + content[end:].removeprefix(b",")
+                self._held = self._brackets[:1] + content[end:].removeprefix(b",")
                 self.begin_item()
                 self._place, self.refused = _Place(), ""
                 return
@@ -241,7 +290,7 @@ class _BoundedStream:
         # The parser hands whole numbers to Python, which refuses those of 4,300 digits, and then crashes the process.
         if _LONG_NUMBER.search(structure):
             raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
-        self._values += sum(map(structure.count, (b",", b"[", b"{")))
+        self._values += _count_values(structure)
         depth, is_too_deep = place.depth, False
         for bracket in structure.translate(None, _NO_BRACKETS):
             depth += 1 if bracket in b"[{" else -1
@@ -269,14 +318,14 @@ def _masked(content: bytes, place: _Place) -> bytes:
 
 
 def _start_of_deep_item(content: bytes, place: _Place, *, deepest: int) -> int | None:
-    """Where the first item begins that is nested too deep; None where it began before `content`."""
+    """Where the first item begins that is nested too deep, with its name; None where it began before `content`."""
     depth, start = place.depth, None
-    for found in _BRACKET.finditer(_masked(content, place)):
-        if found[0] not in b"[{":
-            depth -= 1
+    for found in _BRACKET_OR_COMMA.finditer(_masked(content, place)):
+        if found[0] == b",":
+            start = found.end() if depth == 1 else start
             continue
-        start = found.start() if depth == 1 else start
-        depth += 1
+        depth += 1 if found[0] in b"[{" else -1
+        start = found.end() if depth == 1 and found[0] in b"[{" else start
         if depth > deepest:
             break
     return start

@@ -10,7 +10,7 @@ from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedToolCall
-from .json_stream import json_entries
+from .json_stream import UnreadableItem, json_entries
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, text_of, time_of
 
@@ -30,7 +30,7 @@ class ZkChatImporter:
         """Whether its first session has messages and the times that zk-chat gives to sessions."""
         for member in _members(file)[:1]:
             try:
-                first = mapping_of(next(_sessions(file, member), ("", None))[1])
+                first = next((mapping_of(session) for _, session in _sessions(file, member)), {})
             except BrokenImportError:
                 return False
             return isinstance(first.get("messages"), list) and ("last_updated" in first or "created_at" in first)
@@ -40,7 +40,10 @@ class ZkChatImporter:
         """Its sessions in their order."""
         for member in _members(file):
             for session_id, session in _sessions(file, member):
-                yield _conversation(session_id, mapping_of(session))
+                if isinstance(session, UnreadableItem):
+                    yield FailedItem(session_id, session.reason)
+                else:
+                    yield _conversation(session_id, mapping_of(session))
 
 
 def _members(file: ImportFile) -> list[str | None]:
@@ -48,8 +51,10 @@ def _members(file: ImportFile) -> list[str | None]:
 
 
 def _sessions(file: ImportFile, member: str | None) -> Iterator[tuple[str, Any]]:
+    """The sessions by id; one that can't be read by its place."""
     with file.open(member) as stream:
-        yield from json_entries(stream)
+        for number, entry in enumerate(json_entries(stream), 1):
+            yield (f"session {number:,}", entry) if isinstance(entry, UnreadableItem) else entry
 
 
 def _conversation(session_id: str, raw: Mapping[str, Any]) -> ImportedItem:

@@ -57,6 +57,8 @@ def placed(imported: ImportedConversation) -> PlacedConversation:
         friendly_id=imported.friendly_id if is_friendly_id(imported.friendly_id or "") else None,
         digest=_digest_of(title, imported, messages),
         messages=messages,
+        may_continue=imported.may_continue,
+        continues=imported.continues > 0,
     )
     return PlacedConversation(arriving, (*imported.problems, *tree.problems))
 

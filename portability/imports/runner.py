@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -124,6 +124,11 @@ class _Read:
     is_last: bool = False
     broken: str = ""
     """Why the file can't be read any further."""
+
+    def put_whole(self, whole: ArrivingConversation) -> None:
+        """Put a conversation in the place of its beginning."""
+        counted = replace(whole, continues=False)
+        self.conversations = [counted if each.source_id == whole.source_id else each for each in self.conversations]
 
     @property
     def is_full(self) -> bool:
@@ -244,11 +249,10 @@ class ImportRunner:
         for item in reading.items:
             reading.position += 1
             if not isinstance(item, FailedItem):
-                conversations += 1
-                count = len(item.messages) if isinstance(item, ImportedConversation) else getattr(item, "messages", 1)
+                count = _messages_of(item, otherwise=1)
+                conversations += not _is_more(item)
                 messages += count
-                if len(titles) < MOST_TITLES and isinstance(item, ImportedConversation):
-                    titles.append({"id": item.source_id, "title": item.title[:200], "messages": count})
+                _add_title(titles, item, count)
             if time.monotonic() > until:
                 ended = False
                 break
@@ -293,16 +297,16 @@ class ImportRunner:
                 batch.failures.append(item)
             elif not isinstance(item, ImportedConversation):
                 batch.others.append(item)
-                batch.messages += getattr(item, "messages", 0)
+                batch.messages += _messages_of(item, otherwise=0)
             elif wanted is not None and item.source_id not in wanted:
-                batch.left_out += 1
+                batch.left_out += not item.continues
             else:
                 self._place(item, batch, seen)
         reading.position += batch.items
         return batch
 
     def _place(self, item: ImportedConversation, batch: _Read, seen: set[str]) -> None:
-        batch.messages += len(item.messages)
+        batch.messages += _messages_of(item, otherwise=0)
         try:
             made = placed(item)
         except (ValueError, TypeError, OverflowError, RecursionError):
@@ -313,6 +317,8 @@ class ImportRunner:
         batch.failures += [FailedItem(arriving.title, problem) for problem in made.problems]
         if not arriving.messages:
             batch.failures.append(FailedItem(item.title or item.source_id, _NO_MESSAGES))
+        elif arriving.continues and arriving.source_id in seen:
+            batch.put_whole(arriving)
         elif arriving.source_id in seen:
             batch.failures.append(FailedItem(arriving.title, say("import_same_id")))
         else:
@@ -484,3 +490,25 @@ class ImportRunner:
             return False
         self._told_at = time.monotonic()
         return True
+
+
+def _is_more(item: ImportedItem) -> bool:
+    """Whether it is a conversation that was counted when its beginning was read."""
+    return isinstance(item, ImportedConversation) and item.continues > 0
+
+
+def _messages_of(item: ImportedItem, *, otherwise: int) -> int:
+    """How many messages are read with it; otherwise: where it is something that has none."""
+    if isinstance(item, ImportedConversation):
+        return len(item.messages) - item.continues
+    return int(getattr(item, "messages", otherwise))
+
+
+def _add_title(titles: list[dict[str, Any]], item: ImportedItem, count: int) -> None:
+    if not isinstance(item, ImportedConversation):
+        return
+    if item.continues:
+        for each in titles:
+            each["messages"] += count if each["id"] == item.source_id else 0
+    elif len(titles) < MOST_TITLES:
+        titles.append({"id": item.source_id, "title": item.title[:200], "messages": count})

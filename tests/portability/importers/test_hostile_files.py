@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import io
 import json
+import tracemalloc
+import zipfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portability.account_archive import FORMAT, MANIFEST, MEMORIES, SCHEMA
 from portability.errors import BrokenImportError
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument
-from portability.importers.json_stream import json_items
+from portability.importers.json_stream import UnreadableItem, json_entries, json_items, parsed_json
 from portability.importers.registry import importer_for, importer_named, importers
 from tests.portability.importers.exports import (
     NO_PARENT_OF_LIBRECHAT,
@@ -226,3 +229,104 @@ def test_a_file_of_a_form_that_is_not_known_says_what_was_expected(tmp_path):
 
     assert raised.value.message.startswith("notes.json has a form that is not known. ")
     assert all(f"{each.title}: {each.expects}" in raised.value.message for each in importers())
+
+
+@pytest.mark.parametrize("source", ["chatgpt", "claude", "open_webui"])
+def test_a_conversation_of_millions_of_empty_values_is_reported_and_the_others_come_in(
+    source, tmp_path, read, monkeypatch
+):
+    monkeypatch.setattr("portability.importers.json_stream.MOST_VALUES", 100_000)
+    first = json.dumps(FILES[source][0])
+    path = tmp_path / "conversations.json"
+    path.write_text(f'[{first}, {first[:-1]}, "more": [{"[]," * 400_000}0]}}, {first}]', encoding="utf-8")
+
+    found = read(path)[1]
+    assert [type(each) for each in found] == [ImportedConversation, FailedItem, ImportedConversation]
+    assert found[1].reason == "It has more than 100,000 values."
+
+
+HUGE = {"deep": "[" * 300 + "]" * 300, "long": json.dumps("x" * 200_000)}
+
+
+@pytest.mark.parametrize(
+    ("huge", "chunk"), [("deep", 7), ("deep", 64), ("deep", 9_000), ("long", 500), ("long", 9_000)]
+)
+def test_an_entry_of_an_object_that_is_refused_is_one_failure_and_the_others_are_read(huge, chunk):
+    before = ", ".join(f'"b{number}": [{number}, "]}},"]' for number in range(20))
+    content = f'{{{before}, "no, {{": {{"a": {HUGE[huge]}}} , "c": {{"x": "}}"}}, "d": {HUGE[huge]}, "e": 5}}'.encode()
+
+    def found():
+        stream = io.BytesIO(content)
+        stream.read = lambda size=-1, read=stream.read: read(min(size, chunk) if size >= 0 else chunk)
+        return list(json_entries(stream, largest=100_000, deepest=50))
+
+    reason = "It is nested more than 50 levels deep." if huge == "deep" else "It has more than 100,000 bytes."
+    assert found()[:20] == [(f"b{number}", [number, "]},"]) for number in range(20)]
+    assert found()[20:] == [UnreadableItem(reason), ("c", {"x": "}"}), UnreadableItem(reason), ("e", 5)]
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "rest"), [(json_items, "[[[]], 1]", [1]), (json_entries, '{"a": [[]]}', [])]
+)
+def test_the_first_of_all_is_refused_where_it_is_too_deep(read, content, rest):
+    items = list(read(io.BytesIO(content.encode()), deepest=2))
+    assert items == [UnreadableItem("It is nested more than 2 levels deep."), *rest]
+    with pytest.raises(BrokenImportError, match="doesn't end"):
+        list(read(io.BytesIO(content[:-2].replace("]", "").encode()), deepest=2))
+
+
+def test_a_file_that_is_one_value_too_large_is_reported_and_the_files_behind_it_come_in(tmp_path, read):
+    path = tmp_path / "talks.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.json", json.dumps(LIBRECHAT))
+        archive.writestr("b.json", json.dumps(LIBRECHAT)[:-1] + ', "more": ' + "[" * 60_000 + "]" * 60_000 + "}")
+    _, [first, failed] = read(path)
+
+    assert isinstance(first, ImportedConversation)
+    assert failed == FailedItem("conversation 1 of b.json", "It is nested more than 50000 levels deep.")
+
+
+def test_a_session_of_zk_chat_that_is_too_deep_is_reported_and_the_others_come_in(tmp_path, read):
+    path = tmp_path / "chat_sessions.json"
+    session = json.dumps(ZK_CHAT["s"])
+    deep = "[" * 300 + "]" * 300
+    path.write_text(f'{{"a": {session}, "b": {{"messages": {deep}}}, "c": {session}}}', encoding="utf-8")
+    _, [first, failed, last] = read(path)
+
+    assert (first.source_id, last.source_id) == ("a", "c")
+    assert failed == FailedItem("session 2", "It is nested more than 200 levels deep.")
+
+
+def test_json_that_is_parsed_whole_is_counted_before(monkeypatch):
+    assert parsed_json(b'[",[{", 1, [], {}]', most_values=8) == [",[{", 1, [], {}]
+    assert parsed_json(b'"' + b"[," * 50 + b'\\"[["', most_values=1) == "[," * 50 + '"[['
+    with pytest.raises(BrokenImportError, match=r"^notes has more than 1,000 values\.$"):
+        parsed_json(b"[" + b"[]," * 1_000 + b"0]", name="notes", most_values=1_000)
+    with pytest.raises(BrokenImportError, match=r"^notes is no JSON\.$"):
+        parsed_json(b"[" * 5_000, name="notes")
+
+
+@pytest.mark.parametrize(
+    ("source", "members"),
+    [
+        ("first_implementation", {"c/c-messages.json": "", "c/c.index": "x"}),
+        ("account", {MANIFEST: json.dumps({"format": FORMAT, "schema": SCHEMA}), MEMORIES: ""}),
+    ],
+)
+def test_members_of_millions_of_empty_values_are_reported(source, members, tmp_path, read):
+    hostile = "[" + "[]," * 5_000_000 + "0]"
+    path = tmp_path / "hostile.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content or hostile)
+    tracemalloc.start()
+    try:
+        found = read(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert found[0] == source
+    assert len(found[1]) == 1
+    assert "has more than" in found[1][0].reason
+    assert peak < 80 * 2**20  # parsed it would take more than 300 MB

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 
+from portability.importers import json_lines
+from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedToolCall
 from tests.portability.importers.exports import at, iso, write_json, write_zip
 
@@ -128,3 +130,78 @@ def test_a_line_without_end_is_passed_over(tmp_path, read, monkeypatch):
 
     assert failed == FailedItem("line 2", "The line is longer than 200 bytes.")
     assert [each.text for each in found.messages] == ["Fine", "After"]
+
+
+def said(conversation, text, **more):
+    return {"conversation": conversation, "role": "user", "text": text, **more}
+
+
+def test_json_lines_are_given_out_part_by_part_and_once_more_whole_where_a_conversation_goes_on(
+    tmp_path, read, monkeypatch
+):
+    monkeypatch.setattr("portability.importers.json_lines._PART", 100)
+    rows = [said("a", "1"), said("b", "1"), said("a", "2"), "{", *(said("c", str(number)) for number in range(4))]
+    path = lines(tmp_path / "talks.jsonl", *rows, said("b", "2"), said("d", "1"))
+    items = read(path)[1]
+
+    failed = [each for each in items if isinstance(each, FailedItem)]
+    talks = [each for each in items if each not in failed]
+    assert failed == [FailedItem("line 4", "The line is no JSON.")]
+    assert [(each.source_id, len(each.messages), each.may_continue, each.continues) for each in talks] == [
+        ("a", 1, True, 0),
+        ("b", 1, True, 0),
+        ("c", 1, True, 0),
+        ("d", 1, False, 0),
+        ("a", 2, False, 1),
+        ("b", 2, False, 1),
+        ("c", 4, False, 1),
+    ]
+    assert [message.text for message in talks[-1].messages] == ["0", "1", "2", "3"]
+
+
+def test_the_first_conversation_of_json_lines_comes_before_the_file_was_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._PART", 1_000)
+    path = lines(tmp_path / "talks.jsonl", *(said(str(number), "x" * 500) for number in range(100)))
+    parsed = []
+
+    def noted(line):
+        parsed.append(line)
+        return message_of(line)
+
+    message_of = json_lines._message
+    monkeypatch.setattr(json_lines, "_message", noted)
+    with ImportFile(path) as file:
+        items = json_lines.JsonLinesImporter().conversations(file)
+        assert next(items).source_id == "0"
+        assert len(parsed) == 2
+        assert len(list(items)) == 99
+    assert len(parsed) == 100
+
+
+def test_a_message_whose_parent_stands_in_a_later_part_waits_for_it(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._PART", 50)
+    rows = [said("a", "second", id="2", parent="1"), said("b", "x"), said("a", "first", id="1", parent=None)]
+    _, [other, found] = read(lines(tmp_path / "talks.jsonl", *rows))
+
+    assert (other.source_id, found.continues, found.problems) == ("b", 0, ())
+    assert [(each.source_id, each.parent_id) for each in found.messages] == [("1", None), ("2", "1")]
+
+
+def test_a_conversation_of_json_lines_that_is_too_large_is_reported_once(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._PART", 200)
+    monkeypatch.setattr("portability.importers.json_lines._MOST_MESSAGES", 3)
+    rows = [*(said("a", str(number)) for number in range(5)), said("b", "x"), said("a", "more")]
+    _, [failed, found] = read(lines(tmp_path / "talks.jsonl", *rows))
+
+    assert failed == FailedItem("a", "It has more than 3 messages.")
+    assert found.source_id == "b"
+
+
+def test_lines_that_are_no_messages_are_counted_where_they_are_too_many_to_be_named(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._MOST_FAILED", 2)
+    _, items = read(lines(tmp_path / "talks.jsonl", said("a", "x"), *["{"] * 5))
+    assert [each.reason for each in items if isinstance(each, FailedItem)] == [
+        "The line is no JSON.",
+        "The line is no JSON.",
+        "3 more lines are no messages.",
+    ]

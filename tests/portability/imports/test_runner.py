@@ -179,6 +179,35 @@ def test_a_conversation_in_the_bin_stays_there(database, imported):
     assert get_conversations_for_user(database=database, user_email=ADA) == []
 
 
+@pytest.mark.contract
+@pytest.mark.parametrize("between", [0, 100], ids=["in one batch", "in a later batch"])
+def test_a_conversation_that_is_given_once_more_whole_stays_one(database, imported, between):
+    others = [conversation(str(number)) for number in range(between)]
+    beginning = replace(conversation("c", *FOUR[:2]), may_continue=True)
+    whole = replace(conversation("c", *FOUR), continues=2)
+
+    which = imported(beginning, *others, whole)
+    assert counts(which) == ("done", 1 + between, 0, 0, 0)
+    assert (which.done, which.imported) == (4 + 2 * between, 1 + between)
+    [row] = [r for r in get_conversations_for_user(database=database, user_email=ADA) if r.title == "About c"]
+    assert texts(database, row.conversation_id) == ["How much water?", "Two litres.", "And in summer?", "Three."]
+    before = only_versions(database)
+    assert counts(imported(beginning, *others, whole)) == ("done", 0, 0, 1 + between, 0)
+    assert only_versions(database) == before
+
+
+def test_a_conversation_that_is_given_once_more_whole_is_counted_once(database, runner, source, added):
+    source.items = [
+        replace(conversation("c", *FOUR[:2]), may_continue=True),
+        replace(conversation("c", *FOUR), continues=2),
+    ]
+    which = added(state="counting")
+    runner.run_until_idle()
+    which = get_import(database=database, user_email=ADA, import_id=which.import_id)
+    assert (which.conversations, which.messages) == (1, 4)
+    assert which.titles == [{"id": "c", "title": "About c", "messages": 4}]
+
+
 def test_two_people_import_the_same_file_each_for_themselves(database, imported):
     imported(conversation("c", *FOUR))
     assert counts(imported(conversation("c", *FOUR), user_email="eve@example.org"))[:2] == ("done", 1)
