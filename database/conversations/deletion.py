@@ -12,19 +12,34 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, TextClause, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    TextClause,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from database.activities.erasing import erase_activities
 from database.activities.reading import NEWEST
 from database.changes import CONVERSATION, forget_fields, record
-from database.engine.clock import iso, iso_in, now, now_iso
+from database.engine.clock import iso, iso_in, now, now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.errors import ConversationNotFoundError, TurnInProgressError
 from database.schema import (
     IS_NO_MESSAGE,
     activities,
     conversations,
+    filled_conversations,
     former_short_ids,
+    imports,
     messages,
     purge_clock,
     share_pages,
@@ -112,9 +127,18 @@ def erase(store: Database, marked: Sequence[str]) -> None:
 
 
 def erase_incomplete(*, database: Database) -> int:
-    """At the start of a server: erase conversations that a crash left half copied or half erased; how many."""
+    """At the start of a server: erase conversations that a crash left half copied or half erased; how many.
+
+    Those stay that an import is filling whose lease is held: it may be a command's that runs beside the server.
+    """
+    is_filled = exists().where(
+        filled_conversations.c.conversation_id == _c.conversation_id,
+        filled_conversations.c.import_id == imports.c.import_id,
+        imports.c.lease_until >= store_time(),
+    )
     with database.reading() as connection:
         query = select(_c.conversation_id).where(_c.deleted_at.is_not(None), _c.incomplete_since.is_not(None))
+        query = query.where(~is_filled)
         found = connection.execute(query).scalars().all()
     erase(database, found)
     return len(found)

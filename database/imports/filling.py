@@ -1,7 +1,8 @@
 """Conversations that are too long for one transaction: they are stored slice by slice, each in its own.
 
-A new one is filled while nobody sees it, as a clone is, and appears with the batch that it belongs to; what a crash
-left half filled is erased by the next start, and the import stores it again. One that is here already grows.
+A new one is filled while nobody sees it, as a clone is, and appears with the batch that it belongs to. What a crash
+left half filled is erased by whoever goes on with the import, or by a server that starts when nobody has its lease;
+the import stores it again. One that is here already grows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from conversation_reference_utils import unique_message_short_hash
 from database.conversations.conversation import record_listed
@@ -25,7 +26,13 @@ from database.engine.database import Database, Urgency
 from database.errors import ConflictError, StoreError
 from database.messages.branches import branches_of, on_path
 from database.messages.message import live_in
-from database.schema import conversations, imported_conversations, imported_messages, messages
+from database.schema import (
+    conversations,
+    filled_conversations,
+    imported_conversations,
+    imported_messages,
+    messages,
+)
 from sentences import say
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
@@ -82,6 +89,15 @@ def long_ones_filled(
         raise
 
 
+def erase_filled(*, database: Database, import_id: str) -> None:
+    """Erase the conversations that an import has begun to fill; its caller has the lease, and fills none of them."""
+    with database.reading() as connection:
+        query = select(filled_conversations.c.conversation_id).where(filled_conversations.c.import_id == import_id)
+        found = connection.execute(query).scalars().all()
+    if found:
+        erase(database, found)
+
+
 def is_long(arriving: ArrivingConversation) -> bool:
     """Whether it has more messages than one transaction stores."""
     return sum(len(message.versions) for message in arriving.messages) > MOST_AT_ONCE
@@ -102,6 +118,8 @@ def reveal(connection: Connection, filled: Filled, *, target: Target, recorded: 
     if connection.execute(changed.values(**seen, **counts)).rowcount == 0:
         raise ConflictError(say("import_erased"))
     connection.execute(insert(imported_conversations).values(identity_of(each, conversation_id, target)))
+    is_whole = filled_conversations.c.conversation_id == conversation_id
+    connection.execute(delete(filled_conversations).where(is_whole))
     if each.friendly_id is not None and each.friendly_id != filled.friendly_id:
         add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
     if recorded:
@@ -152,6 +170,8 @@ def _begin(connection: Connection, each: ArrivingConversation, target: Target) -
     hidden = {"deleted_at": moment, "incomplete_since": moment}
     values = {**own, **columns_of(each, target), **hidden, "conversation_friendly_id": friendly_id}
     insert_conversation(connection, values, workspace_id=target.place_of(each))
+    filling = {"conversation_id": conversation_id, "import_id": target.import_id}
+    connection.execute(insert(filled_conversations).values(filling))
     return Filled(each, conversation_id, friendly_id)
 
 

@@ -23,6 +23,8 @@ from sentences import say
 
 LEASE_SECONDS = 20.0
 """Renewed with each batch, so after a crash others wait this long."""
+FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 5, 600
+"""How long an import waits that could not be stored: twice as long each time."""
 MOST_FAILURES = 1_000
 """So many are kept of each import; all are counted."""
 
@@ -60,10 +62,14 @@ class Import:
     kept: list[dict[str, str]]
     error: str
     worked_ms: int
+    tries: int
+    next_try_at: str | None
     created_at: str
     updated_at: str
 
 
+_AT_ONCE = {"tries": 0, "next_try_at": None, "error": ""}
+"""What an import has that waits for no other try."""
 _FIELDS = tuple(_c[name] for name in Import.__dataclass_fields__)
 
 
@@ -123,12 +129,20 @@ def list_imports(*, database: Database, user_email: str, limit: int = 100) -> li
         return [_import(row) for row in connection.execute(query.limit(limit))]
 
 
-def claim_import(*, database: Database, owner: str, import_id: str | None = None) -> Import | None:
-    """The import that waits for longest to be worked on, leased to `owner`; import_id: this one alone."""
+def claim_import(
+    *, database: Database, owner: str, import_id: str | None = None, but: Collection[str] = ()
+) -> Import | None:
+    """The import that waits for longest to be worked on, leased to `owner`.
+
+    import_id: this one alone, also where it waits for its next try. but: those that are left alone.
+    """
     free = or_(_c.lease_until.is_(None), _c.lease_until < store_time(), _c.owner == owner)
     waiting = select(*_FIELDS).where(_c.state.in_(WORKING), free).order_by(_c.updated_at).limit(1)
     if import_id is not None:
         waiting = waiting.where(_c.import_id == import_id)
+    else:
+        is_due = or_(_c.next_try_at.is_(None), _c.next_try_at <= store_time())
+        waiting = waiting.where(is_due, _c.import_id.not_in(but))
     with database.reading() as connection:
         if connection.execute(waiting).first() is None:
             return None
@@ -149,6 +163,8 @@ def advance(connection: Connection, which: Import, *, owner: str, told: bool = F
 
     values: columns. told: tell open pages. Raises StoppedError where `owner` may not go on.
     """
+    if which.tries and values:  # it got on
+        values = {**_AT_ONCE, **values}
     ends = values.get("state", which.state) not in WORKING
     leased = {"owner": None, "lease_until": None} if ends else {"lease_until": store_time(seconds=LEASE_SECONDS)}
     mine = and_(_c.import_id == which.import_id, _c.owner == owner, _c.state == which.state)
@@ -159,6 +175,24 @@ def advance(connection: Connection, which: Import, *, owner: str, told: bool = F
     if told or ends:
         _tell(connection, reached)
     return reached
+
+
+def postpone(*, database: Database, which: Import, owner: str, reason: str) -> None:
+    """Let an import wait that could not be stored, and others go on. reason: one sentence for the person."""
+    values = {"tries": which.tries + 1, "next_try_at": store_time(seconds=seconds_to_next_try(which)), "error": reason}
+    mine = and_(_c.import_id == which.import_id, _c.owner == owner, _c.state == which.state)
+    released = {"owner": None, "lease_until": None, "updated_at": now_iso()}
+
+    def wait(connection: Connection) -> None:
+        if connection.execute(update(imports).where(mine).values(**values, **released)).rowcount:
+            _tell(connection, _one(connection, which.user_email, which.import_id))
+
+    database.write(wait, urgency=Urgency.INDEX)
+
+
+def seconds_to_next_try(which: Import) -> float:
+    """How long an import waits that could not be stored now."""
+    return float(min(FIRST_RETRY_SECONDS * 2 ** min(which.tries, 10), LONGEST_RETRY_SECONDS))
 
 
 def change_state(
@@ -185,7 +219,7 @@ def change_state(
             place = {"domain": choice["domain"], "workspace_id": choice["workspace_id"]}
             workspace_for(connection, user_email=user_email, **place)
         changed = update(imports).where(_c.import_id == import_id)
-        released = {"owner": None, "lease_until": None}
+        released = {"owner": None, "lease_until": None, **(_AT_ONCE if before.tries else {})}
         connection.execute(changed.values(**values, **released, state=state, updated_at=now_iso()))
         after = _one(connection, user_email, import_id)
         _tell(connection, after)

@@ -56,6 +56,7 @@ from . import (
     m0033_duties,
     m0034_passages,
     m0035_former_short_ids,
+    m0036_waiting_imports,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0033_duties.upgrade,
     m0034_passages.upgrade,
     m0035_former_short_ids.upgrade,
+    m0036_waiting_imports.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

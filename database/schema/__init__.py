@@ -18,7 +18,7 @@ from .conversations import (
     shares,
     workspaces,
 )
-from .imports import conversation_aliases, imported_conversations, imported_messages, imports
+from .imports import conversation_aliases, filled_conversations, imported_conversations, imported_messages, imports
 from .messages import (
     IS_FILE,
     IS_NO_MESSAGE,
@@ -70,6 +70,7 @@ __all__ = [
     "documents",
     "duties",
     "file_passages",
+    "filled_conversations",
     "former_short_ids",
     "imported_conversations",
     "imported_messages",

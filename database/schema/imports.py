@@ -40,6 +40,9 @@ imports = Table(
     Column("worked_ms", BigInteger, nullable=False, server_default="0"),
     Column("owner", Text),
     Column("lease_until", Text),
+    # How often it could not be stored, one time after the other, and when it is tried again; `error` says why.
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("next_try_at", Text),
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
     Index("idx_imports_user", "user_email", "created_at"),
@@ -87,6 +90,20 @@ imported_messages = Table(
     Index("idx_imported_messages_message", "message_id"),
     Index("idx_imported_messages_import", "import_id"),
     sqlite_with_rowid=False,
+)
+
+# Conversations that an import is storing in several transactions, and that nobody sees before all is there.
+filled_conversations = Table(
+    "filled_conversations",
+    metadata,
+    Column(
+        "conversation_id",
+        Text,
+        ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("import_id", Text, nullable=False),
+    Index("idx_filled_conversations_import", "import_id"),
 )
 
 # Names by which conversations were known where they came from, and that another conversation has here.

@@ -29,7 +29,8 @@ class ImportItem(Shape):
     """An import. `state`: `counting` and `ready` before it is started; `conversations` and `messages` are those of the
     file, of its whole once `counted`. `done`: messages that were read since it was started. `imported`, `updated`,
     `skipped`, `failed`: conversations. `messages_per_second` and `seconds_left` are null where they are unknown.
-    `error_said`: why it failed, for other languages.
+    `error_said`: why it failed, for other languages. `next_try_at`: when it is tried again, where it is under way and
+    could not be stored; `error` says why then, too.
     """  # noqa: D205
 
     import_id: str
@@ -50,6 +51,7 @@ class ImportItem(Shape):
     error_said: list[Saying]
     messages_per_second: float | None
     seconds_left: float | None
+    next_try_at: str | None
     created_at: str
     updated_at: str
 

@@ -21,6 +21,7 @@ from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError, StoreError
 from database.imports.arriving import ArrivingConversation
 from database.imports.batches import Batch, store_alone, store_batch, store_progress
+from database.imports.filling import erase_filled
 from database.imports.repository import (
     ENDED,
     MOST_FAILURES,
@@ -29,7 +30,9 @@ from database.imports.repository import (
     StoppedError,
     claim_import,
     get_import,
+    postpone,
     release_imports,
+    seconds_to_next_try,
     unfinished_paths,
     working_imports,
 )
@@ -161,6 +164,9 @@ class ImportRunner:
         self._store_files = store_files
         self._share = share
         self._open: dict[str, _Reading] = {}
+        self._waiting: dict[str, float] = {}
+        """Until when imports wait that could not be stored, by the monotonic clock: the store may not say so."""
+        self._tries: dict[str, int] = {}
         self._told_at = self._tidy_at = 0.0
 
     def work(self) -> None:
@@ -172,12 +178,14 @@ class ImportRunner:
 
     def run_due(self, *, seconds: float = 1.0, import_id: str | None = None) -> Import | None:
         """Work for about `seconds` on an import that waits for it; the import as it is then, None where none waits."""
-        which = claim_import(database=self._database, owner=self.owner, import_id=import_id)
+        waiting = [each for each, until in self._waiting.items() if time.monotonic() < until]
+        which = claim_import(database=self._database, owner=self.owner, import_id=import_id, but=waiting)
         if which is None:
             self._close_all()
             return None
         self._close_others(which.import_id)
         try:
+            self._erase_half_filled(which)
             which = self._work(which, until=time.monotonic() + seconds)
         except StoppedError:
             self._close(which.import_id)
@@ -187,10 +195,13 @@ class ImportRunner:
             # The store is full, or busy: the import goes on when it can be written again.
             log.warning("the import %s has to wait: %s", which.import_id, error.message)
             self._close(which.import_id)
+            self._postpone(which, error)
             raise
         except Exception:
             log.exception("the import %s failed", which.import_id)
             which = self._failed(which, _FAULT)
+        self._waiting.pop(which.import_id, None)
+        self._tries.pop(which.import_id, None)
         if which.state in ENDED:
             self._close(which.import_id)
             self._delete_upload(which)
@@ -228,6 +239,19 @@ class ImportRunner:
                 break
             time.sleep(worked * (1 / self._share - 1))
         return which
+
+    def _postpone(self, which: Import, error: StoreError) -> None:
+        """Let an import wait, even if the store can't be told."""
+        which = replace(which, tries=max(which.tries, self._tries.get(which.import_id, 0)))
+        self._tries[which.import_id] = which.tries + 1
+        self._waiting[which.import_id] = time.monotonic() + seconds_to_next_try(which)
+        with suppress(StoreError):
+            postpone(database=self._database, which=which, owner=self.owner, reason=error.message)
+
+    def _erase_half_filled(self, which: Import) -> None:
+        """Erase what a process that died left half stored, or this one where it could not store the rest."""
+        if which.import_id not in self._open:
+            erase_filled(database=self._database, import_id=which.import_id)
 
     def _failed(self, which: Import, reason: str) -> Import:
         """End an import that can't go on; what it has stored stays, and can be taken back."""

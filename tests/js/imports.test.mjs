@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { createImportsApi } from '../../interface/static/page/imports/api.js';
-import { actionsOf, choiceOf, chosenOf, isDetailed, isUnderWay, isWorking, shareOf } from '../../interface/static/page/imports/imports_model.js';
+import { actionsOf, choiceOf, chosenOf, isDetailed, isUnderWay, isWorking, saysOf, shareOf } from '../../interface/static/page/imports/imports_model.js';
 import { importStrings as words } from '../../interface/static/page/strings/en/imports.js';
 
 const given = (fields) => ({
   import_id: 'i', source: 'chatgpt', file_name: 'a.zip', state: 'running', counted: true, conversations: 3, messages: 200, done: 50, imported: 1, updated: 0,
-  skipped: 0, failed: 0, error: '', messages_per_second: 25.4, seconds_left: 6, ...fields,
+  skipped: 0, failed: 0, error: '', messages_per_second: 25.4, seconds_left: 6, next_try_at: null, ...fields,
 });
 
 test('what can be done with an import depends on how far it is', () => {
@@ -44,6 +44,14 @@ test('each state has a line, which says speed and time left while it runs', () =
   assert.equal(words.states.running(given({ counted: false, seconds_left: null })), '50 messages · 25 a second');
   assert.equal(words.states.running(given({ seconds_left: 600 })), '50 of 200 messages · 25 a second · about 10 min left');
   assert.equal(words.states.done(given({ failed: 2 })), 'Done: 1 imported · 2 with problems.');
+});
+
+test('an import that could not be stored says why and when it is tried again, while it is under way', () => {
+  const later = { next_try_at: '2026-01-01T12:00:00Z', error: 'The disk is full.' };
+  assert.equal(saysOf(given({})), 'running');
+  assert.equal(saysOf(given(later)), 'waiting');
+  assert.equal(saysOf(given({ ...later, state: 'paused' })), 'paused');
+  assert.equal(words.states.waiting(given({ ...later, time: '12:00' })), 'It could not be stored, and is tried again at 12:00. The disk is full.');
 });
 
 test('all conversations are chosen unless some are left out', () => {

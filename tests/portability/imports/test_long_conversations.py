@@ -15,7 +15,7 @@ from database.imports import filling
 from database.imports.repository import change_state, get_import
 from database.maintenance.verification import verify_store
 from database.messages.reading import list_messages
-from database.schema import conversations, message_variants, messages
+from database.schema import conversations, filled_conversations, message_variants, messages
 from database.search.index import waiting_behind
 from portability.imports.runner import ImportRunner
 
@@ -166,6 +166,56 @@ def test_a_conversation_whose_process_died_half_way_is_not_seen_and_comes_in_who
         here = messages.c.conversation_id == rows["About long"].conversation_id
         assert connection.execute(select(func.count()).where(here)).scalar_one() == 90
     assert is_sound(database)
+
+
+@pytest.mark.contract
+def test_a_server_that_starts_leaves_alone_what_a_command_is_storing(
+    database, source, added, sizes, monkeypatch, tmp_path
+):
+    source.items = [long()]
+    which = added()
+    command = ImportRunner(database=database, uploads=tmp_path / "imports", share=1.0, process="command")
+    add, erased = filling._add, list[int]()
+
+    def beside_a_server(*args: Any) -> None:
+        erased.append(1)
+        if len(erased) == 2:
+            monkeypatch.setattr(filling._Slices, "write", then_a_server_starts)
+        add(*args)
+
+    write = filling._Slices.write
+
+    def then_a_server_starts(*args: Any) -> Any:
+        assert erase_incomplete(database=database) == 0
+        return write(*args)
+
+    monkeypatch.setattr(filling, "_add", beside_a_server)
+    command.run_until_idle()
+    command.close()
+    assert get_import(database=database, user_email=ADA, import_id=which.import_id).imported == 1
+    assert len(get_conversations_for_user(database=database, user_email=ADA)) == 1
+
+
+def test_what_a_command_left_half_stored_is_erased_by_who_goes_on_with_its_import(
+    database, runner, source, added, sizes, monkeypatch, tmp_path
+):
+    source.items = [long()]
+    which = added()
+    with monkeypatch.context() as dying:
+        die_in_the_third_slice(dying, KilledError)
+        dying.setattr(filling, "erase", lambda *_: None)
+        with pytest.raises(KilledError):
+            runner.run_due()
+    assert erase_incomplete(database=database) == 0  # its lease is held: it may be alive
+    runner.close()
+    another = ImportRunner(database=database, uploads=tmp_path / "imports", share=1.0)
+    another.run_until_idle()
+    another.close()
+    assert get_import(database=database, user_email=ADA, import_id=which.import_id).imported == 1
+    with database.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(conversations)).scalar_one() == 1
+        assert connection.execute(select(func.count()).select_from(messages)).scalar_one() == 90
+        assert connection.execute(select(func.count()).select_from(filled_conversations)).scalar_one() == 0
 
 
 def test_an_import_that_is_paused_within_a_conversation_leaves_nothing_of_it(

@@ -20,7 +20,8 @@ from database.conversations.repository import (
     update_conversation,
 )
 from database.engine.database import Database
-from database.imports.repository import change_state, get_import, list_imports
+from database.errors import StorageFailedError
+from database.imports.repository import change_state, get_import, list_imports, seconds_to_next_try
 from database.maintenance.verification import verify_store
 from database.messages.branches import list_branches
 from database.messages.editing import delete_message, edit_message
@@ -353,6 +354,71 @@ def test_files_of_several_people_are_counted_in_turn_and_each_is_read_once(
     for which in both:
         own = {"database": database, "user_email": which.user_email, "import_id": which.import_id}
         assert (get_import(**own).state, get_import(**own).conversations) == ("ready", 20)
+
+
+@pytest.mark.contract
+def test_an_import_that_can_not_be_stored_waits_and_says_why_while_others_go_on(database, runner, source, added):
+    source.items = [StorageFailedError("The disk is full.")]
+    which = added()
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    with pytest.raises(StorageFailedError):
+        runner.run_due()
+    waiting = get_import(**own)
+    assert (waiting.state, waiting.tries, waiting.error) == ("running", 1, "The disk is full.")
+    assert waiting.next_try_at > waiting.updated_at
+
+    source.items = [conversation("c")]
+    other = added(user_email="eve@example.org")
+    assert runner.run_due().import_id == other.import_id
+    assert runner.run_due() is None
+    assert get_import(**own) == waiting
+
+    # Who can store it again finds it as it was; a person need not wait.
+    change_state(**own, state="paused", among=["running"])
+    change_state(**own, state="running", among=["paused"])
+    assert (get_import(**own).tries, get_import(**own).next_try_at, get_import(**own).error) == (0, None, "")
+    another = ImportRunner(database=database, uploads=runner._uploads, share=1.0)
+    another.run_until_idle()
+    another.close()
+    assert counts(get_import(**own)) == ("done", 1, 0, 0, 0)
+
+
+def test_an_import_waits_longer_each_time_and_no_longer_once_it_got_on(database, source, added, tmp_path, monkeypatch):
+    monkeypatch.setattr("database.imports.repository.FIRST_RETRY_SECONDS", 0)
+    source.items = [StorageFailedError("The disk is full.")]
+    which = added()
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    runner = ImportRunner(database=database, uploads=tmp_path / "imports", share=1.0)
+    for tries in range(1, 4):
+        with pytest.raises(StorageFailedError):
+            runner.run_due()
+        assert get_import(**own).tries == tries
+    source.items = [conversation(str(number)) for number in range(100)]
+    runner.run_due(seconds=0)
+    runner.close()
+    after = get_import(**own)
+    assert (after.state, after.tries, after.next_try_at, after.error) == ("running", 0, None, "")
+
+    monkeypatch.undo()
+    waits = [seconds_to_next_try(replace(which, tries=tries)) for tries in (0, 1, 2, 6, 7, 1_000)]
+    assert waits == [5, 10, 20, 320, 600, 600]
+
+
+def test_others_go_on_even_where_the_store_can_not_be_told_that_an_import_waits(
+    database, runner, source, added, monkeypatch
+):
+    def fails(**_values):
+        raise StorageFailedError("The disk is full.")
+
+    monkeypatch.setattr("portability.imports.runner.postpone", fails)
+    source.items = [StorageFailedError("The disk is full.")]
+    added()
+    with pytest.raises(StorageFailedError):
+        runner.run_due()
+    source.items = [conversation("c")]
+    other = added(user_email="eve@example.org")
+    assert runner.run_due().import_id == other.import_id
+    assert runner.run_due() is None
 
 
 def test_the_file_of_an_import_that_is_paused_is_closed(database, runner, source, added):

@@ -1,8 +1,9 @@
 import { saidText } from '../core/said.js';
 import { inOwnWords } from '../core/workspace_name.js';
+import { shortTime } from '../core/times.js';
 import { importStrings as words } from '../strings/en/imports.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
-import { actionsOf, choiceOf, isDetailed, isUnderWay, shareOf } from './imports_model.js';
+import { actionsOf, choiceOf, isDetailed, isUnderWay, saysOf, shareOf } from './imports_model.js';
 
 const MOST_FAILURES_SHOWN = 20;
 
@@ -70,7 +71,7 @@ export function createImportCard({ act, imports, workspaces }) {
     /** What changes all the time is changed in its place; the rest is made anew when the import is in another state. */
     show(given) {
       const { import_id: id, state, source, source_title: title, file_name: fileName } = given;
-      line.textContent = words.states[state]({ ...given, error: saidText(given.error, given.error_said) });
+      line.textContent = words.states[saysOf(given)]({ ...given, error: saidText(given.error, given.error_said), time: shortTime(given.next_try_at) });
       const share = shareOf(given);
       setHidden(bar, !isUnderWay(given));
       if (share === null) bar.removeAttribute('value');

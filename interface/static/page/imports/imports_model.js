@@ -2,7 +2,7 @@
 
 /** @typedef {{import_id: string, source: string, source_title: string, file_name: string, state: string, counted: boolean,
  *   conversations: number, messages: number, done: number, imported: number, updated: number, skipped: number, failed: number,
- *   error: string, messages_per_second: number|null, seconds_left: number|null}} Import `done`: of its messages
+ *   error: string, next_try_at: string|null, messages_per_second: number|null, seconds_left: number|null}} Import `done`: of its messages
  *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Array<{item: string, reason: string}>}} Details
  *   `titles`: of the first conversations of the file, to choose from */
 
@@ -38,6 +38,9 @@ export const isDetailed = ({ state }) => DETAILED.has(state);
 export function actionsOf({ state, imported, updated }) {
   return (ACTIONS[state] ?? []).filter((action) => action !== 'undo' || imported + updated > 0);
 }
+
+/** What the line of an import says: its state, or that it waits for its next try. @param {Import} given */
+export const saysOf = (given) => (isWorking(given) && given.next_try_at ? 'waiting' : given.state);
 
 /** How far an import came, from 0 to 1; null where nobody knows. @param {Import} given @returns {number|null} */
 export function shareOf({ state, counted, messages, done }) {

@@ -61,6 +61,7 @@ export const importStrings = fill(english, {
     counting: (given) => `Die Datei wird gelesen: bisher ${conversations(given.conversations)}, ${messages(given.messages)}…`,
     ready: (given) => `${conversations(given.conversations)} mit ${messages(given.messages)}.`,
     running: (given) => `${given.counted ? `${number(given.done)} von ${messages(given.messages)}` : messages(given.done)} · ${number(Math.round(given.messages_per_second ?? 0))} pro Sekunde${timeLeft(given.seconds_left)}`,
+    waiting: (given) => `Es konnte nicht gespeichert werden und wird um ${given.time} wieder versucht. ${given.error}`,
     paused: (given) => `Angehalten nach ${messages(given.done)}.`,
     done: (given) => `Fertig: ${outcome(given)}.`,
     failed: (given) => `Es ging nicht weiter. ${given.error}`,

@@ -60,6 +60,7 @@ export const importStrings = fill(english, {
     counting: (given) => `正在读取文件：目前 ${conversations(given.conversations)}，${messages(given.messages)}…`,
     ready: (given) => `${conversations(given.conversations)}，共 ${messages(given.messages)}。`,
     running: (given) => `${given.counted ? `${number(given.done)} / ${messages(given.messages)}` : messages(given.done)} · 每秒 ${number(Math.round(given.messages_per_second ?? 0))} 条${timeLeft(given.seconds_left)}`,
+    waiting: (given) => `未能保存，将于 ${given.time} 重试。${given.error}`,
     paused: (given) => `已暂停，已处理 ${messages(given.done)}。`,
     done: (given) => `完成：${outcome(given)}。`,
     failed: (given) => `无法继续。${given.error}`,
