@@ -316,6 +316,9 @@ _REFUSALS = {
     "fields_not_valid": "Not valid: {fields}.",
     "request_not_valid": "The request is not valid.",
     "file_too_large": "A file may have {megabytes} MB at most.",
+    "import_quota_used_up": "The files that you have waiting to be imported may have {megabytes:,} MB together. Let an "
+    "import end, or discard one.",
+    "upload_no_form": "The body is no form with a file in it.",
     "file_quota_used_up": "Your files have the {megabytes:,} MB that one person's files may have.",
     "picture_too_large": "The picture has too many pixels.",
     "picture_damaged": "The picture is damaged, or of a format that is not known here.",

@@ -408,6 +408,9 @@ class Settings(BaseModel):
     import_megabytes: Annotated[int, _whole(1, 1_000_000)] = _setting(
         4096, "Megabytes of the largest file that can be imported by the page; the command line knows no limit."
     )
+    import_quota: Annotated[int, _whole(1, 100_000_000)] = _setting(
+        8192, "Megabytes of all uploaded files of one person whose imports have not ended."
+    )
     synchronous: Literal["normal", "full"] = _setting(
         "normal", "`normal` survives a killed process, `full` also a power failure, at the price of slower writes."
     )

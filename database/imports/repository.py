@@ -9,9 +9,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, cast
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
 from database.changes import IMPORT, ChangeType, record
 from database.conversations.repository import workspace_for
@@ -247,6 +248,16 @@ def unfinished_paths(*, database: Database, user_email: str | None = None) -> se
     whose = [] if user_email is None else [_c.user_email == user_email]
     with database.reading() as connection:
         return set(connection.execute(select(_c.path).where(_c.state.not_in(ENDED), *whose)).scalars())
+
+
+def waiting_bytes(*, database: Database, user_email: str, uploads: Path) -> int:
+    """How many bytes the person's files have in the folder `uploads` whose imports have not ended."""
+    below = _c.path.startswith(f"{uploads}/", autoescape=True)
+    query = select(func.coalesce(func.sum(_c.file_size), 0))
+    with database.reading() as connection:
+        return int(
+            connection.execute(query.where(_c.user_email == user_email, _c.state.not_in(ENDED), below)).scalar_one()
+        )
 
 
 def working_imports(*, database: Database) -> set[str]:

@@ -7,8 +7,9 @@ import errno
 import gc
 import logging
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from attachments.errors import FilesUnavailableError
+from attachments.errors import AttachmentError
 from chat.processes.shared_places import SharedPlaces
 from chat.processes.supervisor import serve_by_line
 from database.accounts.throttle import network_of
@@ -30,10 +31,12 @@ from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_responses import refusing
 from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import Views, is_public, shows_credentials, who_asks
+from .multipart import ROOM_FOR_FORM, form_file
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
+from .validation import UploadQuota
 from .work_queues import Work, pools, work_of
-from .wsgi import ROUTE, UPLOAD, Answer, Route, Scope, answer_of, environ_of
+from .wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:
     import socket
@@ -76,6 +79,7 @@ class Bridge:
         broker = self._state.broker
         self._places = None if broker is None else SharedPlaces(broker)
         self._pools = pools(settings, shared=self._places)
+        self._arriving: Counter[str] = Counter()  # bytes that people are uploading
         self._memory = BodyMemory(settings.body_memory * _MEGABYTE)
         self.connections = Connections(
             most=within_file_limit(settings.connections),
@@ -164,7 +168,7 @@ class Bridge:
                 else:
                     content = await self._read(body, scope)
                     answer = await self._ask(scope, route, content, receive)
-        except (RequestError, StoreError, FilesUnavailableError) as error:
+        except (RequestError, StoreError, AttachmentError) as error:
             await self._refuse(error, scope, body, send, content=content)
         except ConnectionResetError:
             return
@@ -213,20 +217,56 @@ class Bridge:
         person = await self._person(scope, gone=_never)
         if person is None:
             raise UnauthorizedError
+        view = None if route is None else self._views.of(route)
         with self._state.attachments.receiving() as path:
             try:
-                with path.open("xb") as file:
-                    await body.write_of_person(person, file, most=most)
+                async with self._within_quota(view, person, body, most=most) as allowed:
+                    name = await _write_upload(scope, view, person, body, path, most=allowed)
             except OSError as error:
                 if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                     raise DiskFullError from None
                 raise
-            return await self._ask(scope, route, b"", receive, upload=path)
+            return await self._ask(scope, route, b"", receive, upload=path, name=name)
+
+    @asynccontextmanager
+    async def _within_quota(
+        self, view: Callable[..., Any] | None, person: str, body: RequestBody, *, most: int
+    ) -> AsyncIterator[int]:
+        """How many bytes may arrive, of at most `most`; what several requests bring at once is counted together.
+
+        Raises the error of the view's quota where more comes.
+        """
+        quota: UploadQuota | None = getattr(view, "upload_quota", None)
+        if quota is None:
+            yield most
+            return
+        work = partial(quota.room, self._state, person)
+        room = await self._pools[Work.SHORT].run(work, client=person, gone=_never) - self._arriving[person]
+        allowed = min(most, max(room, 0))
+        expected = min(allowed, body.declared or allowed)
+        self._arriving[person] += expected
+        try:
+            yield allowed
+        except TooLargeError:
+            if allowed < most and (body.declared or 0) <= most:
+                raise quota.error(self._state) from None
+            raise
+        finally:
+            self._arriving[person] -= expected
+            if not self._arriving[person]:
+                del self._arriving[person]
 
     async def _ask(
-        self, scope: Scope, route: Route | None, content: bytes, receive: Receive, *, upload: Path | None = None
+        self,
+        scope: Scope,
+        route: Route | None,
+        content: bytes,
+        receive: Receive,
+        *,
+        upload: Path | None = None,
+        name: str | None = None,
     ) -> Answer:
-        """The view's answer. upload: where the body was written instead.
+        """The view's answer. upload: where the body was written instead. name: of the file, where a form says it.
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
@@ -242,6 +282,8 @@ class Bridge:
             environ[ROUTE] = route
         if upload is not None:
             environ[UPLOAD] = upload
+        if name is not None:
+            environ[UPLOAD_NAME] = name
         work = partial(answer_of, self._app.wsgi_app, environ)
         return await self._pools[kind].run(work, client=client, gone=gone)
 
@@ -387,6 +429,21 @@ def _address(scope: Scope) -> str:
     """The client's address, or its IPv6 network, whose addresses all belong to one client."""
     client = scope.get("client")
     return network_of(str(client[0])) if client else ""
+
+
+async def _write_upload(
+    scope: Scope, view: Callable[..., Any] | None, person: str, body: RequestBody, path: Path, *, most: int
+) -> str | None:
+    """Write the file that is uploaded to `path`; its name, where a form says it. Raises as `write_of_person`."""
+    media = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), None)
+    with path.open("xb") as file:
+        form = form_file(media, file) if getattr(view, "takes_form_upload", False) else None
+        if form is None:
+            await body.write_of_person(person, file, most=most)
+            return None
+        await body.write_of_person(person, form, most=most + ROOM_FOR_FORM)
+        form.end()
+        return form.name
 
 
 async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:

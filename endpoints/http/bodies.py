@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 from .errors import RateLimitedError, RequestTooSlowError, ServerBusyError, TooLargeError
 
@@ -25,6 +25,13 @@ _DISCARD_SECONDS = 10.0
 _DISCARD_BYTES = 64 * 1024 * 1024
 _RETRY_SECONDS = 5.0
 _WRITTEN_AT_ONCE = 256 * 1024
+
+
+class Target(Protocol):
+    """What takes a body: a file, or what finds the file in it."""
+
+    def write(self, content: bytes, /) -> int:
+        """Take some bytes."""
 
 
 class BodyMemory:
@@ -60,7 +67,7 @@ class RequestBody:
 
     def __init__(self, receive: Receive, *, declared: int | None, chunked: bool, memory: BodyMemory) -> None:
         self._receive = receive
-        self._declared = declared
+        self.declared = declared
         self._chunked = chunked
         self._memory = memory
         self._kept: list[bytes] = []
@@ -76,7 +83,7 @@ class RequestBody:
 
     def may_exceed(self, size: int) -> bool:
         """Whether more than `size` bytes may come."""
-        return self._chunked if self._declared is None else self._declared > size
+        return self._chunked if self.declared is None else self.declared > size
 
     async def read_of_stranger(self, *, most: int, until: float) -> bytes:
         """All of it, complete at the loop's time `until`.
@@ -95,9 +102,9 @@ class RequestBody:
         begun = asyncio.get_running_loop().time()
         return await self._read(most=most, until=begun + _GRACE_SECONDS, slowest=_SLOWEST_BYTES_A_SECOND)
 
-    async def write_of_person(self, person: str, file: BinaryIO, *, most: int) -> None:
+    async def write_of_person(self, person: str, file: Target, *, most: int) -> None:
         """Write all of it into `file`, for a signed-in user, little of it in memory. Raises as `read_of_stranger`."""
-        if self._declared is not None and self._declared > most:
+        if self.declared is not None and self.declared > most:
             raise _too_large()
         self._person = person
         loop, until = asyncio.get_running_loop(), asyncio.get_running_loop().time() + _GRACE_SECONDS
@@ -129,7 +136,7 @@ class RequestBody:
 
         Many clients read a response only after sending everything, and lose it when the connection closes before.
         """
-        if self._declared is not None and self._declared > _DISCARD_BYTES:
+        if self.declared is not None and self.declared > _DISCARD_BYTES:
             return
         with suppress(TimeoutError, ConnectionResetError):
             async with asyncio.timeout(_DISCARD_SECONDS):
@@ -137,7 +144,7 @@ class RequestBody:
                     await self._chunk()
 
     async def _read(self, *, most: int, until: float, slowest: float | None) -> bytes:
-        if self._declared is not None and self._declared > most:
+        if self.declared is not None and self.declared > most:
             raise _too_large()
         try:
             async with asyncio.timeout_at(until) as limit:

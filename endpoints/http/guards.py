@@ -19,6 +19,7 @@ from database.engine.database import Database
 
 from .error_responses import wants_page
 from .errors import ForbiddenError, InvalidRequestError, OtherAccountError, UnauthorizedError, UnsupportedMediaError
+from .multipart import MULTIPART_TYPE
 from .scope import (
     EXTENSION,
     Access,
@@ -197,9 +198,9 @@ def _refuse_foreign_body() -> None:
     request = current_request()
     length, is_chunked = request.environ.get("CONTENT_LENGTH"), "HTTP_TRANSFER_ENCODING" in request.environ
     has_body = length not in {None, "", "0"} or is_chunked
-    allowed = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
+    allowed: tuple[str, ...] = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
     if _view_has("takes_upload"):
-        allowed = (UPLOAD_TYPE,)
+        allowed = (UPLOAD_TYPE, MULTIPART_TYPE) if _view_has("takes_form_upload") else (UPLOAD_TYPE,)
     if has_body and request.mimetype not in allowed:
         raise UnsupportedMediaError(f"Send the body as {allowed[0]}.")
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from . import models as http_models
 from .errors import status_of_code
+from .multipart import MULTIPART_TYPE
 from .responses import json_reply
 from .validation import UPLOAD_TYPE, answers, public
 
@@ -124,7 +125,11 @@ def _operation(path: str, method: str, view: Callable[..., Any], schemas: dict[s
         form = {"type": "object", "properties": {"files": files}, "required": ["files"]}
         operation["requestBody"] = {"content": {"multipart/form-data": {"schema": form}}, "required": True}
     if hasattr(view, "takes_upload"):
-        operation["requestBody"] = {"content": {UPLOAD_TYPE: {"schema": {}}}, "required": True}
+        content: dict[str, Any] = {UPLOAD_TYPE: {"schema": {}}}
+        if getattr(view, "takes_form_upload", False):
+            file = {"file": {"type": "string", "format": "binary"}}
+            content[MULTIPART_TYPE] = {"schema": {"type": "object", "properties": file, "required": ["file"]}}
+        operation["requestBody"] = {"content": content, "required": True}
     operation["security"] = [] if getattr(view, "is_public", False) else [{"session": []}, {"token": []}]
     return operation
 

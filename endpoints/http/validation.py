@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from settings import Settings
 from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 from .models import LARGEST_NUMBER
 from .responses import reply
-from .scope import current_request
+from .scope import AppState, current_request
 from .wsgi import BODY
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -76,11 +77,27 @@ def takes_files(view: View) -> View:
 UPLOAD_TYPE = "application/octet-stream"
 
 
-def takes_upload(most: Callable[[Settings], int]) -> Callable[[View], View]:
-    """Mark a view whose body is a file of any type, of at most `most(settings)` bytes; see `wsgi.UPLOAD`."""
+@dataclass(frozen=True, slots=True)
+class UploadQuota:
+    """How much a person may upload. room: bytes that are left of it. error: what is raised where more comes."""
+
+    room: Callable[[AppState, str], int]
+    error: Callable[[AppState], Exception]
+
+
+def takes_upload(
+    most: Callable[[Settings], int], *, quota: UploadQuota | None = None, form: bool = False
+) -> Callable[[View], View]:
+    """Mark a view whose body is a file of any type, of at most `most(settings)` bytes; see `wsgi.UPLOAD`.
+
+    quota: bounds what one person may have uploaded; it is asked before the body is read. form: the file may also come
+    in a form, as browsers and programs send them.
+    """
 
     def decorate(view: View) -> View:
         view.takes_upload = most  # type: ignore[attr-defined]
+        view.upload_quota = quota  # type: ignore[attr-defined]
+        view.takes_form_upload = form  # type: ignore[attr-defined]
         return view
 
     return decorate

@@ -19,6 +19,9 @@ BODY = "anaphora.body"
 UPLOAD = "anaphora.upload"
 """The key in WSGI's environment of the path of a body that was written to a file already."""
 
+UPLOAD_NAME = "anaphora.upload_name"
+"""The key in WSGI's environment of the name that a form gives to its file."""
+
 ROUTE = "anaphora.route"
 """The key in WSGI's environment of a request's rule and arguments, where they are known already."""
 

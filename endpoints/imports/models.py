@@ -12,9 +12,9 @@ State = Literal["counting", "ready", "running", "paused", "done", "failed", "can
 
 
 class UploadName(Query):
-    """What the file is called on the person's machine."""
+    """What the file is called on the person's machine; a form says it as well."""
 
-    name: Annotated[str, Field(min_length=1, max_length=255)] = "import"
+    name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
 
 
 class ImportSource(Shape):

@@ -23,7 +23,7 @@ from database.imports.repository import (
     get_import,
     list_imports,
 )
-from endpoints.attachments.uploads import largest_import, receive_upload
+from endpoints.attachments.uploads import IMPORT_QUOTA, largest_import, receive_upload, uploaded_name
 from endpoints.http import models as http_models
 from endpoints.http.responses import ok
 from endpoints.http.scope import current_settings, current_state, current_user_scope
@@ -49,20 +49,23 @@ def list_import_sources() -> object:
 
 @blueprint.post("/import")
 @works(Work.LONG)
-@takes_upload(largest_import)
+@takes_upload(largest_import, quota=IMPORT_QUOTA, form=True)
 @asks(import_models.UploadName)
 @answers(import_models.ImportItem, status=HTTPStatus.CREATED)
-@fails("import_refused")
+@fails("import_refused", "quota_exceeded")
 def upload_import(query: import_models.UploadName) -> object:
-    """Upload a file to import; the body is the file. 422 `import_refused` for a form that is not known.
+    """Upload a file to import: the body, or a form with it. 422 `import_refused` for a form that is not known.
+
+    507 `quota_exceeded` where the files that wait to be imported would have more than ANAPHORA_IMPORT_QUOTA.
 
     The import counts what the file holds, and then is `ready`. `POST /imports/<import_id>/start` starts it.
     """
     settings, uploads = current_settings(), current_settings().data_dir / FOLDER
     with receive_upload(current_state().attachments, most=largest_import(settings)) as received:
-        return _item(
-            accept_file(received, name=query.name, uploads=uploads, domain="assistant", **current_user_scope())
-        )
+        if received.stat().st_size > IMPORT_QUOTA.room(current_state(), current_user_scope()["user_email"]):
+            raise IMPORT_QUOTA.error(current_state())
+        name = query.name or uploaded_name() or "import"
+        return _item(accept_file(received, name=name, uploads=uploads, domain="assistant", **current_user_scope()))
 
 
 @blueprint.get("/imports")

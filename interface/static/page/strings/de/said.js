@@ -304,6 +304,8 @@ export const saidWords = {
   fields_not_valid: ({ fields }) => `Nicht gültig: ${fields}.`,
   request_not_valid: 'Die Anfrage ist nicht gültig.',
   file_too_large: ({ megabytes }) => `Eine Datei darf höchstens ${number(megabytes)} MB haben.`,
+  import_quota_used_up: ({ megabytes }) => `Deine Dateien, die auf ihren Import warten, dürfen zusammen ${number(megabytes)} MB haben. Warte, bis ein Import endet, oder verwirf einen.`,
+  upload_no_form: 'Gesendet wurde kein Formular mit einer Datei.',
   file_quota_used_up: ({ megabytes }) => `Deine Dateien belegen schon die ${number(megabytes)} MB, die eine Person haben darf. Lösche Unterhaltungen mit Dateien, oder frage die Administration.`,
   picture_too_large: 'Das Bild hat zu viele Pixel.',
   picture_damaged: 'Das Bild ist beschädigt, oder sein Format ist hier nicht bekannt.',

@@ -303,6 +303,8 @@ export const saidWords = {
   fields_not_valid: ({ fields }) => `No es válido: ${fields}.`,
   request_not_valid: 'La solicitud no es válida.',
   file_too_large: ({ megabytes }) => `Un archivo puede tener como máximo ${number(megabytes)} MB.`,
+  import_quota_used_up: ({ megabytes }) => `Tus archivos que esperan a ser importados pueden ocupar ${number(megabytes)} MB en total. Deja que termine una importación o descarta una.`,
+  upload_no_form: 'Lo enviado no es un formulario con un archivo.',
   file_quota_used_up: ({ megabytes }) => `Tus archivos ya ocupan los ${number(megabytes)} MB que puede tener una persona. Elimina conversaciones con archivos o pregunta a la administración.`,
   picture_too_large: 'La imagen tiene demasiados píxeles.',
   picture_damaged: 'La imagen está dañada o su formato no se conoce aquí.',

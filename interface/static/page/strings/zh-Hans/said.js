@@ -300,6 +300,8 @@ export const saidWords = {
   fields_not_valid: ({ fields }) => `无效：${fields}。`,
   request_not_valid: '请求无效。',
   file_too_large: ({ megabytes }) => `一个文件最多 ${number(megabytes)} MB。`,
+  import_quota_used_up: ({ megabytes }) => `你等待导入的文件总共最多 ${number(megabytes)} MB。请等一个导入结束，或放弃一个。`,
+  upload_no_form: '发送的内容不是带文件的表单。',
   file_quota_used_up: ({ megabytes }) => `你的文件已占满每人可用的 ${number(megabytes)} MB。请删除带文件的对话，或询问管理员。`,
   picture_too_large: '图片的像素太多。',
   picture_damaged: '图片已损坏，或者这里不认识它的格式。',
