@@ -254,3 +254,15 @@ def holds_rows(path: Path, tables: Sequence[str]) -> bool:
             return any(connection.execute(row).fetchone()[0] for row in rows)
     except DRIVER_ERRORS:
         return True
+
+
+def open_scratch(*tables: str) -> sqlite3.Connection:
+    """A database for what is needed for a while: on disk, with 8 MB of it in memory, gone when it is closed.
+
+    tables: statements that create its tables. All is one transaction. Raises sqlite3.Error.
+    """
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    # Nothing of it outlives the process, so nothing has to be safe from a crash.
+    for statement in ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-8192", *tables, "BEGIN"):
+        connection.execute(statement)
+    return connection

@@ -26,12 +26,11 @@ from database.errors import StoreError
 from endpoints.operations.health import answer_on_loop
 
 from .app import max_body_bytes
-from .bodies import STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, RequestBody, Send
+from .bodies import ROOM_FOR_FORM, STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, RequestBody, Send, form_file
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_responses import refusing
 from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
 from .guards import Views, is_public, shows_credentials, who_asks
-from .multipart import ROOM_FOR_FORM, form_file
 from .scope import EXTENSION, AppState
 from .streams import StreamBody
 from .validation import UploadQuota

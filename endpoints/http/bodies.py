@@ -6,9 +6,15 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
-from .errors import RateLimitedError, RequestTooSlowError, ServerBusyError, TooLargeError
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.http import parse_options_header
+from werkzeug.sansio.multipart import Data, Event, File, MultipartDecoder, NeedData, State
+
+from sentences import say
+
+from .errors import InvalidRequestError, RateLimitedError, RequestTooSlowError, ServerBusyError, TooLargeError
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -25,6 +31,13 @@ _DISCARD_SECONDS = 10.0
 _DISCARD_BYTES = 64 * 1024 * 1024
 _RETRY_SECONDS = 5.0
 _WRITTEN_AT_ONCE = 256 * 1024
+
+
+MULTIPART_TYPE = "multipart/form-data"
+ROOM_FOR_FORM = 64 * 1024
+"""In bytes: what a form may have around its file."""
+_DECODED_AT_ONCE = 64 * 1024
+_LONGEST_BOUNDARY = 70
 
 
 class Target(Protocol):
@@ -178,3 +191,59 @@ class RequestBody:
 
 def _too_large() -> TooLargeError:
     return TooLargeError("The request is too large.")
+
+
+class FormFile:
+    """Takes the bytes of a form, and writes those of its first file into `file`.
+
+    name: what the file is called, once its part has begun. Raises InvalidRequestError for what is no such form; memory
+    is bounded, whatever arrives.
+    """
+
+    def __init__(self, content_type: str, file: BinaryIO) -> None:
+        boundary = parse_options_header(content_type)[1].get("boundary", "")
+        if not 0 < len(boundary) <= _LONGEST_BOUNDARY or not boundary.isascii():
+            raise InvalidRequestError(say("upload_no_form"))
+        self._decoder = MultipartDecoder(boundary.encode(), 4 * _DECODED_AT_ONCE, max_parts=20)
+        self._file = file
+        self._part: Event | None = None
+        self._chosen: File | None = None
+        self._ended = False
+
+    @property
+    def name(self) -> str | None:
+        """The name of the file."""
+        return None if self._chosen is None else self._chosen.filename
+
+    def write(self, content: bytes) -> int:
+        """Take bytes of the form; how many there were."""
+        try:
+            for start in range(0, len(content), _DECODED_AT_ONCE):
+                self._take(content[start : start + _DECODED_AT_ONCE])
+        except (ValueError, RequestEntityTooLarge):
+            raise InvalidRequestError(say("upload_no_form")) from None
+        return len(content)
+
+    def end(self) -> None:
+        """Check that the form has ended and had a file. Raises InvalidRequestError."""
+        if not self._ended or self._chosen is None:
+            raise InvalidRequestError(say("upload_no_form"))
+
+    def _take(self, content: bytes) -> None:
+        if self._ended:
+            return
+        self._decoder.receive_data(content)
+        while not isinstance(event := self._decoder.next_event(), NeedData):
+            if not isinstance(event, Data):
+                self._part = event
+                self._chosen = event if self._chosen is None and isinstance(event, File) else self._chosen
+            elif self._part is self._chosen:
+                self._file.write(event.data)
+        self._ended = self._decoder.state is State.EPILOGUE
+
+
+def form_file(content_type: str | None, file: BinaryIO) -> FormFile | None:
+    """What takes a body of this type, where it is a form. Raises InvalidRequestError."""
+    if parse_options_header(content_type or "")[0].lower() != MULTIPART_TYPE:
+        return None
+    return FormFile(content_type or "", file)

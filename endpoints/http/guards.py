@@ -17,9 +17,9 @@ from database.accounts.api_tokens import find_token
 from database.accounts.sessions import find_session
 from database.engine.database import Database
 
+from .bodies import MULTIPART_TYPE
 from .error_responses import wants_page
 from .errors import ForbiddenError, InvalidRequestError, OtherAccountError, UnauthorizedError, UnsupportedMediaError
-from .multipart import MULTIPART_TYPE
 from .scope import (
     EXTENSION,
     Access,

@@ -14,8 +14,8 @@ from flask import Blueprint, Flask, Response, current_app
 from pydantic import BaseModel, TypeAdapter
 
 from . import models as http_models
+from .bodies import MULTIPART_TYPE
 from .errors import status_of_code
-from .multipart import MULTIPART_TYPE
 from .responses import json_reply
 from .validation import UPLOAD_TYPE, answers, public
 

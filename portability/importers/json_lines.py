@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -61,10 +60,7 @@ class JsonLinesImporter:
         """
         # `ImportFile.open` gives a stream that can't go back.
         with file.path.open("rb") as stream, LineIndex() as index:
-            try:
-                yield from _items(stream, index)
-            except sqlite3.Error as error:
-                raise BrokenImportError(say("import_no_scratch", why=str(error))) from None
+            yield from _items(stream, index)
 
 
 def _items(stream: IO[bytes], index: LineIndex) -> Iterator[ImportedItem]:

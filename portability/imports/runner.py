@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,7 +26,6 @@ from database.imports.repository import (
     ENDED,
     MOST_FAILURES,
     Import,
-    State,
     StoppedError,
     claim_import,
     get_import,
@@ -47,7 +46,6 @@ from portability.importers.imported import (
     ImportedConversation,
     ImportedDocument,
     ImportedExport,
-    ImportedItem,
     ImportedPart,
 )
 from portability.importers.registry import importer_named
@@ -55,13 +53,11 @@ from sentences import say
 
 from .accepting import discard_upload
 from .placing import placed
+from .reading import Reading, ReadItems, add_title, is_more, messages_of
 
 log = logging.getLogger(__name__)
 FOLDER = "imports"
 """Below the data folder: the files of uploads, until their imports end."""
-MOST_TITLES = 1_000
-_BATCH_MESSAGES = 80
-_BATCH_ITEMS = 40
 _TELL_EVERY = 0.5
 _TIDY_EVERY = 3_600.0
 _STRAY_SECONDS = 3_600.0
@@ -103,41 +99,6 @@ class StoreFiles(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Reading:
-    """An import's file that is open. state: what it is read for. position: how many items were read."""
-
-    items: Iterator[ImportedItem]
-    file: ImportFile
-    files: ExitStack
-    state: State
-    position: int = 0
-
-
-@dataclass(slots=True)
-class _Read:
-    """What was read and is to be stored together."""
-
-    conversations: list[ArrivingConversation] = field(default_factory=list)
-    others: list[ImportedDocument | ImportedExport | ImportedPart] = field(default_factory=list)
-    failures: list[FailedItem] = field(default_factory=list)
-    items: int = 0
-    messages: int = 0
-    left_out: int = 0
-    is_last: bool = False
-    broken: str = ""
-    """Why the file can't be read any further."""
-
-    def put_whole(self, whole: ArrivingConversation) -> None:
-        """Put a conversation in the place of its beginning."""
-        counted = replace(whole, continues=False)
-        self.conversations = [counted if each.source_id == whole.source_id else each for each in self.conversations]
-
-    @property
-    def is_full(self) -> bool:
-        return self.messages >= _BATCH_MESSAGES or self.items >= _BATCH_ITEMS or bool(self.others)
-
-
 class ImportRunner:
     """Works on the imports of one store, one after the other. Call it from one thread.
 
@@ -163,7 +124,7 @@ class ImportRunner:
         self._store_part = store_part
         self._store_files = store_files
         self._share = share
-        self._open: dict[str, _Reading] = {}
+        self._open: dict[str, Reading] = {}
         self._waiting: dict[str, float] = {}
         """Until when imports wait that could not be stored, by the monotonic clock: the store may not say so."""
         self._tries: dict[str, int] = {}
@@ -273,10 +234,10 @@ class ImportRunner:
         for item in reading.items:
             reading.position += 1
             if not isinstance(item, FailedItem):
-                count = _messages_of(item, otherwise=1)
-                conversations += not _is_more(item)
+                count = messages_of(item, otherwise=1)
+                conversations += not is_more(item)
                 messages += count
-                _add_title(titles, item, count)
+                add_title(titles, item, count)
             if time.monotonic() > until:
                 ended = False
                 break
@@ -305,8 +266,8 @@ class ImportRunner:
             self._store_each(which, batch, before, failures)
             return self._store(which, batch, [], before, failures, begun=begun)
 
-    def _read_batch(self, reading: _Reading, which: Import) -> _Read:
-        batch, chosen, seen = _Read(), which.choice.get("conversations"), set[str]()
+    def _read_batch(self, reading: Reading, which: Import) -> ReadItems:
+        batch, chosen, seen = ReadItems(), which.choice.get("conversations"), set[str]()
         wanted = None if chosen is None else frozenset(chosen)
         while not batch.is_full:
             try:
@@ -321,7 +282,7 @@ class ImportRunner:
                 batch.failures.append(item)
             elif not isinstance(item, ImportedConversation):
                 batch.others.append(item)
-                batch.messages += _messages_of(item, otherwise=0)
+                batch.messages += messages_of(item, otherwise=0)
             elif wanted is not None and item.source_id not in wanted:
                 batch.left_out += not item.continues
             else:
@@ -329,8 +290,8 @@ class ImportRunner:
         reading.position += batch.items
         return batch
 
-    def _place(self, item: ImportedConversation, batch: _Read, seen: set[str]) -> None:
-        batch.messages += _messages_of(item, otherwise=0)
+    def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str]) -> None:
+        batch.messages += messages_of(item, otherwise=0)
         try:
             made = placed(item)
         except (ValueError, TypeError, OverflowError, RecursionError):
@@ -349,14 +310,14 @@ class ImportRunner:
             seen.add(arriving.source_id)
             batch.conversations.append(arriving)
 
-    def _keep_files(self, batch: _Read, file: ImportFile, which: Import, store: StoreFiles) -> None:
+    def _keep_files(self, batch: ReadItems, file: ImportFile, which: Import, store: StoreFiles) -> None:
         """Store the files of the messages; each renews the lease, and none is stored of an import that was stopped."""
         for place, each in enumerate(batch.conversations):
             renew = partial(self._advance, which)
             batch.conversations[place], failures = store(which.user_email, each, file, after_each=renew)
             batch.failures += failures
 
-    def _others_stored(self, batch: _Read, file: ImportFile, which: Import) -> tuple[Stored, list[FailedItem]]:
+    def _others_stored(self, batch: ReadItems, file: ImportFile, which: Import) -> tuple[Stored, list[FailedItem]]:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
@@ -413,7 +374,7 @@ class ImportRunner:
     def _store(
         self,
         which: Import,
-        batch: _Read,
+        batch: ReadItems,
         conversations: list[ArrivingConversation],
         before: Stored,
         failures: list[FailedItem],
@@ -433,7 +394,7 @@ class ImportRunner:
         )
         return store_batch(database=self._database, which=which, owner=self.owner, batch=stored, told=told)
 
-    def _store_each(self, which: Import, batch: _Read, before: Stored, failures: list[FailedItem]) -> None:
+    def _store_each(self, which: Import, batch: ReadItems, before: Stored, failures: list[FailedItem]) -> None:
         for each in batch.conversations:
             try:
                 stored = store_alone(database=self._database, which=which, owner=self.owner, conversation=each)
@@ -457,7 +418,7 @@ class ImportRunner:
 
     # Files
 
-    def _reading(self, which: Import) -> _Reading:
+    def _reading(self, which: Import) -> Reading:
         """The file of an import, read up to where it is stored, or as far as it was counted."""
         reading, position = self._open.get(which.import_id), which.position
         if reading is not None and reading.state == which.state and which.state == "counting":
@@ -469,7 +430,7 @@ class ImportRunner:
         if not path.exists():
             raise BrokenImportError(say("import_file_gone"))
         file = files.enter_context(ImportFile(path, name=which.file_name))
-        reading = _Reading(importer_named(which.source).conversations(file), file, files, which.state)
+        reading = Reading(importer_named(which.source).conversations(file), file, files, which.state)
         self._open[which.import_id] = reading
         while reading.position < position and next(reading.items, None) is not None:
             reading.position += 1
@@ -514,25 +475,3 @@ class ImportRunner:
             return False
         self._told_at = time.monotonic()
         return True
-
-
-def _is_more(item: ImportedItem) -> bool:
-    """Whether it is a conversation that was counted when its beginning was read."""
-    return isinstance(item, ImportedConversation) and item.continues > 0
-
-
-def _messages_of(item: ImportedItem, *, otherwise: int) -> int:
-    """How many messages are read with it; otherwise: where it is something that has none."""
-    if isinstance(item, ImportedConversation):
-        return len(item.messages) - item.continues
-    return int(getattr(item, "messages", otherwise))
-
-
-def _add_title(titles: list[dict[str, Any]], item: ImportedItem, count: int) -> None:
-    if not isinstance(item, ImportedConversation):
-        return
-    if item.continues:
-        for each in titles:
-            each["messages"] += count if each["id"] == item.source_id else 0
-    elif len(titles) < MOST_TITLES:
-        titles.append({"id": item.source_id, "title": item.title[:200], "messages": count})
