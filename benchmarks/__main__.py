@@ -82,11 +82,14 @@ def main(arguments: Sequence[str]) -> int:
         metavar="FILE",
         help="others' histories for questions (benchmarks/questions/histories.py)",
     )
+    parser.add_argument("--messages", type=int, metavar="COUNT", help="how many messages are imported (imports)")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - BENCHMARKS.keys()
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    bench = Bench(QUICK if options.quick else FULL, beside=options.beside, histories=options.histories)
+    bench = Bench(
+        QUICK if options.quick else FULL, beside=options.beside, histories=options.histories, messages=options.messages
+    )
     figures = list[Figure]()
     machines = list[Machine]()
     for name in options.names or BENCHMARKS:
@@ -104,7 +107,7 @@ def _run(name: str, bench: Bench, machine: Machine) -> Iterator[Figure]:
     print(f"{name} …", file=sys.stderr, flush=True)
     # All of them first: a floor is measured on what the benchmark has let go of.
     for measured in list(BENCHMARKS[name](bench)):
-        floor = FLOORS[measured.name](bench) if measured.name in FLOORS else None
+        floor = FLOORS[measured.name](bench) if measured.name in FLOORS else measured.floor
         figure = replace(measured, factor=machine.factor, floor=floor)
         print(f"  {figure.name}: {figure.value:.4g} {figure.unit}", file=sys.stderr, flush=True)
         yield figure

@@ -25,15 +25,17 @@ _WORDS = 20_000
 
 
 def imports(bench: Bench) -> Iterator[Figure]:
-    """An export of ChatGPT with 100,000 messages of 560 characters (10,000 in a quick run), stored and indexed."""
-    count = min(_IMPORTED, bench.size.messages // 5)
+    """An export of ChatGPT with 100,000 messages of 560 characters (10,000 in a quick run), stored and indexed.
+
+    `--messages` says how many instead. The file is written and parsed conversation by conversation, so that the peak of
+    memory is that of the import.
+    """
+    count = bench.messages or min(_IMPORTED, bench.size.messages // 5)
     folder = bench.scratch("imported")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "conversations.json"
     _write_export(file, messages=count)
-    began = time.perf_counter()
-    json.loads(file.read_bytes())
-    floor = (time.perf_counter() - began) * 1_000_000 / count
+    floor = _parse(file) * 1_000_000 / count
     users_dir = str(folder / "users")
     database = open_store(users_dir)
     which = accept_file(file, name=file.name, database=database, user_email=EMAIL, state="running")
@@ -48,9 +50,21 @@ def imports(bench: Bench) -> Iterator[Figure]:
     name = f"import 1,000 of {count:,} messages"
     # 100,000 in 60 s.
     yield Figure(name=name, value=took * 1_000_000 / count, budget=600.0, floor=floor)
-    yield Figure(name=f"{name}, CPU", value=used * 1_000_000 / count)
+    yield Figure(name=f"{name}, CPU", value=used * 1_000_000 / count, floor=floor)
     yield Figure(name="memory of an import, unshared", value=(most - before) / 1_024, unit="MB", budget=200.0)
+    yield Figure(
+        name="peak memory of the process that imports", value=resident_kb(os.getpid(), "VmHWM") / 1_024, unit="MB"
+    )
     close_store(users_dir)
+
+
+def _parse(file: Path) -> float:
+    """Seconds of CPU that `json` takes to parse the conversations of the file, one by one."""
+    began = time.process_time()
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            json.loads(line.strip("[],\n"))
+    return time.process_time() - began
 
 
 def _write_export(file: Path, *, messages: int) -> None:

@@ -74,12 +74,14 @@ class Bench:
     """What one run of benchmarks shares: the size, and a copy of the seeded data that may be written to.
 
     beside: the folder of another state of the code, which is measured in turn with this one where that is offered.
-    histories: a file of histories to ask questions about, instead of the generated ones.
+    histories: a file of histories to ask questions about, instead of the generated ones. messages: how many are
+    imported, instead of what the size says.
     """
 
     size: Size
     beside: Path | None = None
     histories: Path | None = None
+    messages: int | None = None
     _copied: Path | None = field(default=None, repr=False)
 
     @property
