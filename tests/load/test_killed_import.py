@@ -1,0 +1,82 @@
+"""A server that dies in the middle of an import goes on with it when it is started again, and doubles nothing.
+
+Meanwhile it answers: the work is cut into transactions, and other requests come in between.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tests.http_client import Client
+from tests.live_server import LiveServer
+from tests.load.invariants import broken_invariants
+
+CONVERSATIONS = 1_000
+RAW = {"Content-Type": "application/octet-stream"}
+
+
+def lines() -> bytes:
+    """An export of small conversations, each with a question and its answer."""
+    said = [("user", "What is {}?"), ("assistant", "It is {}.")]
+    rows = [
+        {"conversation": f"c{number}", "title": f"Talk {number}", "role": role, "text": text.format(number)}
+        for number in range(CONVERSATIONS)
+        for role, text in said
+    ]
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def started(client: Client) -> str:
+    """Upload the file and start its import; the address of the import."""
+    answer = client.request("POST", "/import?name=talks.jsonl", lines(), headers=RAW)
+    assert answer.status == 201, answer.text
+    path = f"/imports/{answer.json()['import_id']}"
+    assert client.post(f"{path}/start").status == 200
+    return path
+
+
+def until(client: Client, path: str, holds: Any) -> list[dict[str, Any]]:
+    """What the import said each time it was asked, until `holds` is true of it; /healthz is asked as well."""
+    seen = []
+    while not seen or not holds(seen[-1]):
+        assert client.get("/healthz").status == 200
+        seen.append(client.get(path).json())
+        assert seen[-1]["state"] not in {"failed", "cancelled"}, seen[-1]
+    return seen
+
+
+def texts_in(users_dir: str) -> Counter[str]:
+    with closing(sqlite3.connect(Path(users_dir) / "users.db")) as connection:
+        return Counter(text for (text,) in connection.execute("SELECT text FROM messages"))
+
+
+def test_an_import_goes_on_after_a_kill_and_nothing_is_doubled(live_server: LiveServer) -> None:
+    client = live_server.sign_up()
+    path = started(client)
+    half_way = until(client, path, lambda given: given["imported"] > 0)[-1]
+    assert half_way["imported"] < CONVERSATIONS
+    live_server.kill()
+    assert broken_invariants(live_server.users_dir) == {}
+    assert 0 < len(texts_in(live_server.users_dir)) < 2 * CONVERSATIONS
+
+    live_server.start()
+    done = until(client, path, lambda given: given["state"] == "done")[-1]
+    assert (done["imported"], done["updated"], done["failed"]) == (CONVERSATIONS, 0, 0)
+    texts = texts_in(live_server.users_dir)
+    assert len(texts) == 2 * CONVERSATIONS
+    assert set(texts.values()) == {1}
+    live_server.stop()
+    assert broken_invariants(live_server.users_dir) == {}
+
+
+def test_a_server_answers_between_the_transactions_of_an_import(live_server: LiveServer) -> None:
+    client = live_server.sign_up()
+    path = started(client)
+    seen = until(client, path, lambda given: given["state"] == "done")
+    between = {each["done"] for each in seen if 0 < each["done"] < 2 * CONVERSATIONS}
+    assert len(between) >= 2  # of 25 transactions, each of which lets others in
