@@ -7,9 +7,8 @@ import errno
 import gc
 import logging
 import sys
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +25,16 @@ from database.errors import StoreError
 from endpoints.operations.health import answer_on_loop
 
 from .app import max_body_bytes
-from .bodies import ROOM_FOR_FORM, STRANGERS_BYTES, STRANGERS_SECONDS, BodyMemory, Receive, RequestBody, Send, form_file
+from .bodies import (
+    STRANGERS_BYTES,
+    STRANGERS_SECONDS,
+    ArrivingUploads,
+    BodyMemory,
+    Receive,
+    RequestBody,
+    Send,
+    UploadRoom,
+)
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .error_responses import refusing
 from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
@@ -78,7 +86,7 @@ class Bridge:
         broker = self._state.broker
         self._places = None if broker is None else SharedPlaces(broker)
         self._pools = pools(settings, shared=self._places)
-        self._arriving: Counter[str] = Counter()  # bytes that people are uploading
+        self._arriving = ArrivingUploads()
         self._memory = BodyMemory(settings.body_memory * _MEGABYTE)
         self.connections = Connections(
             most=within_file_limit(settings.connections),
@@ -217,43 +225,25 @@ class Bridge:
         if person is None:
             raise UnauthorizedError
         view = None if route is None else self._views.of(route)
+        room = await self._room(view, person)
         with self._state.attachments.receiving() as path:
             try:
-                async with self._within_quota(view, person, body, most=most) as allowed:
-                    name = await _write_upload(scope, view, person, body, path, most=allowed)
+                with self._arriving.within(room, body, person=person, most=most) as allowed:
+                    media = _media_type(scope) if getattr(view, "takes_form_upload", False) else None
+                    name = await body.write_upload(person, path, media, most=allowed)
             except OSError as error:
                 if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                     raise DiskFullError from None
                 raise
             return await self._ask(scope, route, b"", receive, upload=path, name=name)
 
-    @asynccontextmanager
-    async def _within_quota(
-        self, view: Callable[..., Any] | None, person: str, body: RequestBody, *, most: int
-    ) -> AsyncIterator[int]:
-        """How many bytes may arrive, of at most `most`; what several requests bring at once is counted together.
-
-        Raises the error of the view's quota where more comes.
-        """
+    async def _room(self, view: Callable[..., Any] | None, person: str) -> UploadRoom | None:
+        """What `person` may upload to `view` now; None where the view has no quota."""
         quota: UploadQuota | None = getattr(view, "upload_quota", None)
         if quota is None:
-            yield most
-            return
-        work = partial(quota.room, self._state, person)
-        room = await self._pools[Work.SHORT].run(work, client=person, gone=_never) - self._arriving[person]
-        allowed = min(most, max(room, 0))
-        expected = min(allowed, body.declared or allowed)
-        self._arriving[person] += expected
-        try:
-            yield allowed
-        except TooLargeError:
-            if allowed < most and (body.declared or 0) <= most:
-                raise quota.error(self._state) from None
-            raise
-        finally:
-            self._arriving[person] -= expected
-            if not self._arriving[person]:
-                del self._arriving[person]
+            return None
+        size = await self._pools[Work.SHORT].run(partial(quota.room, self._state, person), client=person, gone=_never)
+        return UploadRoom(size, partial(quota.error, self._state))
 
     async def _ask(
         self,
@@ -430,19 +420,8 @@ def _address(scope: Scope) -> str:
     return network_of(str(client[0])) if client else ""
 
 
-async def _write_upload(
-    scope: Scope, view: Callable[..., Any] | None, person: str, body: RequestBody, path: Path, *, most: int
-) -> str | None:
-    """Write the file that is uploaded to `path`; its name, where a form says it. Raises as `write_of_person`."""
-    media = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), None)
-    with path.open("xb") as file:
-        form = form_file(media, file) if getattr(view, "takes_form_upload", False) else None
-        if form is None:
-            await body.write_of_person(person, file, most=most)
-            return None
-        await body.write_of_person(person, form, most=most + ROOM_FOR_FORM)
-        form.end()
-        return form.name
+def _media_type(scope: Scope) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
 
 
 async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -72,6 +74,44 @@ class BodyMemory:
             del self._by_person[person]
 
 
+@dataclass(frozen=True, slots=True)
+class UploadRoom:
+    """What one person may still upload, in bytes, and the error for more."""
+
+    size: int
+    refusal: Callable[[], Exception]
+
+
+class ArrivingUploads:
+    """The bytes that each person is uploading now. Used on the server's loop only."""
+
+    def __init__(self) -> None:
+        self._expected: Counter[str] = Counter()
+
+    @contextmanager
+    def within(self, room: UploadRoom | None, body: RequestBody, *, person: str, most: int) -> Iterator[int]:
+        """How many bytes of `body` may arrive, of at most `most`; what several requests bring is counted together.
+
+        Raises TooLargeError where more than `most` comes, and the error of `room` where it is `room` that is exceeded.
+        """
+        if room is None:
+            yield most
+            return
+        allowed = min(most, max(room.size - self._expected[person], 0))
+        expected = min(allowed, body.declared or allowed)
+        self._expected[person] += expected
+        try:
+            yield allowed
+        except TooLargeError:
+            if allowed < most and (body.declared or 0) <= most:
+                raise room.refusal() from None
+            raise
+        finally:
+            self._expected[person] -= expected
+            if not self._expected[person]:
+                del self._expected[person]
+
+
 class RequestBody:
     """The body of one request, read by `receive`.
 
@@ -128,6 +168,20 @@ class RequestBody:
                     limit.reschedule(until + self._size / _SLOWEST_BYTES_A_SECOND)
         except TimeoutError:
             raise RequestTooSlowError("The request took too long to arrive.") from None
+
+    async def write_upload(self, person: str, path: Path, media: str | None, *, most: int) -> str | None:
+        """Write the file that the body is, or that a form of type `media` holds, to the new file `path`.
+
+        Returns the name that the form gives to the file. Raises as `write_of_person`, and InvalidRequestError.
+        """
+        with path.open("xb") as file:
+            form = form_file(media, file)
+            if form is None:
+                await self.write_of_person(person, file, most=most)
+                return None
+            await self.write_of_person(person, form, most=most + ROOM_FOR_FORM)
+            form.end()
+            return form.name
 
     async def _some(self, *, most: int) -> bytes:
         """What comes next, in a piece that is worth a write."""
