@@ -26,6 +26,7 @@ MOST_EXPANSION = 400
 _SMALL = 32 * 2**20
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ENCRYPTED = 0x1
+_READ_AT_ONCE = 2**20
 _BEGINNING = 64 * 2**10
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, UnicodeError)
 
@@ -93,9 +94,14 @@ class ImportFile:
 
     def read(self, member: str | None = None, *, most: int) -> bytes:
         """All bytes. Raises BrokenImportError where there are more than `most`."""
+        pieces, size = list[bytes](), 0
         with self.open(member) as stream:
-            content = stream.read(most + 1)
-        if len(content) > most:
+            # `stream.read(most)` would take that much memory at once, however little there is.
+            while size <= most and (piece := stream.read(_READ_AT_ONCE)):
+                pieces.append(piece)
+                size += len(piece)
+        content = b"".join(pieces)
+        if size > most:
             raise BrokenImportError(say("import_member_too_long", name=member or self.name, most=most))
         return content
 
