@@ -14,7 +14,7 @@ from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 from settings import SettingsError
 
-from . import activity, agents, archives, bench, data, inbox, mcp, mcp_servers, models, users, vault
+from . import activity, agents, archives, bench, data, inbox, mcp, mcp_servers, migrate, models, users, vault
 from .chat import exports, messages, terminal
 
 
@@ -38,6 +38,7 @@ def register(app: Flask) -> None:
         terminal.group.add_command(command)
     activity.group.add_command(exports.export_recipe)
     data.group.add_command(archives.export_account)
+    data.group.add_command(migrate.migrate)
     app.cli.add_command(terminal.group)
     app.cli.add_command(mcp.command)
 
@@ -68,6 +69,7 @@ def register_what_mends(app: Flask, error: StoreError) -> Flask:
     if context is None or not isinstance(context.command, FlaskGroup):
         raise error
     click.echo(f"{error.message} Only the commands of `data` are there.", err=True)
+    data.group.add_command(migrate.migrate)
     app.cli.add_command(data.group)
     return app
 

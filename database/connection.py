@@ -15,6 +15,7 @@ from database.engine.sqlite import SQLiteFile, connect_sqlite
 
 from .errors import StorageFailedError
 from .migrations import migrate
+from .transfer.mark import refuse_half_filled
 
 T = TypeVar("T")
 _stores: dict[str, Database] = {}
@@ -62,19 +63,31 @@ def database_url_of(users_dir: str | Path) -> str | None:
     return _urls.get(str(users_dir))
 
 
-def open_database(folder: Path, *, synchronous: str = "normal", database_url: str | None = None) -> Database:
-    """A database of the caller's own in `folder`, migrated; the caller closes it."""
+def open_database(
+    folder: Path, *, synchronous: str = "normal", database_url: str | None = None, may_be_half_filled: bool = False
+) -> Database:
+    """A database of the caller's own in `folder`, migrated; the caller closes it.
+
+    may_be_half_filled: for a transfer into it. Raises StoreBeingFilledError else where one has not ended.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
-    opened = Database(_backend(folder, url=database_url, synchronous=synchronous), folder=folder)
+    opened = unmigrated_database(folder, synchronous=synchronous, database_url=database_url)
     try:
         migrate(opened)
+        if not may_be_half_filled:
+            refuse_half_filled(opened)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def unmigrated_database(folder: Path, *, synchronous: str = "normal", database_url: str | None = None) -> Database:
+    """A database of the caller's own as it is, which may hold no store, or one of an older schema."""
+    return Database(_backend(folder, url=database_url, synchronous=synchronous), folder=folder)
 
 
 def _backend(folder: Path, *, url: str | None, synchronous: str) -> Backend:

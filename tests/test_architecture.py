@@ -86,6 +86,7 @@ ENGINE_TEXT_OWNERS = {
     POSTGRESQL_TEXT: (
         "database.engine.postgresql",
         "database.search.postgresql",
+        "database.transfer.postgresql",
         "search.postgresql",
         "truth_management_system.schema.postgresql",
     ),

@@ -86,6 +86,11 @@ class PKBDatabase:
         return self
 
     @property
+    def store(self) -> Database:
+        """The database that holds the knowledge base. Raises KnowledgeUnavailableError where it is closed."""
+        return self._opened()
+
+    @property
     def is_postgresql(self) -> bool:
         """Whether PostgreSQL holds the store."""
         return self.config.database_url is not None

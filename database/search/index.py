@@ -115,10 +115,11 @@ def waiting_behind(connection: Connection) -> int | None:
     return int(mark) if newest is not None and newest > mark else None
 
 
-def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int) -> None:
-    """Add `texts` and move the mark to `up_to`."""
+def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int, queues_vectors: bool = True) -> None:
+    """Add `texts` and move the mark to `up_to`. queues_vectors: have the vectors made that are missing."""
     _put(connection, texts)
-    queue_vectors(connection, [text.seq for text in texts])
+    if queues_vectors:
+        queue_vectors(connection, [text.seq for text in texts])
     connection.execute(update(search_state).where(search_state.c.name == _NAME).values(indexed_seq=up_to))
 
 
@@ -145,10 +146,20 @@ def readmit(connection: Connection, message: MessageRow) -> None:
 
 def forget(connection: Connection, seqs: Sequence[int]) -> None:
     """Take the messages with these `seq` out of the index; before their rows are deleted for good."""
+    _remove(connection, _within_index(connection, seqs))
+
+
+def admit(connection: Connection, seqs: Sequence[int]) -> None:
+    """Put the messages with these `seq` into the index, as far as it reaches; they are not in it."""
+    _put(connection, _within_index(connection, seqs))
+
+
+def _within_index(connection: Connection, seqs: Sequence[int]) -> list[IndexedText]:
+    """What the index holds, or is to hold, of those of these messages that it reaches."""
     query = select(messages.c.seq, messages.c.user_email, messages.c.conversation_id, messages.c.text).where(
         messages.c.seq.in_(seqs), messages.c.deleted_at.is_(None), messages.c.seq <= indexed_seq(connection)
     )
-    _remove(connection, [indexed_text(**row._mapping) for row in connection.execute(query)])
+    return [indexed_text(**row._mapping) for row in connection.execute(query)]
 
 
 def newest_hits(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from sqlalchemy import Connection, func, select
 
@@ -26,17 +27,18 @@ def index_pending(*, database: Database, slice_ms: float = 20) -> int:
     return indexed
 
 
-def index_slices(*, database: Database, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
-    """The same slice by slice: how many messages each indexed, and up to which `seq` the index reaches after it."""
-    store, more = database, True
+def index_slices(*, database: Database, slice_ms: float = 20, queues_vectors: bool = True) -> Iterator[tuple[int, int]]:
+    """The same slice by slice: how many messages each indexed, and up to which `seq` the index reaches after it.
+
+    queues_vectors: whether the vectors are made that these messages lack.
+    """
+    job, more = partial(_index_slice, seconds=slice_ms / 1000, queues_vectors=queues_vectors), True
     while more:
-        indexed, mark, more = store.write(
-            lambda connection: _index_slice(connection, seconds=slice_ms / 1000), urgency=Urgency.INDEX
-        )
+        indexed, mark, more = database.write(job, urgency=Urgency.INDEX)
         yield indexed, mark
 
 
-def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, bool]:
+def _index_slice(connection: Connection, *, seconds: float, queues_vectors: bool) -> tuple[int, int, bool]:
     """(how many were indexed, the new mark, whether more may be waiting)."""
     # Half of the time goes into cutting words, the other half into the index itself.
     deadline = time.perf_counter() + seconds / 2
@@ -66,7 +68,7 @@ def _index_slice(connection: Connection, *, seconds: float) -> tuple[int, int, b
             )
     rows.close()
     if last > mark:
-        fulltext_index.advance(connection, texts, up_to=last)
+        fulltext_index.advance(connection, texts, up_to=last, queues_vectors=queues_vectors)
     if connection.dialect.name == "sqlite":
         more |= lengths.pack_next(connection, up_to=last)
     return len(texts), last, more

@@ -33,6 +33,7 @@ from ..portability import (
     export_data,
     export_markdown,
     import_data,
+    knowledge_tables,
     people_with_memories,
     read_first_knowledge_base,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "import_data",
     "is_near",
     "is_relevant",
+    "knowledge_tables",
     "last_change",
     "mark_delivered",
     "merge_search_indexes",

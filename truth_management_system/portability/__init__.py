@@ -5,6 +5,7 @@ from .exporting import export_data
 from .first_implementation import read_first_knowledge_base
 from .importing import import_data
 from .markdown import export_markdown
+from .transfer import knowledge_tables
 
 __all__ = [
     "CopiedMemories",
@@ -12,6 +13,7 @@ __all__ = [
     "export_data",
     "export_markdown",
     "import_data",
+    "knowledge_tables",
     "people_with_memories",
     "read_first_knowledge_base",
 ]

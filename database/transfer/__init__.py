@@ -1,0 +1,1 @@
+"""Copying whole stores from one kind of database into another: every table, row by row, compared at the end."""
