@@ -310,6 +310,8 @@ _REFUSALS = {
     "no_own_tool_servers": "People can't join tool servers of their own here.",
     "text_in_parts": "At most {kilobytes} KB of text can be read at once. Give it in parts.",
     "request_too_large": "The request is too large.",
+    "only_administrator": "This is the only administrator. Make another administrator first.",
+    "identity_linked": "This login belongs to another account here.",
     "own_password": "Change your own password in the settings.",
     "own_account_deleted": "Delete your own account in the settings.",
     "current_password_wrong": "The current password is wrong.",

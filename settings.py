@@ -34,6 +34,7 @@ class MappedFolder(NamedTuple):
 SECRET_FILE = "secret_key"
 _MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
 _EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
 _WITHOUT_PREFIX = frozenset({"database_url", "redis_url", "openai_base_url", "openai_api_key", "anthropic_api_key"})
 
@@ -149,6 +150,27 @@ def _web_address(text: str) -> str:
     return text.rstrip("/")
 
 
+def _issuer(text: str) -> str:
+    """An OpenID provider's address, as it is: what it signs names it to the letter."""
+    parts = urlsplit(text)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK_NAMES)
+    if not is_safe or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{text!r} is no issuer; use https://<host>/<path>, as the provider calls itself")
+    return text
+
+
+def _scope(text: str) -> str:
+    if "openid" not in text.split():
+        raise ValueError(f"{text!r} lacks openid; use for example: openid email profile")
+    return " ".join(text.split())
+
+
+def _domain(text: str) -> str:
+    if text != "*" and not re.fullmatch(r"[A-Za-z0-9.-]+", text):
+        raise ValueError(f"{text!r} is no domain of e-mail addresses, such as example.org; * is every one")
+    return text.lower()
+
+
 def _long_enough(text: str) -> str:
     if len(text) < 32:
         raise ValueError("use at least 32 random characters, or leave it out to have a key made")
@@ -199,6 +221,7 @@ Seconds = Annotated[float, _reads(_seconds)]
 Tokens = Mapping[str, int]
 Prices = Mapping[str, tuple[float, float]]
 Patterns = Annotated[tuple[str, ...], _reads(_each(_model_pattern))]
+Names = Annotated[tuple[str, ...], _reads(_each(str))]
 Threads = Annotated[int, _whole(1, 256)]
 
 
@@ -253,6 +276,38 @@ class Settings(BaseModel):
         "",
         "Secret of this installation, 32 characters or more; made and kept in the data folder when empty.",
         secret=True,
+    )
+    password_sign_in: Literal["on", "off"] = _setting(
+        "on", "Whether people log in with passwords: `on`, or `off` where an OpenID provider alone says who they are."
+    )
+    oidc_issuer: Annotated[str | None, _reads(_issuer)] = _setting(
+        None,
+        "The OpenID provider that people may log in with, by the address that it calls itself (`issuer`): "
+        "`https://login.example.org/realms/us`. It has to know the address `https://<this server>/oidc/callback`.",
+    )
+    oidc_client_id: str | None = _setting(None, "What this server is called at that provider.")
+    oidc_client_secret: str | None = _setting(
+        None, "The secret that the provider gave this server; when empty, it is a public client.", secret=True
+    )
+    oidc_scopes: Annotated[str, _reads(_scope)] = _setting(
+        "openid email profile", "What the provider is asked to tell, separated by spaces."
+    )
+    oidc_name: str | None = _setting(None, "What the provider is called on the login page; its host when empty.")
+    oidc_groups_claim: str = _setting(
+        "groups", "The claim that lists a person's groups; dots lead into objects: `realm_access.roles`."
+    )
+    oidc_admin_groups: Names = _setting(
+        (),
+        "Groups whose members are administrators, separated by commas; decided anew at each login. When empty, logging "
+        "in changes nobody's role.",
+    )
+    oidc_allowed_groups: Names = _setting(
+        (), "Groups whose members, beside those of the administrators, may log in; when empty, groups don't matter."
+    )
+    oidc_allowed_domains: Annotated[tuple[str, ...], _reads(_each(_domain))] = _setting(
+        (),
+        "Domains of e-mail addresses whose owners get an account when they first log in; `*`: everybody whom the "
+        "provider knows. When empty, members of allowed groups get one, and people who were invited.",
     )
     database_url: Annotated[str | None, _reads(_database_url)] = _setting(
         None,
@@ -482,6 +537,7 @@ def load_settings(
         raise SettingsError(str(first["loc"][0]), str(first.get("ctx", {}).get("error", first["msg"]))) from None
     _refuse_two_credentials(settings)
     _refuse_processes_alone(settings)
+    _refuse_incomplete_sign_in(settings)
     return settings.model_copy(update={"secret_key": settings.secret_key or _kept_secret(settings.data_dir)})
 
 
@@ -514,6 +570,14 @@ def _refuse_processes_alone(settings: Settings) -> None:
             "ANAPHORA_PROCESSES",
             f"several processes share a PostgreSQL database and Valkey; set {missing} as well, or use one process",
         )
+
+
+def _refuse_incomplete_sign_in(settings: Settings) -> None:
+    """Raise SettingsError for a provider that does not know this server, and where nobody could log in."""
+    if settings.oidc_issuer and not settings.oidc_client_id:
+        raise SettingsError("ANAPHORA_OIDC_CLIENT_ID", "is missing; the provider of ANAPHORA_OIDC_ISSUER gives one")
+    if settings.password_sign_in == "off" and not settings.oidc_issuer:
+        raise SettingsError("ANAPHORA_PASSWORD_SIGN_IN", "nobody could log in; set ANAPHORA_OIDC_ISSUER as well")
 
 
 def _kept_secret(data_dir: Path) -> str:

@@ -49,7 +49,9 @@ OWNERS = {
     "xllamacpp": ("language_models",),
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
-    "httpx2": ("chat.tools.foreign",),
+    "httpx2": ("chat.tools.foreign", "endpoints.accounts.openid"),
+    "authlib": ("endpoints.accounts.openid",),
+    "joserfc": ("endpoints.accounts.openid",),
     "mcp": ("endpoints.mcp", "commands.mcp", "chat.tools.foreign"),
     "snowballstemmer": ("search.language",),
     "re2": ("search.patterns",),
@@ -105,6 +107,8 @@ HEAVY = (
     "benchmarks",
     "psycopg",
     "mcp",
+    "authlib",
+    "httpx2",
 )
 
 

@@ -87,6 +87,12 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("ANAPHORA_TRUSTED_PROXIES", "*", "'*' is not an address"),
         ("ANAPHORA_TRUSTED_PROXIES", "0.0.0.0/0", "is everybody"),
         ("ANAPHORA_SECRET_KEY", "short", "32 random characters"),
+        ("ANAPHORA_OIDC_ISSUER", "login.example.org", "is no issuer"),
+        ("ANAPHORA_OIDC_ISSUER", "http://login.example.org", "https://<host>"),
+        ("ANAPHORA_OIDC_ISSUER", "https://login.example.org/?realm=us", "is no issuer"),
+        ("ANAPHORA_OIDC_SCOPES", "email profile", "lacks openid"),
+        ("ANAPHORA_OIDC_ALLOWED_DOMAINS", "@example.org", "such as example.org"),
+        ("ANAPHORA_PASSWORD_SIGN_IN", "no", "'on' or 'off'"),
         ("ANAPHORA_MAIN_MODEL", "gpt", "openai:<model>"),
         ("ANAPHORA_CHEAP_MODEL", "openai:", "openai:<model>"),
         ("ANAPHORA_EMBEDDING_MODEL", "anthropic:claude-x", "embedded, openai:<model> or none"),
@@ -121,6 +127,22 @@ def test_a_password_in_the_address_of_the_models_and_a_key_for_it_are_refused_to
     with pytest.raises(SettingsError, match="OPENAI_API_KEY is set too") as caught:
         load(OPENAI_BASE_URL=address, OPENAI_API_KEY="sk-x")
     assert "sesame" not in str(caught.value)
+
+
+def test_a_way_in_that_lets_nobody_in_is_refused(load):
+    provider = {"ANAPHORA_OIDC_ISSUER": "https://login.example.org/application/o/anaphora/"}
+    with pytest.raises(SettingsError, match="ANAPHORA_OIDC_CLIENT_ID: is missing"):
+        load(**provider)
+    with pytest.raises(SettingsError, match="ANAPHORA_PASSWORD_SIGN_IN: nobody could log in"):
+        load(ANAPHORA_PASSWORD_SIGN_IN="off")
+    secret = "sesame, open"
+    told = load(**provider, ANAPHORA_OIDC_CLIENT_ID="anaphora", ANAPHORA_OIDC_CLIENT_SECRET=secret)
+    assert told.oidc_issuer == provider["ANAPHORA_OIDC_ISSUER"]
+    assert told.oidc_client_secret == secret
+    assert secret not in repr(told)
+    named = {"ANAPHORA_OIDC_ADMIN_GROUPS": "ops, root", "ANAPHORA_OIDC_ALLOWED_DOMAINS": "Example.org, *"}
+    assert load(**named).oidc_admin_groups == ("ops", "root")
+    assert load(**named).oidc_allowed_domains == ("example.org", "*")
 
 
 def test_several_processes_are_refused_without_what_they_share(load):

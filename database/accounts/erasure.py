@@ -26,6 +26,7 @@ from database.schema import (
     imported_conversations,
     imports,
     inbox_items,
+    invitations,
     jobs,
     library,
     message_references,
@@ -33,6 +34,7 @@ from database.schema import (
     proposals,
     sessions,
     shares,
+    sign_in_identities,
     threads,
     users,
     workspaces,
@@ -60,7 +62,7 @@ _LEFT_TO_THE_END = (
     threads,
     workspaces,
 )
-_WAYS_IN = (sessions, api_tokens, password_links)
+_WAYS_IN = (sessions, api_tokens, password_links, sign_in_identities, invitations)
 
 _c = users.c
 

@@ -50,7 +50,10 @@ def hash_password(password: str) -> str:
 
 
 def password_matches(password: str, password_hash: str | None) -> bool:
-    """Whether `password` is the one that was hashed. None (no such account) takes as long as a wrong password."""
+    """Whether `password` is the one that was hashed.
+
+    Without a hash (None: no such account; "": an account without a password) it takes as long as a wrong password.
+    """
     if len(password) > LONGEST_PASSWORD:
         return False  # the same for every account
     with _places:
@@ -58,7 +61,7 @@ def password_matches(password: str, password_hash: str | None) -> bool:
             matches = _hasher.verify(password_hash or _nobodys_hash(), _bytes(password))
         except (VerificationError, InvalidHashError):
             return False
-    return matches and password_hash is not None
+    return matches and bool(password_hash)
 
 
 def needs_new_hash(password_hash: str) -> bool:

@@ -56,6 +56,14 @@ def login_limits(user_email: str, address: str, *, device: str | None = None) ->
     )
 
 
+def provider_limits(address: str) -> tuple[Limit, ...]:
+    """The limits for answers of an OpenID provider that come from `address` and are not valid.
+
+    Many people may share an address, so that it waits at most a minute.
+    """
+    return (Limit(subject=f"openid {network_of(address)}", allowed=20, first_wait=5, longest_wait=60),)
+
+
 def login_subject(user_email: str, address: str) -> str:
     """The subject that failures are counted by: an account and an address, whether or not the account exists."""
     return f"login {user_email.strip().lower()} {address}"

@@ -90,8 +90,8 @@ def create_user(
         UserExistsError: the address has an account already.
         InvalidChangeError: the address or the password can't be one.
     """
-    values = _new_account(user_email, password, name, is_admin=is_admin)
-    return database.write(lambda connection: _insert(connection, values))
+    values = new_account(user_email, hash_password(password), name, is_admin=is_admin)
+    return database.write(lambda connection: insert_account(connection, values))
 
 
 def create_first_user(*, database: Database, user_email: str, password: str, name: str = "") -> UserRow:
@@ -101,12 +101,12 @@ def create_first_user(*, database: Database, user_email: str, password: str, nam
         UserExistsError: there is an account already.
         InvalidChangeError: the address or the password can't be one.
     """
-    values = _new_account(user_email, password, name, is_admin=True)
+    values = new_account(user_email, hash_password(password), name, is_admin=True)
 
     def job(connection: Connection) -> UserRow:
         if _any_user(connection):
             raise UserExistsError("The first account exists already. Log in instead.")
-        return _insert(connection, values)
+        return insert_account(connection, values)
 
     return database.write(job)
 
@@ -135,6 +135,13 @@ def get_user(*, database: Database, user_email: str) -> UserRow:
     if row is None:
         raise UserNotFoundError
     return _user_row(row)
+
+
+def has_password(*, database: Database, user_email: str) -> bool | None:
+    """Whether the account of an address has a password, or people log in to it otherwise; None without an account."""
+    with database.reading() as connection:
+        found = connection.execute(select(_c.password_hash).where(_c.user_email == account_key(user_email))).scalar()
+    return None if found is None else found != ""
 
 
 def user_ids(*, database: Database) -> dict[str, str]:
@@ -260,7 +267,8 @@ def told_to_models(*, database: Database, user_email: str) -> tuple[str, str, st
     return str(name), str(detail.get("text") or ""), str(preference.get("text") or "")
 
 
-def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dict[str, Any]:
+def new_account(email: str, password_hash: str, name: str, *, is_admin: bool) -> dict[str, Any]:
+    """The row of a new account. password_hash: "" for one without a password. Raises InvalidChangeError."""
     key = normalise_email(email)
     if len(key) > _LONGEST_EMAIL or not _EMAIL.fullmatch(key):
         raise InvalidChangeError(say("no_email_address"))
@@ -268,7 +276,7 @@ def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dic
         "user_email": key,
         "user_id": str(uuid.uuid4()),
         "name": storable(name.strip()),
-        "password_hash": hash_password(password),
+        "password_hash": password_hash,
         "is_admin": int(is_admin),
         "detail": {},
         "preference": {},
@@ -278,7 +286,8 @@ def _new_account(email: str, password: str, name: str, *, is_admin: bool) -> dic
     }
 
 
-def _insert(connection: Connection, values: dict[str, Any]) -> UserRow:
+def insert_account(connection: Connection, values: dict[str, Any]) -> UserRow:
+    """Store a `new_account` within a transaction. Raises UserExistsError."""
     try:
         with connection.begin_nested():
             connection.execute(insert(users).values(values))

@@ -57,6 +57,7 @@ from . import (
     m0034_passages,
     m0035_former_short_ids,
     m0036_waiting_imports,
+    m0037_sign_in,
 )
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0034_passages.upgrade,
     m0035_former_short_ids.upgrade,
     m0036_waiting_imports.upgrade,
+    m0037_sign_in.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

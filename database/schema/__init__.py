@@ -6,7 +6,16 @@ the one order of everything that happens: it only grows. A message is the activi
 
 from __future__ import annotations
 
-from .accounts import api_tokens, library, login_attempts, password_links, sessions, users
+from .accounts import (
+    api_tokens,
+    invitations,
+    library,
+    login_attempts,
+    password_links,
+    sessions,
+    sign_in_identities,
+    users,
+)
 from .agents import agents, inbox_items
 from .attachments import attachments, file_passages, passage_vectors
 from .base import metadata
@@ -76,6 +85,7 @@ __all__ = [
     "imported_messages",
     "imports",
     "inbox_items",
+    "invitations",
     "jobs",
     "library",
     "login_attempts",
@@ -96,6 +106,7 @@ __all__ = [
     "sessions",
     "share_pages",
     "shares",
+    "sign_in_identities",
     "stop_requests",
     "stream_events",
     "threads",

@@ -61,6 +61,34 @@ password_links = Table(
     Column("expires_at", Text, nullable=False),
 )
 
+sign_in_identities = Table(
+    "sign_in_identities",
+    metadata,
+    # Who a person is at an OpenID provider: the provider, and what it calls them for ever.
+    Column("issuer", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("user_email", Text, ForeignKey("users.user_email", ondelete="CASCADE"), nullable=False),
+    Column("created_at", Text, nullable=False),
+    Index("idx_sign_in_identities_owner", "user_email"),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("invitation_id", Text, primary_key=True),
+    Column("token_hash", Text, nullable=False, unique=True),
+    # The administrator who made it; none: the command line.
+    Column("user_email", Text, ForeignKey("users.user_email", ondelete="CASCADE")),
+    # Whom it is for; none: whoever has the link.
+    Column("invited_email", Text),
+    # "administrator" or "member".
+    Column("role", Text, nullable=False),
+    Column("uses_left", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text, nullable=False),
+    Index("idx_invitations_owner", "user_email"),
+)
+
 library = Table(
     "library",
     metadata,

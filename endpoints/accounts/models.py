@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from database.accounts.passwords import LONGEST_PASSWORD
-from endpoints.http.models import Body, Email, Name, Password, Shape, Text, _clean_json, _not_blank
+from endpoints.http.models import Body, Email, Name, Password, Query, Shape, Text, _clean_json, _not_blank
 from endpoints.languages import Language
 
 
@@ -18,6 +18,28 @@ class Credentials(BaseModel):
     email: Annotated[Text, Field(max_length=256)]
     password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
     next: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class SignInStart(Query):
+    """Where to go once logged in: a local address."""
+
+    next: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class ProviderAnswer(Query):
+    """What an OpenID provider sends along with a person who comes back. iss: the provider that answers."""
+
+    state: Annotated[Text, Field(max_length=200)] = ""
+    code: Annotated[Text, Field(max_length=2_000)] = ""
+    error: Annotated[Text, Field(max_length=2_000)] = ""
+    iss: Annotated[Text, Field(max_length=2_000)] | None = None
+
+
+class LinkConfirmation(BaseModel):
+    """The password of the account that is to be connected."""
+
+    model_config = ConfigDict(extra="ignore")
+    password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
 
 
 class FirstAccount(BaseModel):

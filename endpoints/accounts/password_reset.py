@@ -16,7 +16,7 @@ from endpoints.http.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models
-from .sign_in import shown_again_in, signed_in
+from .sign_in import refuse_password_sign_in, shown_again_in, signed_in
 from .views import require_administrator
 
 blueprint = Blueprint("password_links", __name__)
@@ -24,12 +24,13 @@ blueprint = Blueprint("password_links", __name__)
 
 @blueprint.post("/users/<user_email>/password_link")
 @answers(account_models.PasswordLinkItem)
-@fails("conflict")
+@fails("conflict", "password_sign_in_off")
 def create_password_link(user_email: str) -> object:
     """Make a one-time link that sets an account's password, valid for 24 hours; administrators only, by session."""
     require_administrator("Only an administrator makes password links.")
     if current_access().by != "session":
         raise ForbiddenError("A token can't make password links.")
+    refuse_password_sign_in()
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError(say("own_password"))
     link = password_links.create_password_link(database=current_state().database, user_email=user_email)
@@ -53,13 +54,14 @@ def reset_page(token: str) -> BaseResponse:
 @shown_again_in("reset.html")
 @takes(account_models.PasswordReset, form=True)
 @answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("password_link_not_found", "unauthorized")
+@fails("password_link_not_found", "unauthorized", "password_sign_in_off")
 @works(Work.PASSWORD)
 def reset_password(token: str, body: account_models.PasswordReset) -> BaseResponse:
     """Set a new password by a link, which is used up, and sign in; 404 for a link that is not valid.
 
     All sessions of the account end. Its API tokens are revoked unless `keep_tokens` is set.
     """
+    refuse_password_sign_in()
     _owner_of(token)
     database = current_state().database
     owner = password_links.redeem_password_link(

@@ -22,7 +22,7 @@ from database.conversations.importing import had_conversations
 from database.errors import StoreError, StoreIncompleteError
 from endpoints.http import models as http_models
 from endpoints.http.error_responses import say_when_to_retry
-from endpoints.http.errors import RateLimitedError, RequestError, UnauthorizedError, row_of
+from endpoints.http.errors import PasswordSignInOffError, RateLimitedError, RequestError, UnauthorizedError, row_of
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state
@@ -31,6 +31,7 @@ from endpoints.http.work_queues import Work, works
 from endpoints.languages import remember_language, translated
 from portability.restoring import is_incomplete
 from sentences import say
+from settings import Settings
 
 from . import models as account_models
 
@@ -71,8 +72,8 @@ def shown_again_in(template: str) -> Callable[[View], View]:
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 @fails("store_incomplete")
 def login_page() -> BaseResponse:
-    """The sign-in page; while there is no account, the way to `/setup`."""
-    if not users.any_user_exists(database=current_state().database):
+    """The sign-in page; while there is no account, the way to `/setup`, where passwords are used."""
+    if by_password() and not users.any_user_exists(database=current_state().database):
         return redirect("/setup")
     return _page("login.html", next=safe_next(request.args.get("next", "")))
 
@@ -82,11 +83,12 @@ def login_page() -> BaseResponse:
 @shown_again_in("login.html")
 @takes(account_models.Credentials, form=True)
 @answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("unauthorized")
+@fails("unauthorized", "password_sign_in_off")
 @works(Work.PASSWORD)
 def login(body: account_models.Credentials) -> BaseResponse:
     """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
-    return signed_in(_verified(body), next_page=body.next)
+    refuse_password_sign_in()
+    return signed_in(verified(body), next_page=body.next)
 
 
 @blueprint.post("/logout")
@@ -109,7 +111,7 @@ def logout(body: http_models.Nothing) -> BaseResponse:
 @fails("store_incomplete")
 def setup_page() -> BaseResponse:
     """The page that makes the first account; afterwards the way to `/login`."""
-    if users.any_user_exists(database=current_state().database):
+    if not by_password() or users.any_user_exists(database=current_state().database):
         return redirect("/login")
     _refuse_incomplete_store()
     return _page("setup.html", next=safe_next(request.args.get("next", "")))
@@ -120,13 +122,14 @@ def setup_page() -> BaseResponse:
 @shown_again_in("setup.html")
 @takes(account_models.FirstAccount, form=True)
 @answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("conflict", "store_incomplete")
+@fails("conflict", "store_incomplete", "password_sign_in_off")
 @works(Work.PASSWORD)
 def setup(body: account_models.FirstAccount) -> BaseResponse:
     """Make the first account, an administrator's, and sign in; 409 once there is one.
 
     Also 409 (`store_incomplete`) while the data folder holds somebody's things and no account.
     """
+    refuse_password_sign_in()
     _refuse_incomplete_store()
     user = users.create_first_user(
         database=current_state().database, user_email=body.email, password=body.password, name=body.name
@@ -143,14 +146,19 @@ def _refuse_incomplete_store() -> None:
 
 def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
     """Begin a session for `user` and set its cookie; forms are redirected to the next page, programs get the user."""
+    answer: BaseResponse = (
+        redirect(way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
+    )
+    return begin_session(user, answer)
+
+
+def begin_session(user: users.UserRow, answer: BaseResponse) -> BaseResponse:
+    """`answer` with the cookie of a new session for `user`."""
     secret = sessions.create_session(
         database=current_state().database,
         user_email=user.user_email,
         user_agent=request.user_agent.string[:300],
         address=request.remote_addr or "",
-    )
-    answer: BaseResponse = (
-        redirect(_way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
     )
     _set_cookie(answer, SESSION_COOKIE, secret, seconds=_COOKIE_SECONDS)
     if _known_device(user.user_email) is None:
@@ -161,11 +169,22 @@ def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
     return answer
 
 
+def by_password() -> bool:
+    """Whether people log in with passwords here."""
+    return current_state().settings.password_sign_in == "on"
+
+
+def refuse_password_sign_in() -> None:
+    """Raises PasswordSignInOffError where people don't log in with passwords."""
+    if not by_password():
+        raise PasswordSignInOffError
+
+
 def _set_cookie(answer: BaseResponse, name: str, value: str, *, seconds: int) -> None:
     answer.set_cookie(name, value, max_age=seconds, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
 
 
-def _way_on(user: users.UserRow, next_page: str) -> str:
+def way_on(user: users.UserRow, next_page: str) -> str:
     """The page after the form; users who never had a conversation get the welcome, by the page's script."""
     target = safe_next(next_page) or HOME
     if target not in ("/", HOME):
@@ -187,7 +206,8 @@ def safe_next(target: str) -> str:
     return "" if target.replace("\\", "/").startswith("//") else target
 
 
-def _verified(body: account_models.Credentials) -> users.UserRow:
+def verified(body: account_models.Credentials) -> users.UserRow:
+    """The account, after its password was checked. Raises UnauthorizedError, RateLimitedError."""
     database = current_state().database
     limits = throttle.login_limits(body.email, request.remote_addr or "", device=_known_device(body.email))
     seconds = throttle.longest_wait(database=database, limits=limits)
@@ -220,7 +240,16 @@ def _is_form() -> bool:
 
 
 def _page(template: str, **values: str | bool) -> Response:
-    return make_response(render_template(template, **{"error": "", "email": "", "next": "", **values}))
+    settings = current_state().settings
+    ways = {"by_password": by_password(), "provider": _provider_name(settings)}
+    return make_response(render_template(template, **{"error": "", "email": "", "next": "", **ways, **values}))
+
+
+def _provider_name(settings: Settings) -> str:
+    """What the OpenID provider is called on the page; "" without one."""
+    if settings.oidc_issuer is None:
+        return ""
+    return settings.oidc_name or urlsplit(settings.oidc_issuer).hostname or ""
 
 
 def _refused_form(template: str, error: Exception) -> Response | None:

@@ -10,7 +10,7 @@ from flask import Flask, Request
 from flask.ctx import RequestContext
 from flask.sessions import NullSession, SessionInterface
 
-from endpoints.accounts import password_reset, sign_in
+from endpoints.accounts import openid_sign_in, password_reset, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
 from endpoints.agents import views as agent_views
@@ -85,6 +85,7 @@ _NOUNS = (
     message_views,
     language_model_views,
     openapi,
+    openid_sign_in,
     page_views,
     installation,
     password_reset,

@@ -60,6 +60,73 @@ class ForbiddenError(RequestError):
     """The caller is known and may not do this."""
 
 
+class PasswordSignInOffError(RequestError):
+    """People log in by an OpenID provider alone."""
+
+    def __init__(self) -> None:
+        super().__init__("This server does not let people log in with passwords.")
+
+
+class SignInExpiredError(RequestError):
+    """What an OpenID provider answers belongs to no login that this browser began within the last ten minutes."""
+
+    def __init__(self) -> None:
+        super().__init__("This login was not begun in this browser, was used already, or took too long. Log in again.")
+
+
+class SignInRefusedError(RequestError):
+    """The OpenID provider did not let the person in, or what it answers can't be trusted. The log says why."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The login service did not confirm who you are. Log in again, or ask the administrator of this server."
+        )
+
+
+class ProviderUnavailableError(RequestError):
+    """The OpenID provider can't be reached, or is not as its settings say. The log says why."""
+
+    def __init__(self) -> None:
+        super().__init__("The login service can't be reached just now. Try again in a few minutes.")
+
+
+class EmailNotVerifiedError(RequestError):
+    """The OpenID provider does not say that the e-mail address is the person's."""
+
+    def __init__(self) -> None:
+        super().__init__("The login service does not confirm your e-mail address. Confirm it there, then log in again.")
+
+
+class GroupNotAllowedError(RequestError):
+    """The person is in no group that may use this server."""
+
+    def __init__(self) -> None:
+        super().__init__("You are in none of the groups that may use this server. Ask its administrator.")
+
+
+class NotInvitedError(RequestError):
+    """The person has no account, and gets none by logging in."""
+
+    def __init__(self) -> None:
+        super().__init__("You have no account here yet. Ask the administrator of this server for an invitation.")
+
+
+class AccountDisabledError(RequestError):
+    """The account of the person, who has proved who they are, is disabled."""
+
+    def __init__(self) -> None:
+        super().__init__("Your account is disabled. Ask the administrator of this server.")
+
+
+class AccountConnectedError(RequestError):
+    """The account with the person's e-mail address has no password to confirm that it is theirs."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The account with your e-mail address has another login already. Ask the administrator of this server."
+        )
+
+
 class UnsupportedMediaError(RequestError):
     """The body is not JSON."""
 
@@ -122,6 +189,15 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(TooManyCallsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_calls"),
     Row(ToolError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
+    Row(PasswordSignInOffError, HTTPStatus.FORBIDDEN, "password_sign_in_off"),
+    Row(SignInExpiredError, HTTPStatus.BAD_REQUEST, "sign_in_expired"),
+    Row(SignInRefusedError, HTTPStatus.FORBIDDEN, "sign_in_refused"),
+    Row(EmailNotVerifiedError, HTTPStatus.FORBIDDEN, "email_not_verified"),
+    Row(GroupNotAllowedError, HTTPStatus.FORBIDDEN, "group_not_allowed"),
+    Row(NotInvitedError, HTTPStatus.FORBIDDEN, "not_invited"),
+    Row(AccountDisabledError, HTTPStatus.FORBIDDEN, "account_disabled"),
+    Row(AccountConnectedError, HTTPStatus.FORBIDDEN, "account_connected"),
+    Row(ProviderUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "provider_unavailable"),
     Row(vault.VaultReadOnlyError, HTTPStatus.FORBIDDEN, "vault_read_only"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),

@@ -200,6 +200,11 @@ WITHOUT_ID = {
     ("GET", "/metrics"),
     ("GET", "/models"),
     ("GET", "/openapi.json"),
+    # tests/attack/test_openid.py tries what they may not.
+    ("GET", "/oidc/start"),
+    ("GET", "/oidc/callback"),
+    ("GET", "/oidc/link"),
+    ("POST", "/oidc/link"),
     ("GET", "/presets"),
     ("GET", "/prompts"),
     ("GET", "/readyz"),

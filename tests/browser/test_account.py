@@ -15,6 +15,7 @@ from tests.browser.history import hold_talk
 from tests.browser.screens import findings
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
+from tests.openid_provider import OLD_FASHIONED, running_provider
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -249,3 +250,41 @@ def test_an_administrator_deletes_an_account(administrator: Client, person: Clie
     expect(page.locator("#toasts")).to_contain_text(f"{email} is closed")
     expect(page.locator("#people-list")).not_to_contain_text(email)
     assert person.get("/get_user_info").status == 401
+
+
+@OLD_FASHIONED[0]
+@OLD_FASHIONED[1]
+@pytest.mark.shows("login-provider", "account-link")
+def test_a_person_logs_in_by_an_openid_provider(
+    start_server: Callable[..., LiveServer], open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("favicon.ico")
+    page_problems.expect("404 (NOT FOUND)")
+    with running_provider() as provider:
+        provider.knows("u1", "linus@example.org")
+        provider.knows("u2", "ada@example.org")
+        server = start_server(**provider.environ(ALLOWED_DOMAINS="example.org"))
+        server.sign_up()
+
+        def log_in_there(page: Page, subject: str) -> None:
+            page.get_by_role("link", name="Log in with Example").click()
+            page.get_by_placeholder("sub").fill(subject)
+            page.get_by_role("button", name="Authorize").click()
+
+        page = open_page(server.client(), "/interface/?panel=memories")
+        assert findings(page, "login-provider") == []
+        log_in_there(page, "u1")
+        expect(page).to_have_url(re.compile("/interface/.*panel=memories"))
+        expect(page.locator("#sidebar")).to_contain_text("linus@example.org")
+
+        # Somebody with a password connects both ways in, once.
+        page = open_page(server.client(), "/settings")
+        log_in_there(page, "u2")
+        expect(page.get_by_role("heading", name="Connect your account")).to_be_visible()
+        assert findings(page, "account-link") == []
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Connect and log in").click()
+        expect(page).to_have_url(re.compile("/settings$"))
+        page.get_by_role("button", name="Log out").click()
+        log_in_there(page, "u2")
+        expect(page.locator("#sidebar")).to_contain_text("ada@example.org")

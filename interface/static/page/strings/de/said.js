@@ -298,6 +298,8 @@ export const saidWords = {
   no_own_tool_servers: 'Eigene Werkzeugserver lassen sich hier nicht verbinden.',
   text_in_parts: ({ kilobytes }) => `Höchstens ${number(kilobytes)} KB Text lassen sich auf einmal lesen. Gib ihn in Teilen.`,
   request_too_large: 'Das ist zu groß.',
+  only_administrator: 'Nur dieses Konto hat Administrationsrechte. Gib sie zuerst einem anderen Konto.',
+  identity_linked: 'Diese Anmeldung gehört hier zu einem anderen Konto.',
   own_password: 'Dein eigenes Passwort änderst du in den Einstellungen.',
   own_account_deleted: 'Dein eigenes Konto löschst du in den Einstellungen.',
   current_password_wrong: 'Das jetzige Passwort ist falsch.',

@@ -297,6 +297,8 @@ export const saidWords = {
   no_own_tool_servers: 'Aquí no se pueden conectar servidores de herramientas propios.',
   text_in_parts: ({ kilobytes }) => `Se pueden leer como máximo ${number(kilobytes)} KB de texto a la vez. Dalo por partes.`,
   request_too_large: 'Eso es demasiado grande.',
+  only_administrator: 'Esta es la única cuenta de administración. Da antes ese permiso a otra.',
+  identity_linked: 'Este acceso pertenece aquí a otra cuenta.',
   own_password: 'Tu propia contraseña se cambia en los ajustes.',
   own_account_deleted: 'Tu propia cuenta se elimina en los ajustes.',
   current_password_wrong: 'La contraseña actual es incorrecta.',

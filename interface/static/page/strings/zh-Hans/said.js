@@ -294,6 +294,8 @@ export const saidWords = {
   no_own_tool_servers: '这里不能连接自己的工具服务器。',
   text_in_parts: ({ kilobytes }) => `一次最多读取 ${number(kilobytes)} KB 文本。请分几部分提供。`,
   request_too_large: '内容太大。',
+  only_administrator: '这是唯一的管理员。请先设立另一位管理员。',
+  identity_linked: '此登录方式在这里属于另一个帐户。',
   own_password: '自己的密码请在设置中修改。',
   own_account_deleted: '自己的账户请在设置中删除。',
   current_password_wrong: '当前密码不正确。',

@@ -1,0 +1,84 @@
+"""Who people are at an OpenID provider: the account of each subject, never found by its e-mail address alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from database.engine.clock import now_iso
+from database.engine.database import Database
+from database.errors import ConflictError, UserNotFoundError
+from database.schema import sign_in_identities, users
+from sentences import say
+
+from .roles import ADMINISTRATOR, Role
+from .users import UserRow, account_key, get_user, insert_account, new_account
+
+_c = sign_in_identities.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A person at a provider. issuer: the provider. subject: what it calls the person, for ever."""
+
+    issuer: str
+    subject: str
+
+
+def find_account(*, database: Database, identity: Identity) -> UserRow | None:
+    """The account that the identity is linked with, a disabled one too; None without one, or while it is erased."""
+    query = (
+        select(_c.user_email)
+        .join(users, users.c.user_email == _c.user_email)
+        .where(_c.issuer == identity.issuer, _c.subject == identity.subject, users.c.erasing_since.is_(None))
+    )
+    with database.reading() as connection:
+        found = connection.execute(query).scalar()
+    return None if found is None else get_user(database=database, user_email=found)
+
+
+def create_account(*, database: Database, identity: Identity, user_email: str, name: str, role: Role) -> UserRow:
+    """A new account without a password, linked with the identity.
+
+    Raises:
+        UserExistsError: the address has an account already.
+        ConflictError: the identity is linked already.
+        InvalidChangeError: the address can't be one.
+    """
+    values = new_account(user_email, "", name, is_admin=role == ADMINISTRATOR)
+
+    def job(connection: Connection) -> UserRow:
+        user = insert_account(connection, values)
+        link_account(connection, identity, user.user_email)
+        return user
+
+    return database.write(job)
+
+
+def link(*, database: Database, identity: Identity, user_email: str) -> None:
+    """Let the identity sign in to an account that exists; the caller has checked that both are the same person's.
+
+    Raises:
+        UserNotFoundError: there is no such account.
+        ConflictError: the identity is linked with another account.
+    """
+    key = account_key(user_email)
+
+    def job(connection: Connection) -> None:
+        if connection.execute(select(users.c.user_email).where(users.c.user_email == key)).first() is None:
+            raise UserNotFoundError
+        link_account(connection, identity, key)
+
+    database.write(job)
+
+
+def link_account(connection: Connection, identity: Identity, key: str) -> None:
+    """`link` within a transaction. key: an `account_key`."""
+    row = {"issuer": identity.issuer, "subject": identity.subject, "user_email": key, "created_at": now_iso()}
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(sign_in_identities).values(row))
+    except IntegrityError as error:
+        raise ConflictError(say("identity_linked")) from error

@@ -1,0 +1,51 @@
+"""The roles of accounts: administrators and members. One administrator who can sign in always stays."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sqlalchemy import Connection, select, update
+
+from database.engine.database import Database
+from database.errors import LastAdministratorError, UserNotFoundError
+from database.schema import users
+from sentences import say
+
+from .users import account_key
+
+Role = Literal["administrator", "member"]
+ADMINISTRATOR: Role = "administrator"
+MEMBER: Role = "member"
+
+_c = users.c
+
+
+def set_role(*, database: Database, user_email: str, role: Role) -> bool:
+    """Give an account a role; whether it had another one before.
+
+    Raises:
+        UserNotFoundError: there is no such account.
+        LastAdministratorError: it is the only administrator who can sign in.
+    """
+    key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
+
+    def job(connection: Connection) -> bool:
+        theirs = _c.user_email == key
+        found = connection.execute(select(_c.is_admin).where(theirs, _c.erasing_since.is_(None))).scalar()
+        if found is None:
+            raise UserNotFoundError
+        if found == is_admin:
+            return False
+        if not is_admin:
+            _refuse_last(connection, key)
+        connection.execute(update(users).where(theirs).values(is_admin=is_admin))
+        return True
+
+    return database.write(job)
+
+
+def _refuse_last(connection: Connection, key: str) -> None:
+    # The rows are locked, so that of two administrators who are made members at once one stays.
+    active = select(_c.user_email).where(_c.is_admin == 1, _c.disabled_at.is_(None)).with_for_update()
+    if not set(connection.execute(active).scalars()) - {key}:
+        raise LastAdministratorError(say("only_administrator"))
