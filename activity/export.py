@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, tee, zip_longest
 from typing import Any
 
@@ -67,11 +67,15 @@ MEDIA_TYPES = tuple(media for _, media, _ in _FORMATS.values())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A file to send: its name, its media type, and its bytes, produced on demand."""
+    """A file to send: its name, its media type, and its bytes, produced on demand.
+
+    file_ids: the files of messages that the bytes which were produced so far name.
+    """
 
     name: str
     media: str
     chunks: Iterator[bytes]
+    file_ids: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,7 @@ def export(
     limit: int | None = None,
     fmt: str = "markdown",
     include: Collection[str] | None = None,
+    files_in: str = "",
 ) -> Export:
     """What happened in a conversation, in a thread, or in a recipe's domain, as a file; together they narrow.
 
@@ -114,6 +119,7 @@ def export(
         limit: the newest so many; with `after`, the next so many.
         fmt: one of `FORMATS`.
         include: some of `INCLUDED`; None: everything with a thread or a recipe, messages alone with only a room.
+        files_in: the folder to whose files links lead, see `Heading`.
 
     Raises:
         ConversationNotFoundError, AmbiguousReferenceError: no conversation, or several, are called so.
@@ -135,6 +141,7 @@ def export(
     chosen = _chosen(selection, database=database, after=after, limit=limit)
     title = None if recipe is None else _recipe_title(recipe, recipes, is_used=bool(chosen))
     heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=title, is_whole=is_whole)
+    heading = replace(heading, files_in=files_in)
     source = _Source(
         database=database,
         recipes=recipes,
@@ -143,22 +150,33 @@ def export(
         heading=heading,
         has_totals=fmt == "json",
     )
-    texts = render(heading, _entries(source, _outline(source, by_section=recipe is not None and fmt != "json")))
-    return Export(name=file_name(heading.title, extension), media=media, chunks=(text.encode() for text in texts))
+    entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
+    file_ids = set[str]()
+    texts = render(heading, _noting_files(entries, file_ids))
+    chunks = (text.encode() for text in texts)
+    return Export(name=file_name(heading.title, extension), media=media, chunks=chunks, file_ids=file_ids)
+
+
+def _noting_files(entries: Iterator[Entry], file_ids: set[str]) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.message is not None:
+            file_ids |= entry.message.file_ids
+        yield entry
 
 
 def whole_conversation(
-    user_email: str, conversation_id: str, *, database: Database, recipes: RecipeRegistry
+    user_email: str, conversation_id: str, *, database: Database, recipes: RecipeRegistry, files_in: str = ""
 ) -> Iterator[Mapping[str, bytes]]:
     """A conversation with everything in it in all of `FORMATS`, piece by piece: what each has next, by its name.
 
-    Everything is read once for all of them. Raises ConversationNotFoundError, also in the middle.
+    Everything is read once for all of them. files_in: see `Heading`. Raises ConversationNotFoundError, even halfway.
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
     chosen = _chosen(selection, database=database, after=None, limit=None)
     heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=None, is_whole=True)
     if heading.conversation is None:
         raise ConversationNotFoundError
+    heading = replace(heading, files_in=files_in)
     source = _Source(
         database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=True
     )

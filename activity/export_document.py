@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity
@@ -28,7 +29,8 @@ class Heading:
     conversation: that was asked for, or in which the thread begins; None for a recipe alone. thread, recipe: those that
     were asked for; recipe is a title. threads: all that the entries are in, by id; thread_titles: what these are
     called. is_whole: the document holds all messages of the conversation. summarised: how many of them the running
-    summary tells of.
+    summary tells of. files_in: the folder of the files of messages, as a relative path with "/" behind it; "" where
+    they are not beside the document.
     """
 
     conversation: ConversationRow | None
@@ -39,6 +41,7 @@ class Heading:
     recipe: str | None
     is_whole: bool
     summarised: int
+    files_in: str = ""
 
     @property
     def title(self) -> str:
@@ -76,6 +79,12 @@ class ExportedMessage:
     edits: Sequence[Mapping[str, Any]]
     variants: Sequence[Mapping[str, Any]]
     hashes: Mapping[str, str]
+
+    @property
+    def file_ids(self) -> set[str]:
+        """The ids of its files, and of those of its variants."""
+        versions = [self.row.parts, *(each["parts"] for each in self.variants)]
+        return {str(part.get("attachment_id")) for parts in versions for part in parts} & self.hashes.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +130,7 @@ def text_of(entry: Entry) -> EntryText:
     """How `entry` reads."""
     if entry.message is not None:
         message = entry.message.row
-        return EntryText(label=name_of(entry), notes=_notes_of(message), pieces=list(_pieces_of(message)))
+        return EntryText(label=name_of(entry), notes=_notes_of(message), pieces=list(_pieces_of(entry.message)))
     if entry.block is None:
         return EntryText(label=one_line(entry.activity.type))
     words, data = entry.block.words, entry.block.data
@@ -175,11 +184,24 @@ def moment(time: str) -> str:
     return f"{time[:10]} {time[11:19]}"
 
 
-def _pieces_of(message: MessageRow) -> Iterator[str | ExportedPart]:
+def _pieces_of(message: ExportedMessage) -> Iterator[str | ExportedPart]:
     """The text of a message, none of it empty, with its parts between, and the documents that it refers to."""
-    yield from in_reading_order(message.text, message.parts)
-    if message.documents:
-        yield ExportedPart(title="Referenced documents", body="\n".join(map(_document_line, message.documents)))
+    row = message.row
+    yield from in_reading_order(row.text, [_as_it_is_now(part, message.hashes) for part in row.parts])
+    if row.documents:
+        yield ExportedPart(title="Referenced documents", body="\n".join(map(_document_line, row.documents)))
+
+
+def _as_it_is_now(part: Mapping[str, Any], hashes: Mapping[str, str]) -> Mapping[str, Any]:
+    """A part; one whose file is erased names none."""
+    if part.get("attachment_id") in {None, *hashes}:
+        return part
+    return {name: value for name, value in part.items() if name != "attachment_id"}
+
+
+def link_to(piece: ExportedPart, heading: Heading) -> str:
+    """The relative address of the file that a part is; "" where there is none, or where it is not beside."""
+    return heading.files_in + quote(piece.file) if piece.file and heading.files_in else ""
 
 
 def _document_line(document: Mapping[str, Any]) -> str:

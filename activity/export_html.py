@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
-from .export_document import Entry, Heading, facts_of, moment, reply_of, text_of, totals_line
+from .export_document import Entry, Heading, facts_of, link_to, moment, reply_of, text_of, totals_line
 from .parts import ExportedPart
 
 _STYLE = """
@@ -138,7 +138,7 @@ def _article(entry: Entry, heading: Heading) -> str:
     elsewhere = heading.elsewhere(activity)
     notes = [*([f"by {text.by}"] if text.by else []), *([f"in {elsewhere}"] if elsewhere else []), *text.notes]
     told = "".join(f" <i>{escape(note)}</i>" for note in notes)
-    body = "".join(_piece(piece, typed=typed) for piece in text.pieces) + _data(text.data)
+    body = "".join(_piece(piece, heading, typed=typed) for piece in text.pieces) + _data(text.data)
     return (
         f'<article class="{kinds}" id="{_anchor(activity.activity_id)}">\n'
         f"<header>#{escape(activity.short_id)} <b>{escape(text.label)}</b> "
@@ -147,11 +147,13 @@ def _article(entry: Entry, heading: Heading) -> str:
     )
 
 
-def _piece(piece: str | ExportedPart, *, typed: bool) -> str:
+def _piece(piece: str | ExportedPart, heading: Heading, *, typed: bool) -> str:
     if isinstance(piece, str):
         return str(_renderer(typed=typed).render(piece))
     if not piece.body:
-        return f'<p class="part">{escape(piece.title)}</p>\n'
+        link = link_to(piece, heading)
+        title = f'<a href="{escape(link)}">{escape(piece.title)}</a>' if link else escape(piece.title)
+        return f'<p class="part">{title}</p>\n'
     body = _renderer(typed=False).render(piece.body)
     return f'<details class="part"><summary>{escape(piece.title)}</summary>\n{body}</details>\n'
 

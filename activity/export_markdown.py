@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from .export_document import Entry, Heading, facts_of, literal, moment, reply_of, text_of, totals_line
+from .export_document import Entry, Heading, facts_of, link_to, literal, moment, reply_of, text_of, totals_line
 from .formatting import one_line
 from .parts import ExportedPart
 
@@ -49,7 +49,7 @@ def _entry(entry: Entry, heading: Heading) -> str:
     marks += [f"in {literal(elsewhere)}"] if elsewhere else []
     head = f"**[#{entry.activity.short_id}] {literal(text.label)}** ({moment(entry.activity.created_at)})"
     said = "".join(f" *{mark}*" for mark in [*marks, *text.notes])
-    pieces = [_piece(piece) for piece in text.pieces]
+    pieces = [_piece(piece, heading) for piece in text.pieces]
     if text.data is not None:
         pieces.append(_fenced(text.data))
     body = "\n\n".join(pieces) or ">"
@@ -59,10 +59,13 @@ def _entry(entry: Entry, heading: Heading) -> str:
     return f"\n{first}\n\n{_indented(body, margin)}\n"
 
 
-def _piece(piece: str | ExportedPart) -> str:
+def _piece(piece: str | ExportedPart, heading: Heading) -> str:
     if isinstance(piece, str):
         return _quoted(piece)
-    title = f"*{literal(piece.title)}*"
+    title, link = f"*{literal(piece.title)}*", link_to(piece, heading)
+    if link:
+        # In angle brackets, since names may hold parentheses.
+        title = f"[{title}](<{link}>)"
     return f"{title}\n\n{_quoted(piece.body)}" if piece.body else title
 
 

@@ -22,10 +22,14 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedPart:
-    """A part in a readable export. title: one line of plain text. body: Markdown, "" for none."""
+    """A part in a readable export. title: one line of plain text. body: Markdown, "" for none.
+
+    file: `<id>/<name>` of the file that it is, "" for none.
+    """
 
     title: str
     body: str = ""
+    file: str = ""
 
 
 class PartKind(Protocol):
@@ -77,11 +81,15 @@ def _tool_call(part: Part) -> ExportedPart:
 
 
 def _file(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"File: {part.get('name', '')}")
+    return ExportedPart(title=f"File: {part.get('name', '')}", file=_path_of(part))
 
 
 def _image(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"Picture: {part.get('name', '')}")
+    return ExportedPart(title=f"Picture: {part.get('name', '')}", file=_path_of(part))
+
+
+def _path_of(part: Part) -> str:
+    return f"{part['attachment_id']}/{part.get('name', '')}" if "attachment_id" in part else ""
 
 
 # A shared link never shows thinking: it quotes memories, documents and other conversations. Notices are for the owner.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import IO, Any
 
 import orjson
@@ -31,26 +30,18 @@ from truth_management_system.interface.structured_api import StructuredAPI
 from vault.documents import Vault
 
 from .account_index import IndexedConversation, render_index
+from .archived_files import ATTACHMENTS, ArchivedFile, packed, pieces_of
 
 FORMAT, SCHEMA = "anaphora-account", 1
 MANIFEST, SETTINGS, MEMORIES = "manifest.json", "settings.json", "memories/memories.json"
-CONVERSATIONS, DOCUMENTS, ATTACHMENTS = "conversations/", "documents/", "attachments/"
+CONVERSATIONS, DOCUMENTS = "conversations/", "documents/"
 _EXTENSIONS = {"html": "html", "markdown": "md", "json": "json"}
 assert set(_EXTENSIONS) == set(FORMATS)
 _IN_MEMORY = 1024 * 1024
-_BYTES_AT_ONCE = 64 * 1024
 _INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
 
 Progress = Callable[[int, int], None]
 """Called with how many conversations are packed, and how many there are."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivedFile:
-    """A file of the archive. path: inside the ZIP, with "/" between its parts."""
-
-    path: str
-    chunks: Iterable[bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,23 +67,13 @@ def account_archive(source: AccountSource, *, progress: Progress = lambda _done,
     """
     own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
     user, total = get_user(**own), count_conversations(**own)
-    return _packed(_files(source, user, total=total, progress=progress))
+    return packed(_files(source, user, total=total, progress=progress))
 
 
 def archive_name(user_email: str) -> str:
     """The name of the file of an archive that is made now."""
     plain = "".join(each if each.isascii() and (each.isalnum() or each in "@.-") else "-" for each in user_email)
     return f"anaphora-{plain}-{now_iso()[:10]}.zip"
-
-
-def _packed(files: Iterable[ArchivedFile]) -> Iterator[bytes]:
-    from zipstream import ZIP_DEFLATED, ZipStream  # an archive is rare, so the library is loaded by the first one
-
-    archive = ZipStream(compress_type=ZIP_DEFLATED)
-    for file in files:
-        archive.add(iter(file.chunks), file.path)
-        yield from archive.file()
-    yield from archive.finalize()
 
 
 def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progress) -> Iterator[ArchivedFile]:
@@ -142,7 +123,7 @@ def _conversations(
                 continue
             stem = f"{CONVERSATIONS}{conversation.friendly_id or conversation.conversation_id.rpartition('_')[2]}"
             for fmt, draft in drafts.items():
-                yield ArchivedFile(path=f"{stem}.{_EXTENSIONS[fmt]}", chunks=_pieces(draft))
+                yield ArchivedFile(path=f"{stem}.{_EXTENSIONS[fmt]}", chunks=pieces_of(draft))
         listed.append(IndexedConversation(conversation=conversation, stem=stem))
         progress(done, max(done, total))
 
@@ -154,23 +135,12 @@ def _draft() -> IO[bytes]:
 
 def _write(source: AccountSource, conversation: KeptConversation, drafts: Mapping[str, IO[bytes]]) -> None:
     """Write a conversation in each form. Raises ConversationNotFoundError."""
-    own: dict[str, Any] = {"database": source.database, "recipes": source.recipes}
+    own: dict[str, Any] = {"database": source.database, "recipes": source.recipes, "files_in": f"../{ATTACHMENTS}"}
     for pieces in whole_conversation(source.user_email, conversation.conversation_id, **own):
         for fmt, piece in pieces.items():
             drafts[fmt].write(piece)
     for draft in drafts.values():
         draft.seek(0)
-
-
-def file_chunks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, piece by piece."""
-    with path.open("rb") as file:
-        yield from _pieces(file)
-
-
-def _pieces(draft: IO[bytes]) -> Iterator[bytes]:
-    while piece := draft.read(_BYTES_AT_ONCE):
-        yield piece
 
 
 def _memories(memories: StructuredAPI) -> Iterator[ArchivedFile]:

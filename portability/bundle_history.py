@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from attachments.storage import Attachments
 from chat.turns.history import History
+from database.attachments import attachments_by_id
 from database.connection import open_database
 from database.conversations.consent import CONSENT
 from database.conversations.importing import store_conversation
@@ -20,8 +22,11 @@ from database.conversations.tags import tidy_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError
+from database.messages.parts import is_file
+from database.turns.ephemeral import is_unkept
 from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
-from portability.bundles import Bundle, save_bundle
+from portability.archived_files import place_of
+from portability.bundles import Bundle, files_beside, keep_file, save_bundle
 from portability.errors import BrokenBundleError
 from portability.registration import register, store_turns
 from portability.scratch import remove_abandoned, scratch_folder
@@ -48,7 +53,7 @@ _SCRATCH = "anaphora-bundle-"
 class BundleHistory(History):
     """A conversation that was opened from a bundle, or that is to be saved as one.
 
-    The files of an opened bundle are written after each change. registered_in: a database that gives the
+    The files of an opened bundle are written after each change, in `folder`. registered_in: a database that gives the
     conversation its friendly id and gets a copy of its turns. Raises BrokenBundleError where identifiers in the
     bundle are not unique.
     """
@@ -63,7 +68,7 @@ class BundleHistory(History):
             stack.callback(database.close)
             weakref.finalize(self, stack.pop_all().close)
         _store(bundle, database=database)
-        self._folder, self._domain = bundle.folder, bundle.domain
+        self.folder, self._domain = bundle.folder, bundle.domain
         super().__init__(database=database, user_email=bundle.user_id, conversation_id=bundle.conversation_id)
 
     @property
@@ -128,14 +133,21 @@ class BundleHistory(History):
         self.adopt_friendly_id(memory["conversation_friendly_id"])
 
     def _save(self) -> None:
-        if self._folder is not None:
-            save_history(self, self._folder)
+        if self.folder is not None:
+            save_history(self, self.folder)
 
 
 def save_history(history: History, folder: Path) -> Path:
-    """Write a conversation as a bundle into `folder`. Raises OSError, BrokenBundleError."""
+    """Write a conversation as a bundle into `folder`, with the files of its messages.
+
+    Raises OSError, BrokenBundleError.
+    """
     metadata = history.metadata()
     messages, summarised = history.messages_of_all_branches()
+    kept = [message for message in messages if not is_unkept(message.get("config") or {})]
+    parts = [part for message in kept for part in message.get("parts", ()) if is_file(part)]
+    for place, original in _files(history, {str(part.get("attachment_id")) for part in parts}):
+        keep_file(original, folder / place)
     own = {"settings": metadata["conversation_settings"], "flag": metadata["flag"], "tags": metadata["tags"]}
     return save_bundle(
         folder,
@@ -144,8 +156,22 @@ def save_history(history: History, folder: Path) -> Path:
         domain=metadata["domain"],
         # A bundle's messages are numbered from 1 without gaps.
         memory=history.memory() | own | {"summarised_messages": summarised},
-        messages=messages,
+        messages=kept,
     )
+
+
+def _files(history: History, file_ids: Collection[str]) -> Iterator[tuple[str, Path]]:
+    """Where each of these files lies in a bundle, and where it lies now; those that are gone are left out."""
+    if isinstance(history, BundleHistory):
+        # The ids and the names in a bundle may be anybody's: the folder says which files there are.
+        beside = files_beside(history.folder) if history.folder is not None else []
+        yield from ((place, path) for file_id, place, path in beside if file_id in file_ids)
+    elif history.database is not None:
+        kept = Attachments(database=history.database)
+        own: dict[str, Any] = {"database": kept.database, "user_email": history.metadata()["user_id"]}
+        for each in attachments_by_id(**own, attachment_ids=sorted(file_ids)).values():
+            if (original := kept.original(each)).is_file():
+                yield place_of(each), original
 
 
 def _store(bundle: Bundle, *, database: Database) -> None:

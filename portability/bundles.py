@@ -1,4 +1,7 @@
-"""The portable form of a conversation: `<id>.index`, `<id>-messages.json`, `<id>-memory.json` in one folder."""
+"""The portable form of a conversation: `<id>.index`, `<id>-messages.json`, `<id>-memory.json` in one folder.
+
+The files of its messages lie beside them, at `attachments/<attachment_id>/<name>`.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,18 @@ import pickle
 import re
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from database.errors import ConversationNotFoundError
-from database.turns.ephemeral import is_unkept
 
+from .archived_files import ATTACHMENTS, ArchivedFile, file_chunks, packed
 from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
+from .scratch import remove_abandoned, scratch_folder
 
-_BYTES_AT_ONCE = 64 * 1024
+_SCRATCH = "anaphora-zipped-"
 _Types = Mapping[str, type | tuple[type, ...]]
 
 _PERHAPS_TEXT = (str, type(None))
@@ -123,7 +126,7 @@ def save_bundle(
     memory: Mapping[str, Any],
     messages: Sequence[Mapping[str, Any]],
 ) -> Path:
-    """Write a bundle into `folder`, each file atomically, the index last. Turns of stateless conversations stay out.
+    """Write a bundle into `folder`, each file atomically, the index last.
 
     Raises OSError, BrokenBundleError.
     """
@@ -142,10 +145,7 @@ def save_bundle(
         "created_at": memory.get("created_at", ""),
         "conversation_friendly_id": memory.get("conversation_friendly_id", ""),
     }
-    _write(
-        folder / f"{conversation_id}-messages.json",
-        _json([message for message in messages if not is_unkept(message.get("config") or {})]),
-    )
+    _write(folder / f"{conversation_id}-messages.json", _json(list(messages)))
     _write(folder / f"{conversation_id}-memory.json", _json(dict(memory)))
     _write(folder / f"{conversation_id}.index", dill.dumps(state, protocol=4))
     return folder
@@ -256,15 +256,34 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
+def keep_file(original: Path, place: Path) -> None:
+    """Copy a file of a message to its place in a bundle, unless it is there. Raises OSError."""
+    if place == original or place.is_file():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=".")
+    os.close(descriptor)
+    try:
+        shutil.copyfile(original, draft)
+        Path(draft).replace(place)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def files_beside(folder: Path) -> Iterator[tuple[str, str, Path]]:
+    """The id, the place in the bundle and the path of each file of messages in `folder`; no symbolic links."""
+    for path in sorted((folder / ATTACHMENTS).glob("*/*")):
+        if path.is_file() and not path.is_symlink() and not path.parent.is_symlink() and not path.name.startswith("."):
+            yield path.parent.name, path.relative_to(folder).as_posix(), path
+
+
 def zipped_bundle(conversation_id: str, save: Callable[[Path], object]) -> Iterator[bytes]:
-    """A ZIP of the bundle that `save` writes into a folder."""
-    with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent) / conversation_id
+    """A ZIP of the bundle that `save` writes into a folder, packed while it is sent."""
+    remove_abandoned(Path(tempfile.gettempdir()), prefix=_SCRATCH)
+    with scratch_folder(Path(tempfile.gettempdir()), prefix=_SCRATCH) as parent:
+        folder = parent / conversation_id
         save(folder)
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(folder.iterdir()):
-                archive.write(path, f"{conversation_id}/{path.name}")
-        shutil.rmtree(folder)
-        file.seek(0)
-        while chunk := file.read(_BYTES_AT_ONCE):
-            yield chunk
+        found = sorted(path for path in folder.rglob("*") if path.is_file())
+        places = ((path.relative_to(parent).as_posix(), path) for path in found)
+        yield from packed(ArchivedFile(path=place, chunks=file_chunks(path)) for place, path in places)

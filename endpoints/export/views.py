@@ -10,25 +10,21 @@ from pydantic import BeforeValidator, Field
 
 from activity.export import INCLUDED, MEDIA_TYPES, Export, export
 from activity.export_document import file_name
+from attachments.storage import Attachments
+from database.attachments import attachments_by_id, files_of_conversation
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
 from endpoints.http.responses import saved_as
 from endpoints.http.scope import access_conversation, current_state, current_user_email, current_user_scope
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
-from portability.account_archive import (
-    ATTACHMENTS,
-    AccountSource,
-    ArchivedFile,
-    account_archive,
-    archive_name,
-    file_chunks,
-)
+from portability.account_archive import AccountSource, account_archive, archive_name
+from portability.archived_files import ATTACHMENTS, ArchivedFile, files_of_messages, packed
 from portability.bundles import zipped_bundle
 
 blueprint = Blueprint("exports", __name__)
 
-_BUNDLE_MEDIA = "application/zip"
+_ZIP = "application/zip"
 Included = Literal["chat", "tools", "events", "knowledge", "documents", "agents", "other"]
 assert get_args(Included) == INCLUDED
 
@@ -44,6 +40,13 @@ class ConversationExport(Query):
         Literal["markdown", "html", "json", "bundle"],
         Field(description="`bundle` is a ZIP of the folder that `Conversation.load_local` opens."),
     ] = "markdown"
+    files: Annotated[
+        bool,
+        Field(
+            description="Where messages have files: a ZIP of the document and of the files, at "
+            "`attachments/<attachment_id>/<name>`. A bundle always has them."
+        ),
+    ] = False
 
 
 class ActivityExport(Query):
@@ -71,17 +74,32 @@ class ActivityExport(Query):
 
 @blueprint.get("/export_conversation/<conversation_id>")
 @asks(ConversationExport)
-@answers(None, media=(*MEDIA_TYPES, _BUNDLE_MEDIA))
+@answers(None, media=(*MEDIA_TYPES, _ZIP))
 @works(Work.LONG)
 def export_conversation(conversation_id: str, query: ConversationExport) -> StreamResponse:
-    """A conversation as a file, called after its title: Markdown, a web page, JSON, or a ZIP with its bundle."""
+    """A conversation as a file, called after its title: Markdown, a web page, JSON, or a ZIP with its bundle.
+
+    With `files`, the files of its messages come along.
+    """
     conversation = access_conversation(conversation_id)
     if query.format == "bundle":
         chunks = zipped_bundle(conversation_id, conversation.save_local)
         name = file_name(conversation.get_metadata()["title"], "zip")
-        return _sent(Export(name=name, media=_BUNDLE_MEDIA, chunks=chunks))
+        return _sent(Export(name=name, media=_ZIP, chunks=chunks))
     own, recipes = current_user_scope(), current_state().recipes
-    return _sent(export(**own, recipes=recipes, room=conversation_id, fmt=query.format))
+    if not (query.files and files_of_conversation(**own, conversation_id=conversation_id)):
+        return _sent(export(**own, recipes=recipes, room=conversation_id, fmt=query.format))
+    document = export(**own, recipes=recipes, room=conversation_id, fmt=query.format, files_in=ATTACHMENTS)
+    files = _with_files(document, current_state().attachments, user_email=current_user_email())
+    return _sent(Export(name=f"{document.name.rpartition('.')[0]}.zip", media=_ZIP, chunks=packed(files)))
+
+
+def _with_files(document: Export, attachments: Attachments, *, user_email: str) -> Iterator[ArchivedFile]:
+    """The document and, once it is written, the files that it names."""
+    yield ArchivedFile(path=document.name, chunks=document.chunks)
+    ids = sorted(document.file_ids)
+    found = attachments_by_id(database=attachments.database, user_email=user_email, attachment_ids=ids)
+    yield from files_of_messages(found.values(), attachments)
 
 
 @blueprint.get("/api/export")
@@ -107,14 +125,14 @@ def export_activities(query: ActivityExport) -> StreamResponse:
 
 
 @blueprint.get("/export_account")
-@answers(None, media=_BUNDLE_MEDIA)
+@answers(None, media=_ZIP)
 @fails("knowledge_unavailable", "vault_unavailable")
 @works(Work.LONG)
 def export_account() -> StreamResponse:
     """Everything of the caller's as one ZIP: conversations, memories, documents, settings. Keys are not in it."""
     user_email = current_user_email()
     chunks = account_archive(account_source(user_email))
-    return _sent(Export(name=archive_name(user_email), media=_BUNDLE_MEDIA, chunks=chunks))
+    return _sent(Export(name=archive_name(user_email), media=_ZIP, chunks=chunks))
 
 
 def account_source(user_email: str) -> AccountSource:
@@ -131,17 +149,7 @@ def account_source(user_email: str) -> AccountSource:
             {"name": each.name, "url": each.server.url, "headers": sorted(each.server.headers), "is_on": each.is_on}
             for each in servers
         ],
-        attachments=_attachments_of(user_email),
-    )
-
-
-def _attachments_of(user_email: str) -> Iterator[ArchivedFile]:
-    """The files of messages, each in a folder called by its id; those that are erased meanwhile are left out."""
-    attachments = current_state().attachments
-    return (
-        ArchivedFile(path=f"{ATTACHMENTS}{each.attachment_id}/{each.name}", chunks=file_chunks(original))
-        for each in attachments.list_of(user_email)
-        if (original := attachments.original(each)).is_file()
+        attachments=files_of_messages(state.attachments.list_of(user_email), state.attachments),
     )
 
 

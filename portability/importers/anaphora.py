@@ -474,18 +474,28 @@ class AnaphoraImporter:
 
     def recognises(self, file: ImportFile) -> bool:
         """See `Importer`."""
-        names = [None] if file.is_single else [name for name in file.members if name.endswith(".json")]
+        names = _exports(file)
         return bool(names) and all(_is_ours(file.beginning(name)) for name in names[:_MOST_LOOKED_AT])
 
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
         """See `Importer`."""
-        for name in [None] if file.is_single else [name for name in file.members if name.endswith(".json")]:
+        beside = members_of_files(file.members)
+        for name in _exports(file):
             try:
                 content = file.read(name, most=_LARGEST)
             except BrokenImportError as error:
                 yield FailedItem(name or file.name, error.message)
             else:
-                yield ImportedExport(name or file.name, content, messages=content.count(b'"message_short_hash"'))
+                messages = content.count(b'"message_short_hash"')
+                yield ImportedExport(name or file.name, content, messages=messages, members=beside)
+
+
+def _exports(file: ImportFile) -> list[str | None]:
+    """The members that are exports, not files of messages; None for a file that is no ZIP."""
+    if file.is_single:
+        return [None]
+    own = set(members_of_files(file.members).values())
+    return [name for name in file.members if name.endswith(".json") and name not in own]
 
 
 def members_of_files(members: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Conversations of the first implementation: folders with `<id>-messages.json` and `<id>-memory.json`.
+"""Conversations of the first implementation, and bundles: folders with `<id>-messages.json` and `<id>-memory.json`.
 
 The `<id>.index` beside them is a pickle of a class of its own, which would run code: it is never opened.
 """
@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from database.messages.parts import is_file
 from portability.errors import BrokenImportError
 from sentences import say
 
+from .anaphora import members_of_files
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedConversation, ImportedItem
+from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem
 from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
@@ -47,7 +49,8 @@ class FirstImplementationImporter:
 
 
 def _conversations(file: ImportFile) -> list[str]:
-    return sorted(name.removesuffix(_MESSAGES) for name in file.members if name.endswith(_MESSAGES))
+    own = set(members_of_files(file.members).values())
+    return sorted(name.removesuffix(_MESSAGES) for name in file.members if name.endswith(_MESSAGES) and name not in own)
 
 
 def _conversation(file: ImportFile, stem: str) -> ImportedItem:
@@ -57,8 +60,9 @@ def _conversation(file: ImportFile, stem: str) -> ImportedItem:
     if source_id is None or not isinstance(messages, list):
         return FailedItem(stem.rpartition("/")[2], say("import_no_id"))
     nodes: dict[str, Node] = {}
+    members = members_of_files(file.members)
     for message in mappings_of(messages):
-        node = _node(message, nodes)
+        node = _node(message, nodes, members)
         nodes[node.node_id] = node
     tree = message_tree(nodes)
     updated_at = time_of(memory.get("last_updated"))
@@ -78,7 +82,7 @@ def _json(file: ImportFile, member: str) -> Any:
     return parsed_json(file.read(member, most=LARGEST_ITEM), no_json=say("import_no_json", name=name))
 
 
-def _node(message: Mapping[str, Any], nodes: dict[str, Node]) -> Node:
+def _node(message: Mapping[str, Any], nodes: dict[str, Node], members: Mapping[str, str]) -> Node:
     """A message after the last one. Equal messages had the same id, so that later ones get one of their own."""
     config = mapping_of(message.get("config"))
     return Node(
@@ -90,7 +94,14 @@ def _node(message: Mapping[str, Any], nodes: dict[str, Node]) -> Node:
         model=id_of(config.get("model")),
         short_hash=_matching(_SHORT_HASH, message.get("message_short_hash")),
         hidden=message.get("show_hide") == "hide",
+        attachments=[_attachment(part, members) for part in mappings_of(message.get("parts")) if is_file(part)],
     )
+
+
+def _attachment(part: Mapping[str, Any], members: Mapping[str, str]) -> ImportedAttachment:
+    """A file of a message, which bundles of this program have."""
+    member = members.get(line_of(part.get("attachment_id")))
+    return ImportedAttachment(name=line_of(part.get("name")), media_type=line_of(part.get("media_type")), member=member)
 
 
 def _matching(pattern: re.Pattern[str], value: object) -> str | None:

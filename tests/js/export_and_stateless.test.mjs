@@ -34,7 +34,7 @@ test('a conversation comes as the bytes and the name that the server gives', asy
   const { api, asked } = apiThatAnswers(() => new Response('# Bread', { headers }));
   const { blob, name } = await createExportApi(api).exportConversation('a@b_1/2', 'markdown');
   assert.deepEqual([name, await blob.text()], ['Bread.md', '# Bread']);
-  assert.deepEqual(asked, ['GET /export_conversation/a%40b_1%2F2?format=markdown']);
+  assert.deepEqual(asked, ['GET /export_conversation/a%40b_1%2F2?format=markdown&files=true']);
 });
 
 test('an export that is refused throws what the server said', async () => {

@@ -22,7 +22,8 @@ from benchmarks.made_up.history import SeedPlan, seed
 from database.conversations.overview import all_conversations, count_conversations
 from endpoints.export.views import account_source
 from endpoints.http.scope import EXTENSION, AppState
-from portability.account_archive import ArchivedFile, account_archive
+from portability.account_archive import account_archive
+from portability.archived_files import ArchivedFile
 from tests.database.conftest import statements
 from tests.endpoints.conftest import Person, refused
 

@@ -27,13 +27,15 @@ function decoded(text) {
 export function createExportApi({ open }) {
   return {
     /**
+     * With the files of its messages: where it has any, the file is a ZIP.
+     *
      * @param {string} conversationId
      * @param {'markdown'|'html'|'json'|'bundle'} format
      * @returns {Promise<{blob: Blob, name: string}>}
      */
     async exportConversation(conversationId, format) {
       const path = `/export_conversation/${encodeURIComponent(conversationId)}`;
-      const response = await open('GET', path, { query: { format }, accept: '*/*' });
+      const response = await open('GET', path, { query: { format, files: true }, accept: '*/*' });
       return { blob: await response.blob(), name: fileNameIn(response.headers.get('Content-Disposition'), 'conversation') };
     },
   };
