@@ -327,6 +327,12 @@ _REFUSALS = {
     "file_type_unknown": "Files of this type can neither be shown nor read here.",
     "half_a_character": "The text has half a character in it, which can't be stored.",
     "archive_too_large": "Too much for one import: {most:,} documents or {megabytes} MiB are the most.",
+    "quota_messages_a_day": "You have reached your limit of messages within a day, {most:,}. There is room again from "
+    "{until} on.",
+    "quota_tokens_a_day": "Your answers have reached your limit of tokens within a day, {most:,}. There is room again "
+    "from {until} on.",
+    "quota_tokens_a_month": "Your answers have reached your limit of tokens within a month, {most:,}. There is room "
+    "again from {until} on.",
     "message_is_empty": "The message is empty. Write something, or name a reference.",
     "message_too_long": "The message is too long: at most {most:,} characters. Put long texts into several messages.",
     "model_said_nothing": "The model said nothing.",

@@ -31,7 +31,7 @@ from chat.runtime.changes import ChangeFeed
 from chat.runtime.data_folder import probe
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
-from chat.runtime.services import models_from, services_from
+from chat.runtime.services import default_quota, models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.thread_titles import ThreadTitles
 from chat.runtime.upkeep import keep_up
@@ -41,6 +41,7 @@ from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.loop import ToolLoop
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
+from database.accounts.audit import purge_acts
 from database.connection import open_store
 from database.engine.database import Database
 from database.errors import StoreError
@@ -127,6 +128,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         services=services,
         loader_for=_loaders(database),
         hourly_limit=settings.agent_answers_per_hour,
+        quota=default_quota(settings),
     )
     changes = ChangeFeed(database=database, announcements=announcements)
     cache = _conversation_cache(database, most=settings.conversation_cache)
@@ -216,6 +218,7 @@ def _turns(
         metrics=metrics,
         report_of=partial(lost_report, database=database, loader_for=_loaders(database), services=services),
         most_per_person=settings.turns_per_person,
+        quota=default_quota(settings),
         announcements=announcements,
     )
     agents.run_turns_by(turns)
@@ -257,6 +260,7 @@ def _server_process(
             work_on_imports=_import_runner(settings, database, vaults, knowledge, attachments).work,
             name_threads=titles.make_waiting,
             sweep_files=attachments.sweep,
+            purge_audit_log=partial(purge_acts, database=database, days=settings.audit_days),
             index_files=partial(index_pending_files, attachments),
             inboxes=partial(InboxWorker, desk=inboxes, database=database),
             duties=duties,

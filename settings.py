@@ -345,6 +345,20 @@ class Settings(BaseModel):
     turns_per_person: Annotated[int, _whole(1, 100_000)] = _setting(
         64, "Answers that one person may have written at once."
     )
+    messages_a_day: Annotated[int | None, _whole(0, 1_000_000_000)] = _setting(
+        None,
+        "Messages that one person may send within a day (UTC), answers made again and answers of inboxes included; any "
+        "number when empty. An administrator may set other quotas for an account.",
+    )
+    tokens_a_day: Annotated[int | None, _whole(0, 1_000_000_000_000)] = _setting(
+        None, "Tokens that the answers to one person may take within a day (UTC), read and written; likewise."
+    )
+    tokens_a_month: Annotated[int | None, _whole(0, 1_000_000_000_000)] = _setting(
+        None, "Tokens that they may take within a month (UTC); likewise."
+    )
+    audit_days: Annotated[int, _whole(1, 36_500)] = _setting(
+        400, "Days that the audit log of administrative acts is kept."
+    )
     agent_answers_per_hour: Annotated[int, _whole(0, 1000)] = _setting(
         20,
         "Activities of its inbox that an agent answers by itself within an hour at most, whatever its own limit; 0: no "

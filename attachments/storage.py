@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 
 from database import attachments as rows
+from database.accounts.quotas import Quota, quota_of
 from database.accounts.users import get_user
 from database.attachments import Attachment
 from database.engine.clock import iso_in
@@ -46,7 +47,10 @@ _NAMELESS = "file"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachments:
-    """Where people's files are. largest, quota: megabytes of one file, and of all files of one person."""
+    """Where people's files are.
+
+    largest, quota: megabytes of one file, and of all files of a person for whom no administrator has set anything else.
+    """
 
     database: Database
     largest: int = 50
@@ -119,8 +123,10 @@ class Attachments:
         return rows.add_attachment(database=self.database, user_email=user_email, sha256=sha256, fields=fields)
 
     def _refuse_over_quota(self, user_email: str, size: int) -> None:
-        if rows.bytes_of(database=self.database, user_email=user_email) + size > self.quota * _MEGABYTE:
-            raise QuotaExceededError(say("file_quota_used_up", megabytes=self.quota))
+        own = quota_of(database=self.database, user_email=user_email, defaults=Quota(file_megabytes=self.quota))
+        megabytes = own.file_megabytes or 0
+        if rows.bytes_of(database=self.database, user_email=user_email) + size > megabytes * _MEGABYTE:
+            raise QuotaExceededError(say("file_quota_used_up", megabytes=megabytes))
 
     @contextmanager
     def _read(self, received: Path, name: str) -> Iterator[tuple[Path, Extracted]]:

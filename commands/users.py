@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 
 import click
+import orjson
 from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
 from database.accounts import api_tokens, users
+from database.accounts.audit import COMMAND_LINE, list_acts
 from database.accounts.erasure import close_account
 from database.errors import StoreError
 from endpoints.accounts.models import NewAccount
@@ -41,6 +43,7 @@ def create(email: str, name: str, admin: bool) -> None:
             password=account.password,
             name=account.name,
             is_admin=account.is_admin,
+            by=COMMAND_LINE,
         )
     except ValidationError as error:
         problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors(include_input=False))
@@ -66,6 +69,7 @@ def password(email: str, keep_tokens: bool) -> None:
             user_email=email,
             password=_password_on_stdin(),
             keep_tokens=keep_tokens,
+            by=COMMAND_LINE,
         )
     except StoreError as error:
         raise click.ClickException(error.message) from None
@@ -87,7 +91,7 @@ def delete(email: str, yes: bool) -> None:
         user = users.get_user(database=state.database, user_email=email)
         if not yes:
             click.confirm(f"Erase {user.user_email} and everything of it? This can't be undone", abort=True)
-        close_account(database=state.database, user_email=user.user_email)
+        close_account(database=state.database, user_email=user.user_email, by=COMMAND_LINE)
         with sole_process(state.settings.data_dir, database=state.database):
             bring_in_order(database=state.database)
             state.account_erasure.erase_closed()
@@ -111,11 +115,29 @@ def token(email: str, name: str, read_only: bool) -> None:
     try:
         user = users.get_user(database=database, user_email=email)
         _, secret = api_tokens.create_token(
-            database=database, user_email=user.user_email, name=name, read_only=read_only
+            database=database, user_email=user.user_email, name=name, read_only=read_only, by=COMMAND_LINE
         )
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(secret)
+
+
+@group.command("audit", epilog=examples("users audit --limit 20", "users audit --of ada@example.org"))
+@click.option("--limit", default=100, type=click.IntRange(1, 10_000), show_default=True, help="How many acts.")
+@click.option("--act", default=None, help="Only this kind of act, such as account_disabled.")
+@click.option("--of", "subject", default=None, help="Only what was done to this account.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def audit(limit: int, act: str | None, subject: str | None, as_json: bool) -> None:
+    """List what administrators did, the latest first."""
+    key = None if subject is None else users.account_key(subject)
+    for done in list_acts(database=current_state().database, limit=limit, act=act, subject=key):
+        if as_json:
+            click.echo(orjson.dumps(done))
+            continue
+        who = done["actor_email"] or done["door"]
+        details = orjson.dumps(done["details"]).decode() if done["details"] else ""
+        told = (done["at"], who, done["address"], done["act"], done["subject"], details)
+        click.echo("  ".join(part for part in told if part))
 
 
 def _password_on_stdin() -> str:

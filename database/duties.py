@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from database.engine.clock import store_time
 from database.engine.database import Database, Urgency
@@ -43,6 +43,13 @@ def take_duties(*, database: Database, owner: str, names: Collection[str]) -> se
 def release_duties(*, database: Database, owner: str) -> None:
     """Let others take the duties of a process that stops."""
     database.write(lambda connection: connection.execute(delete(duties).where(_c.owner == owner)).rowcount)
+
+
+def owners(*, database: Database) -> dict[str, int]:
+    """How many duties each process holds now, by the name of the process."""
+    held = select(_c.owner, func.count()).where(_c.lease_until >= store_time()).group_by(_c.owner).order_by(_c.owner)
+    with database.reading() as connection:
+        return {owner: int(count) for owner, count in connection.execute(held)}
 
 
 def serve_folder(*, database: Database, folder_id: str, is_alone: bool) -> None:

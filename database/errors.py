@@ -5,6 +5,7 @@ StoreError
  │   ├─ ConversationNotFoundError
  │   │   └─ RoomNotFoundError        holds the nearest ones
  │   ├─ ActivityNotFoundError
+ │   ├─ JobNotFoundError
  │   ├─ MessageNotFoundError
  │   ├─ VariantNotFoundError
  │   ├─ BranchNotFoundError
@@ -106,6 +107,12 @@ class ImportNotFoundError(NotFoundError):
     """No such import of this user."""
 
     noun = "import"
+
+
+class JobNotFoundError(NotFoundError):
+    """No such job has failed."""
+
+    noun = "job"
 
 
 class MessageNotFoundError(NotFoundError):

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, case, delete, func, insert, or_, select, update
 
 from database.changes import JOB, ChangeType, record
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
+from database.errors import JobNotFoundError
 from database.schema import jobs
 
 LEASE_SECONDS = 60.0
@@ -155,6 +156,31 @@ def jobs_of(*, database: Database, user_email: str) -> list[Job]:
     query = select(*_FIELDS).where(_c.user_email == user_email).order_by(_c.created_at.desc(), _c.job_id)
     with database.reading() as connection:
         return [Job(**row._mapping) for row in connection.execute(query)]
+
+
+def all_jobs(*, database: Database, limit: int = 500) -> list[tuple[Job, bool]]:
+    """All jobs, with whether a process works on them now; the failed ones first."""
+    is_running = func.coalesce(_c.lease_until >= store_time(), False).label("is_running")
+    is_failed = case((_c.status == "failed", 0), (_c.error != "", 1), else_=2)
+    query = select(*_FIELDS, is_running).order_by(is_failed, _c.updated_at.desc(), _c.job_id).limit(limit)
+    with database.reading() as connection:
+        return [
+            (Job(**dict(zip(Job.__dataclass_fields__, row, strict=False))), bool(row.is_running))
+            for row in connection.execute(query)
+        ]
+
+
+def retry_job(*, database: Database, job_id: str) -> None:
+    """Let a failed job begin again where it was. Raises JobNotFoundError where no such job has failed."""
+    failed = (_c.job_id == job_id) & (_c.status == "failed")
+    again = {"status": "waiting", "attempts": 0, "error": "", "due_at": store_time(), "updated_at": now_iso()}
+
+    def retry(connection: Connection) -> None:
+        if connection.execute(update(jobs).where(failed).values(again)).rowcount == 0:
+            raise JobNotFoundError
+        _tell(connection, "changed", job_id)
+
+    database.write(retry)
 
 
 def purge_jobs(*, database: Database, older_than_days: float = KEPT_DAYS) -> int:

@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 from activity.errors import ActivityError
 from activity.posting import checked_post
 from chat.ports import ConversationLoader, TurnServices
+from chat.turns.errors import QuotaReachedError
 from chat.turns.events import failure
 from chat.turns.threads import WorkerThreads, in_thread
+from database.accounts.quotas import Quota, count_tokens, take_message
 from database.activities.posting import Actor, store_post_in
 from database.activities.reading import Activity
 from database.agents.inbox import (
@@ -65,6 +67,7 @@ class Serviced:
 class InboxDesk:
     """Answers items of inboxes. Thread-safe; `service` blocks its thread until the answer is stored.
 
+    quota: what a person may use for whom no administrator has set anything else.
     hourly_limit: so many items an agent answers by itself within an hour at most, whatever its own limit says.
     """
 
@@ -75,7 +78,9 @@ class InboxDesk:
         services: TurnServices,
         loader_for: Callable[[str], ConversationLoader],
         hourly_limit: int,
+        quota: Quota | None = None,
     ) -> None:
+        self._quota = quota or Quota()
         self._database = database
         self._services = services
         self._replier = Replier(database=database, services=services, loader_for=loader_for)
@@ -92,22 +97,35 @@ class InboxDesk:
 
         by_itself: nobody asked for it, so the agent's limits hold. is_stopping: whether the server stops, so that an
         answer that breaks off has not failed: its item waits again.
-        Raises AgentNotFoundError, ConflictError (the agent is answering already), StoreError.
+        Raises AgentNotFoundError, ConflictError (the agent is answering already), StoreError, QuotaReachedError. By
+        itself an agent waits until there is room.
         """
         found = get_agent(database=self._database, user_email=user_email, agent=agent)
         limit = self.hourly_limit(found)
         stopped = say("inbox_chain_stopped", count=MOST_IN_A_CHAIN)
-        claim = claim_item(
-            database=self._database,
-            user_email=user_email,
-            agent_id=found.agent_id,
-            by_itself=by_itself,
-            hourly_limit=limit,
-            notice_of_chain=_notice(stopped),
-            chain_error=failure("inbox_chain_stopped", stopped),
-            crash_error=failure("inbox_crashed", say("inbox_crashed", count=MOST_ATTEMPTS)),
-        )
+        try:
+            claim = claim_item(
+                database=self._database,
+                user_email=user_email,
+                agent_id=found.agent_id,
+                by_itself=by_itself,
+                hourly_limit=limit,
+                notice_of_chain=_notice(stopped),
+                chain_error=failure("inbox_chain_stopped", stopped),
+                crash_error=failure("inbox_crashed", say("inbox_crashed", count=MOST_ATTEMPTS)),
+                admit=partial(self._admit, user_email),
+            )
+        except QuotaReachedError:
+            if by_itself:
+                return None
+            raise
         return None if claim is None else self._serviced(found, claim, limit, is_stopping)
+
+    def _admit(self, user_email: str, connection: Any) -> None:
+        """Count an answer as a message of the person. Raises QuotaReachedError where there is no room for it."""
+        used_up = take_message(connection, user_email=user_email, defaults=self._quota)
+        if used_up is not None:
+            raise QuotaReachedError(used_up)
 
     def _serviced(self, agent: Agent, claim: Claim, limit: int, is_stopping: Callable[[], bool]) -> Serviced:
         try:
@@ -153,7 +171,10 @@ class InboxDesk:
         post = replace(
             post, notify=(), answer_config=reply.config, references=reply.references, origin_id=claim.origin_id
         )
-        store = partial(store_post_in, user_email=activity.user_email, post=post)
+
+        def store(connection: Any) -> Activity:
+            count_tokens(connection, user_email=activity.user_email, config={"usage": reply.tokens}, text=reply.said)
+            return store_post_in(connection, user_email=activity.user_email, post=post)
 
         paused = _notice(say("inbox_paused", agent=agent.title, count=limit))
         return complete_item(database=self._database, claim=claim, answer=store, hourly_limit=limit, paused=paused)

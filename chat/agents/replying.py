@@ -42,6 +42,7 @@ _SHARES = (1.0, 0.6, 0.35, 0.15)
 class Reply:
     """What an agent answers: an activity of this recipe and type. config: of a message, who gives the answer.
 
+    said: by the model. tokens: what that took, `prompt_tokens` and `completion_tokens`; empty where nobody says.
     references: what a message cites, in the shape of a report's entries.
     """
 
@@ -49,6 +50,8 @@ class Reply:
     type: str
     payload: Mapping[str, Any]
     config: Mapping[str, Any] | None
+    said: str
+    tokens: Mapping[str, int]
     references: Sequence[Mapping[str, Any]] = ()
 
 
@@ -85,16 +88,17 @@ class Replier:
         text = without_mark(said, names).strip()
         if not text:
             raise ModelFailedError(say("said_nothing"))
+        took: dict[str, Any] = {"said": said, "tokens": {} if usage is None else _tokens(usage)}
         form = asked.form
         if not form.is_message:
             payload = {"text": text} if form.schema is None else _json_in(text)
-            return Reply(recipe=form.recipe, type=form.type, payload=payload, config=None)
+            return Reply(recipe=form.recipe, type=form.type, payload=payload, config=None, **took)
         config = {"model": asked.model.name, "agent": agent.identity}
         if usage is not None:
-            tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-            config |= {"usage": tokens}
+            config |= {"usage": took["tokens"]}
         cited = await in_thread(self._cited, activity, text)
-        return Reply(recipe=form.recipe, type=form.type, payload={"text": text}, config=config, references=cited)
+        payload = {"text": text}
+        return Reply(recipe=form.recipe, type=form.type, payload=payload, config=config, references=cited, **took)
 
     def _prepared(self, agent: Agent, activity: Activity) -> _Asked:
         services, owner = self.services, activity.user_email
@@ -214,6 +218,10 @@ class _Asked:
             marks=self.marks if shows_marks(model) else None,
             thread=self.thread,
         )
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
 
 
 def _form_of(recipe: Recipe, services: TurnServices) -> _Form:

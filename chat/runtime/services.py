@@ -8,6 +8,7 @@ from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
 from attachments.storage import Attachments
 from chat.ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
+from database.accounts.quotas import Quota
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
 from language_models.ports import Price
@@ -59,6 +60,16 @@ def services_from(
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,
+    )
+
+
+def default_quota(settings: Settings) -> Quota:
+    """What a person may use for whom no administrator has set anything else."""
+    return Quota(
+        messages_a_day=settings.messages_a_day,
+        tokens_a_day=settings.tokens_a_day,
+        tokens_a_month=settings.tokens_a_month,
+        file_megabytes=settings.file_quota,
     )
 
 

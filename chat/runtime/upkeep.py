@@ -10,6 +10,7 @@ from typing import Protocol
 
 from chat.processes.duties import EVERY_DUTY, RENEW_SECONDS, Duties
 from chat.turns.threads import WorkerThreads
+from database.accounts.quotas import purge_usage
 from database.agents.repository import purge_agents
 from database.changes import purge_changes
 from database.conversations.deletion import purge_bin
@@ -68,6 +69,7 @@ async def keep_up(
     work_on_imports: Callable[[], object] = lambda: None,
     name_threads: Callable[[], object] = lambda: None,
     sweep_files: Callable[[], object] = lambda: None,
+    purge_audit_log: Callable[[], object] = lambda: None,
     index_files: Callable[[], object] = lambda: None,
     inboxes: Callable[[], InboxWork] | None = None,
     duties: Duties = EVERY_DUTY,
@@ -88,7 +90,8 @@ async def keep_up(
     shared = Upkeep(duties)
     watcher = VaultWatcher(vaults)
     jobs = JobRunner(
-        database=database, kinds=[*_hourly(database, knowledge, watcher, sweep_files), VaultIndexing(vaults)]
+        database=database,
+        kinds=[*_hourly(database, knowledge, watcher, sweep_files, purge_audit_log), VaultIndexing(vaults)],
     )
     look_every = _EVERY if duties is EVERY_DUTY else _LOOK_FOR_OTHERS_EVERY
     await asyncio.gather(
@@ -139,7 +142,11 @@ async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) 
 
 
 def _hourly(
-    database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher, sweep_files: Callable[[], object]
+    database: Database,
+    knowledge: KnowledgeAccess,
+    watcher: VaultWatcher,
+    sweep_files: Callable[[], object],
+    purge_audit_log: Callable[[], object],
 ) -> list[JobKind]:
     """What every store needs once an hour; one after the other, so that a slow one delays only the others."""
     work: dict[str, Callable[[], object]] = {
@@ -150,6 +157,8 @@ def _hourly(
         "purge_agents": partial(purge_agents, database=database),
         "expire_proposals": partial(expire_proposals, database=database),
         "purge_jobs": partial(purge_jobs, database=database),
+        "purge_usage": partial(purge_usage, database=database),
+        "purge_audit_log": purge_audit_log,
         "scan_vaults": watcher.scan,
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),

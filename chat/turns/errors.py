@@ -4,11 +4,13 @@ TurnError
  ├─ EmptyMessageError     nothing was said
  ├─ MessageTooLongError   more than one message may hold
  ├─ TooManyTurnsError     the person has as many answers written as one may
+ ├─ QuotaReachedError     the person has used what they may use within a day or a month
  └─ ShuttingDownError     the server is stopping and takes no new turns
 """
 
 from __future__ import annotations
 
+from database.accounts.quotas import UsedUp
 from sentences import say
 
 
@@ -51,3 +53,12 @@ class TooManyTurnsError(TurnError):
         super().__init__(
             f"{limit} of your messages are being answered, and no more may be at once. Wait until one of them is done."
         )
+
+
+class QuotaReachedError(TurnError):
+    """The person has used what they may use within a day or a month. `retry_after` is in seconds."""
+
+    def __init__(self, used_up: UsedUp) -> None:
+        until = used_up.until[:16].replace("T", " ") + " UTC"
+        super().__init__(say(f"quota_{used_up.limit}", most=used_up.most, until=until))
+        self.retry_after = float(used_up.seconds)

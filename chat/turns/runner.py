@@ -15,18 +15,20 @@ from typing import Any, Protocol
 
 from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.runtime.metrics import Metrics
+from database.accounts.quotas import Quota, take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
 from database.errors import AlreadySentError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
+from database.turns.identity import Admission
 from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from sentences import say
 
 from . import events
-from .accept import ADMISSION, ANSWER_AGAIN, OWNER
-from .errors import ShuttingDownError, TooManyTurnsError
+from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER
+from .errors import QuotaReachedError, ShuttingDownError, TooManyTurnsError
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
@@ -69,6 +71,7 @@ class TurnRunner:
     `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
     without one, a loop in a thread of its own is started when first needed. report_of: what the references of a turn
     mean that broke off before it could tell. most_per_person: how many one person may run at once; None: any number.
+    quota: what a person may use for whom no administrator has set anything else.
     owner: the name under which this process holds the leases of its turns. announcements: how processes that share the
     store tell each other to look into it.
     """
@@ -80,6 +83,7 @@ class TurnRunner:
         metrics: Metrics,
         report_of: ReportMaker | None = None,
         most_per_person: int | None = None,
+        quota: Quota | None = None,
         announcements: Announcements | None = None,
     ) -> None:
         self.report_of = report_of
@@ -99,6 +103,7 @@ class TurnRunner:
         # Turns of each person that are being accepted or answered.
         self._turns_of: Counter[str] = Counter()
         self._most_per_person = most_per_person
+        self._quota = quota or Quota()
         self._draining = False
         announcements = announcements or LocalAnnouncements()
         self._hearing_stops: asyncio.Task[None] | None = None
@@ -118,8 +123,8 @@ class TurnRunner:
 
         A request that was sent before, under the same `client_message_id`, gets the stream of the turn that it began.
         Raises what `reply` raises before anything is stored; afterwards the turn survives anything. ConflictError:
-        another message was sent under this `client_message_id`. TooManyTurnsError: this would be a new turn, and the
-        person runs as many as one may.
+        another message was sent under this `client_message_id`. TooManyTurnsError, QuotaReachedError: this would be a
+        new turn, and the person runs as many as one may, or has used what they may use.
         """
         sent = sent_message(query, user_email=conversation.user_id, conversation_id=conversation.conversation_id)
         if sent is None:
@@ -157,7 +162,7 @@ class TurnRunner:
             self._check_room(conversation.user_id)
             self._turns_of[conversation.user_id] += 1
         try:
-            admission = self._others.admission(conversation.user_id, most=self._most_per_person)
+            admission = self._admission(conversation.user_id, is_new=query.get(DECIDED_CALLS) is None)
             turn = conversation.reply({**query, OWNER: self.owner, ADMISSION: admission})
             stream = LiveStream(
                 message_id=turn.accepted.response_message_id,
@@ -177,6 +182,23 @@ class TurnRunner:
             raise
         self._metrics.change("turns_running", +1)
         return stream
+
+    def _admission(self, user_email: str, *, is_new: bool) -> Admission:
+        """What counts a message within the transaction that accepts it, and refuses what there is no room for.
+
+        is_new: False where an answer goes on, which is no further message. It raises TooManyTurnsError and
+        QuotaReachedError.
+        """
+        by_others = self._others.admission(user_email, most=self._most_per_person)
+
+        def admit(connection: Any) -> None:
+            if by_others is not None:
+                by_others(connection)
+            used_up = take_message(connection, user_email=user_email, defaults=self._quota, is_new=is_new)
+            if used_up is not None:
+                raise QuotaReachedError(used_up)
+
+        return admit
 
     def _check_room(self, user_email: str) -> None:
         """Raises TooManyTurnsError where the person runs as many turns as one may."""

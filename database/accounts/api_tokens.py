@@ -16,6 +16,7 @@ from database.errors import InvalidChangeError, TokenNotFoundError, UserNotFound
 from database.schema import api_tokens, users
 from sentences import say
 
+from .audit import Actor, record_act
 from .secret_tokens import fingerprint, new_secret
 
 # People, and scanners for leaked secrets, recognise a token by this prefix.
@@ -52,8 +53,10 @@ class TokenOwner:
     read_only: bool
 
 
-def create_token(*, database: Database, user_email: str, name: str, read_only: bool = False) -> tuple[TokenRow, str]:
-    """A new token and its secret, which is returned only here.
+def create_token(
+    *, database: Database, user_email: str, name: str, read_only: bool = False, by: Actor | None = None
+) -> tuple[TokenRow, str]:
+    """A new token and its secret, which is returned only here. by: who makes it, if it is not the person.
 
     Raises:
         InvalidChangeError: the name is empty or longer than 100 characters.
@@ -78,6 +81,7 @@ def create_token(*, database: Database, user_email: str, name: str, read_only: b
                 created_at=row.created_at,
             )
         )
+        record_act(connection, by, "token_made", user_email, details={"name": row.name, "read_only": read_only})
 
     database.write(job)
     return row, secret

@@ -32,15 +32,18 @@ from database.schema import (
     message_references,
     password_links,
     proposals,
+    quotas,
     sessions,
     shares,
     sign_in_identities,
     threads,
+    usage_days,
     users,
     workspaces,
 )
 from database.search.passages import erase_passages, forget_unowned
 
+from .audit import Actor, record_act
 from .users import account_key
 
 _ROWS_AT_ONCE = 500
@@ -58,8 +61,10 @@ _LEFT_TO_THE_END = (
     library,
     message_references,
     proposals,
+    quotas,
     shares,
     threads,
+    usage_days,
     workspaces,
 )
 _WAYS_IN = (sessions, api_tokens, password_links, sign_in_identities, invitations)
@@ -67,10 +72,11 @@ _WAYS_IN = (sessions, api_tokens, password_links, sign_in_identities, invitation
 _c = users.c
 
 
-def close_account(*, database: Database, user_email: str) -> None:
+def close_account(*, database: Database, user_email: str, by: Actor | None = None) -> None:
     """Permanently disable an account and hide its conversations and shared links.
 
-    `erase_account` then erases its data. Closing twice changes nothing.
+    `erase_account` then erases its data. Closing twice changes nothing. by: the administrator who does, if it is
+    not the person.
 
     Raises:
         UserNotFoundError: there is no such account.
@@ -90,6 +96,7 @@ def close_account(*, database: Database, user_email: str) -> None:
         connection.execute(update(users).where(_c.user_email == key).values(closed))
         _delete_all(connection, _WAYS_IN, key)
         mark_for_deletion(connection, conversations.c.user_email == key, recorded=False)
+        record_act(connection, by, "account_deleted", key)
 
     database.write(job)
 

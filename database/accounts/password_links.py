@@ -12,6 +12,7 @@ from database.errors import ConflictError, PasswordLinkNotFoundError, UserNotFou
 from database.schema import password_links, users
 from sentences import say
 
+from .audit import Actor, record_act
 from .passwords import hash_password
 from .secret_tokens import fingerprint, new_secret
 from .users import account_key, replace_password
@@ -29,8 +30,10 @@ class PasswordLink:
     expires_at: str
 
 
-def create_password_link(*, database: Database, user_email: str) -> PasswordLink:
+def create_password_link(*, database: Database, user_email: str, by: Actor | None = None) -> PasswordLink:
     """A link that sets the password of `user_email` once, within `LIFETIME_HOURS`. It replaces an earlier link.
+
+    by: the administrator who makes it.
 
     Raises:
         UserNotFoundError: there is no such account.
@@ -52,6 +55,8 @@ def create_password_link(*, database: Database, user_email: str) -> PasswordLink
                 user_email=key, token_hash=fingerprint(link.token), created_at=moment, expires_at=link.expires_at
             )
         )
+
+        record_act(connection, by, "password_link_made", key)
 
     database.write(job)
     return link

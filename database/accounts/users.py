@@ -22,6 +22,7 @@ from database.errors import InvalidChangeError, UserExistsError, UserNotFoundErr
 from database.schema import api_tokens, conversations, password_links, sessions, users
 from sentences import say
 
+from .audit import Actor, record_act
 from .passwords import hash_password, needs_new_hash, password_matches
 
 # The address is part of conversation ids, which occur in URLs and folder names: no characters special in either.
@@ -82,16 +83,28 @@ def account_key(email: str) -> str:
 
 
 def create_user(
-    *, database: Database, user_email: str, password: str, name: str = "", is_admin: bool = False
+    *,
+    database: Database,
+    user_email: str,
+    password: str,
+    name: str = "",
+    is_admin: bool = False,
+    by: Actor | None = None,
 ) -> UserRow:
-    """A new account.
+    """A new account. by: the administrator who makes it.
 
     Raises:
         UserExistsError: the address has an account already.
         InvalidChangeError: the address or the password can't be one.
     """
     values = new_account(user_email, hash_password(password), name, is_admin=is_admin)
-    return database.write(lambda connection: insert_account(connection, values))
+
+    def job(connection: Connection) -> UserRow:
+        made = insert_account(connection, values)
+        record_act(connection, by, "account_made", made.user_email, details={"is_admin": made.is_admin})
+        return made
+
+    return database.write(job)
 
 
 def create_first_user(*, database: Database, user_email: str, password: str, name: str = "") -> UserRow:
@@ -169,8 +182,8 @@ def list_users(*, database: Database) -> list[Account]:
         ]
 
 
-def set_disabled(*, database: Database, user_email: str, disabled: bool) -> None:
-    """Disable an account, which ends its sessions and suspends its tokens, or enable it again.
+def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Actor | None = None) -> None:
+    """Disable an account, which ends its sessions and suspends its tokens, or enable it again. by: who does.
 
     Raises UserNotFoundError.
     """
@@ -185,6 +198,7 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool) -> None
         if disabled:
             connection.execute(delete(sessions).where(sessions.c.user_email == key))
             connection.execute(delete(password_links).where(password_links.c.user_email == key))
+        record_act(connection, by, "account_disabled" if disabled else "account_enabled", key)
 
     database.write(job)
 
@@ -211,15 +225,25 @@ def verify_password(*, database: Database, user_email: str, password: str) -> Us
     return get_user(database=database, user_email=key)
 
 
-def set_password(*, database: Database, user_email: str, password: str, keep_tokens: bool = True) -> EndedAccess:
+def set_password(
+    *, database: Database, user_email: str, password: str, keep_tokens: bool = True, by: Actor | None = None
+) -> EndedAccess:
     """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
+
+    by: the administrator who does, if it is not the person.
 
     Raises:
         UserNotFoundError: there is no such account.
         InvalidChangeError: the password is too short or too long.
     """
     key, password_hash = account_key(user_email), hash_password(password)
-    return database.write(lambda connection: replace_password(connection, key, password_hash, keep_tokens=keep_tokens))
+
+    def job(connection: Connection) -> EndedAccess:
+        ended = replace_password(connection, key, password_hash, keep_tokens=keep_tokens)
+        record_act(connection, by, "password_set", key)
+        return ended
+
+    return database.write(job)
 
 
 def replace_password(connection: Connection, key: str, password_hash: str, *, keep_tokens: bool) -> EndedAccess:

@@ -214,13 +214,15 @@ def claim_item(
     notice_of_chain: Notice,
     chain_error: Mapping[str, Any],
     crash_error: Mapping[str, Any],
+    admit: Callable[[Connection], None] = lambda _connection: None,
 ) -> Claim | None:
     """Claim the oldest item of an agent; None where nothing is to be answered.
 
     by_itself: a worker asks. It gets only what the agent may answer by itself, and nothing once the agent has answered
     `hourly_limit` items within an hour; and where agents have answered each other for too long, what is left of that
     fails with `chain_error`, and the person is told by `notice_of_chain`. crash_error: of items over which processes
-    died again and again.
+    died again and again. admit: called within the transaction for the item that is claimed; raises where there is no
+    room for its answer.
     Raises ConflictError where the agent is answering another item (a worker gets None then).
     """
     mine = (_i.user_email == user_email) & (_i.agent_id == agent_id)
@@ -239,6 +241,7 @@ def claim_item(
             elif item.attempts >= MOST_ATTEMPTS:
                 _fail(connection, item, error=crash_error)
             else:
+                admit(connection)
                 return _claimed(connection, item, by_itself=by_itself)
         return None
 

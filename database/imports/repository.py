@@ -130,6 +130,13 @@ def list_imports(*, database: Database, user_email: str, limit: int = 100) -> li
         return [_import(row) for row in connection.execute(query.limit(limit))]
 
 
+def count_by_state(*, database: Database) -> dict[str, int]:
+    """How many imports of all people are in each state."""
+    counted = select(_c.state, func.count()).group_by(_c.state).order_by(_c.state)
+    with database.reading() as connection:
+        return {state: int(count) for state, count in connection.execute(counted)}
+
+
 def claim_import(
     *, database: Database, owner: str, import_id: str | None = None, but: Collection[str] = ()
 ) -> Import | None:

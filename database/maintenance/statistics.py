@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sqlalchemy import func, select
+
 from database.engine.database import Database, Urgency
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
@@ -33,6 +35,14 @@ def optimize(*, database: Database) -> None:
             lambda connection: connection.connection.cursor().execute(sql).fetchall(), urgency=Urgency.INDEX
         )
     )
+
+
+def engine_version(*, database: Database) -> str:
+    """Which database holds the store, such as "sqlite 3.46.1"."""
+    with database.reading() as connection:
+        name = connection.dialect.name
+        asked = func.sqlite_version() if name == "sqlite" else func.current_setting("server_version")
+        return f"{name} {connection.execute(select(asked)).scalar_one()}"
 
 
 def renew_statistics(run: Run) -> None:

@@ -58,6 +58,7 @@ from . import (
     m0035_former_short_ids,
     m0036_waiting_imports,
     m0037_sign_in,
+    m0038_administration,
 )
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0035_former_short_ids.upgrade,
     m0036_waiting_imports.upgrade,
     m0037_sign_in.upgrade,
+    m0038_administration.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from .accounts import (
     api_tokens,
+    audit_log,
     invitations,
     library,
     login_attempts,
     password_links,
+    quotas,
     sessions,
     sign_in_identities,
+    usage_days,
     users,
 )
 from .agents import agents, inbox_items
@@ -65,6 +68,7 @@ __all__ = [
     "agents",
     "api_tokens",
     "attachments",
+    "audit_log",
     "change_epoch",
     "changes",
     "conversation_aliases",
@@ -101,6 +105,7 @@ __all__ = [
     "password_links",
     "proposals",
     "purge_clock",
+    "quotas",
     "schema_version",
     "search_state",
     "sessions",
@@ -111,6 +116,7 @@ __all__ = [
     "stream_events",
     "threads",
     "unembedded_messages",
+    "usage_days",
     "users",
     "workspaces",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, Table, Text
 
 from .base import Sequence, metadata
 
@@ -110,4 +110,47 @@ login_attempts = Table(
     Column("subject", Text, nullable=False),
     Column("attempted_at", Text, nullable=False),
     Index("idx_login_attempts_subject", "subject", "attempted_at"),
+)
+
+# What an account may use instead of what the settings give everybody; a NULL is as the settings say.
+quotas = Table(
+    "quotas",
+    metadata,
+    Column("user_email", Text, ForeignKey("users.user_email", ondelete="CASCADE"), primary_key=True),
+    Column("messages_a_day", BigInteger),
+    Column("tokens_a_day", BigInteger),
+    Column("tokens_a_month", BigInteger),
+    Column("file_megabytes", BigInteger),
+)
+
+# What a person has used on a day (UTC, "2026-02-08"), counted in the transactions that accept messages and end answers.
+usage_days = Table(
+    "usage_days",
+    metadata,
+    Column("user_email", Text, primary_key=True),
+    Column("day", Text, primary_key=True),
+    Column("messages", BigInteger, nullable=False, server_default="0"),
+    Column("tokens", BigInteger, nullable=False, server_default="0"),
+    sqlite_with_rowid=False,
+)
+
+# What administrators did. Rows are added and, after the days of ANAPHORA_AUDIT_DAYS, deleted; never changed.
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("audit_id", Sequence, primary_key=True, autoincrement=True),
+    Column("at", Text, nullable=False),
+    # "" for whoever may use the command line of the server.
+    Column("actor_email", Text, nullable=False),
+    # "page", "token" or "command line".
+    Column("door", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("act", Text, nullable=False),
+    # The account, or the name of another thing, that the act was done to.
+    Column("subject", Text, nullable=False),
+    Column("details", JSON, nullable=False),
+    Index("idx_audit_log_at", "at"),
+    Index("idx_audit_log_subject", "subject", "audit_id"),
+    Index("idx_audit_log_act", "act", "audit_id"),
+    sqlite_autoincrement=True,
 )

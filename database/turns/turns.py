@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from database.accounts.quotas import count_tokens
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import find_place, open_thread
 from database.agents.inbox import deliver
@@ -77,6 +78,7 @@ _RESPONSE_STATUS = Prepared(
         messages.c.status,
         messages.c.chosen_variant,
         messages.c.config,
+        messages.c.owner,
     ).where(
         messages.c.message_id == bindparam("answer"),
         messages.c.conversation_id == bindparam("conversation"),
@@ -301,9 +303,10 @@ def finish_in(
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    status, chosen_variant, known_config = found
+    status, chosen_variant, known_config, owner = found
     if status != "streaming":
         return finished_turn(connection, head, response_message_id)
+    _count_tokens(connection, head, ended, owner=owner, known_config=known_config)
     if is_unkept(known_config):
         return erase_turn(connection, head, response_message_id, status=ended.status)
     model_name = str((ended.config or {}).get("model") or known_config.get("model") or "")
@@ -325,6 +328,14 @@ def finish_in(
         deliver(connection, [response_message_id], user_email=head.user_email)
     _record_end(connection, head, response_message_id, status=ended.status, named=named)
     return finished_turn(connection, head, response_message_id)
+
+
+def _count_tokens(
+    connection: Connection, head: ConversationHead, ended: EndedAnswer, *, owner: str | None, known_config: Any
+) -> None:
+    """Count what an answer took that a server has written; what was imported, or made by a script, took nothing."""
+    if owner is not None:
+        count_tokens(connection, user_email=head.user_email, config=ended.config or known_config, text=ended.text)
 
 
 def _store_response(

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import password_links, throttle, users
 from database.errors import PasswordLinkNotFoundError
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
-from endpoints.http.scope import current_access, current_state, current_user_email
+from endpoints.http.scope import current_access, current_actor, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
 from endpoints.http.work_queues import Work, works
 from sentences import say
@@ -33,7 +33,8 @@ def create_password_link(user_email: str) -> object:
     refuse_password_sign_in()
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError(say("own_password"))
-    link = password_links.create_password_link(database=current_state().database, user_email=user_email)
+    database = current_state().database
+    link = password_links.create_password_link(database=database, user_email=user_email, by=current_actor())
     return {"path": f"/reset/{link.token}", "expires_at": link.expires_at}
 
 

@@ -10,12 +10,13 @@ from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import api_tokens, sessions, throttle, users
+from database.accounts.audit import Actor
 from database.accounts.erasure import close_account
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.responses import ok
-from endpoints.http.scope import current_access, current_state, current_user_email, current_user_scope
+from endpoints.http.scope import current_access, current_actor, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.languages import remember_language
@@ -41,6 +42,7 @@ def create_user(body: account_models.NewAccount) -> object:
         password=body.password,
         name=body.name,
         is_admin=body.is_admin,
+        by=current_actor(),
     )
     return user_info(user)
 
@@ -62,7 +64,8 @@ def change_user(user_email: str, body: account_models.AccountState) -> None:
     require_administrator("Only an administrator changes accounts.")
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError(say("own_account"))
-    users.set_disabled(database=current_state().database, user_email=user_email, disabled=body.disabled)
+    database = current_state().database
+    users.set_disabled(database=database, user_email=user_email, disabled=body.disabled, by=current_actor())
 
 
 @blueprint.get("/get_user_info")
@@ -148,7 +151,7 @@ def delete_account(body: account_models.AccountDeletion) -> Response:
     409 for the only administrator while there are other accounts.
     """
     _proved_again(body.password, refusal="A token can't delete the account.")
-    answer = _closed(current_user_email())
+    answer = _closed(current_user_email(), by=None)
     answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
     return answer
 
@@ -163,7 +166,7 @@ def delete_user(user_email: str) -> Response:
         raise ForbiddenError("A token can't delete accounts.")
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError(say("own_account_deleted"))
-    return _closed(user_email)
+    return _closed(user_email, by=current_actor())
 
 
 @blueprint.get("/sessions")
@@ -236,9 +239,9 @@ def _proved_again(password: str, *, refusal: str) -> users.UserRow:
     return user
 
 
-def _closed(user_email: str) -> Response:
+def _closed(user_email: str, *, by: Actor | None) -> Response:
     """Close an account; upkeep erases it as soon as its running answers have stopped."""
     state = current_state()
-    close_account(database=state.database, user_email=user_email)
+    close_account(database=state.database, user_email=user_email, by=by)
     state.turns.cancel_all(user_email=users.normalise_email(user_email))
     return ok(compacts_itself=state.account_erasure.compacts_itself())

@@ -13,6 +13,7 @@ from flask.sessions import NullSession, SessionInterface
 from endpoints.accounts import openid_sign_in, password_reset, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
+from endpoints.administration import views as administration_views
 from endpoints.agents import views as agent_views
 from endpoints.attachments import views as attachment_views
 from endpoints.conversations import states
@@ -63,6 +64,7 @@ _UPLOADS = {"/api/vault/import": 2_000}
 _STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
 _NOUNS = (
     activity_views,
+    administration_views,
     agent_views,
     attachment_views,
     account_views,

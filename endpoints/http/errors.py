@@ -225,6 +225,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(DiskFullError, HTTPStatus.INSUFFICIENT_STORAGE, "disk_full"),
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
     Row(errors.TooManyTurnsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_turns"),
+    Row(errors.QuotaReachedError, HTTPStatus.TOO_MANY_REQUESTS, "quota_reached"),
     Row(KnowledgeNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(InvalidKnowledgeError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(KnowledgeBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from flask import Flask, Request, current_app, g, request
 from flask.ctx import _AppCtxGlobals
 
+from database.accounts.audit import Actor, Door
 from database.accounts.users import get_user
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError
@@ -208,6 +209,13 @@ def check_model(name: str | None) -> None:
             allowed_models().for_name(name)
     except ValueError as error:
         raise InvalidRequestError(str(error)) from error
+
+
+def current_actor() -> Actor:
+    """The caller as the audit log names them."""
+    access = current_access()
+    door: Door = "page" if access.by == "session" else "token"
+    return Actor(user_email=access.user_email, door=door, address=current_request().remote_addr or "")
 
 
 class UserScope(TypedDict):

@@ -51,7 +51,7 @@ def peek(agent_id: str, query: inbox_models.InboxWindow) -> object:
 
 @blueprint.post("/api/inbox/<agent_id>/service")
 @answers(inbox_models.Serviced)
-@fails("conflict")
+@fails("conflict", "quota_reached")
 @works(Work.MODEL)
 def service(agent_id: str) -> object:
     """Have an agent answer the oldest item of its inbox, and wait for the answer.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint, Response
 
+from database.accounts.audit import record_act
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import allowed_models, current_state
+from endpoints.http.scope import allowed_models, current_actor, current_state
 from endpoints.http.validation import answers
 from sentences import said
 
@@ -45,7 +47,13 @@ def fetch_model(model_id: str) -> Response:
     403 `model_not_allowed` where the model is not here yet and the caller is no administrator.
     """
     try:
+        is_absent = any(
+            each.id == model_id and each.state.phase == "absent" for each in allowed_models().menu().choices
+        )
         allowed_models().begin(model_id)
     except ValueError as error:
         raise InvalidRequestError(str(error)) from error
+    if is_absent:
+        act = partial(record_act, by=current_actor(), act="model_fetched", subject=model_id)
+        current_state().database.write(act)
     return json_reply({"status": "ok"}, status=HTTPStatus.ACCEPTED)

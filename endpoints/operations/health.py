@@ -51,13 +51,20 @@ def healthz() -> object:
 @answers(operation_models.Readiness, unable=operation_models.Readiness)
 def readyz() -> Response:
     """Whether store and main model can do their work, 503 where not; without memories or Valkey on, `degraded`."""
+    found = readiness()
+    is_ready = found["status"] != "not_ready"
+    return json_reply(found) if is_ready else json_reply(found, status=HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def readiness() -> dict[str, str]:
+    """What `/readyz` says."""
     store = _store_state()
     knowledge = "ok" if current_state().knowledge.is_available() else "failed"
     model = current_state().models.states()["main"].phase
     parts = {"store": store, "knowledge": knowledge, "model": model, "broker": (broker := _broker_state())}
     if store != "ok" or model not in _ABLE:
-        return json_reply({"status": "not_ready", **parts}, status=HTTPStatus.SERVICE_UNAVAILABLE)
-    return json_reply({"status": "degraded" if "failed" in (knowledge, broker) else "ready", **parts})
+        return {"status": "not_ready", **parts}
+    return {"status": "degraded" if "failed" in (knowledge, broker) else "ready", **parts}
 
 
 @blueprint.get("/metrics")

@@ -19,7 +19,7 @@ from endpoints.turns.views import turn_query
 from . import models as proposal_models
 
 blueprint = Blueprint("proposals", __name__)
-_ANSWER = ("model_not_allowed", "shutting_down", "too_many_turns", "turn_in_progress")
+_ANSWER = ("model_not_allowed", "quota_reached", "shutting_down", "too_many_turns", "turn_in_progress")
 _DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable")
 
 

@@ -64,7 +64,9 @@ def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
 @blueprint.post("/api/tools/ask_agent")
 @takes(tool_models.Arguments)
 @answers(dict[str, Any])
-@fails("agent_not_found", "conversation_not_found", "shutting_down", "too_many_turns", "turn_in_progress")
+@fails(
+    "agent_not_found", "conversation_not_found", "quota_reached", "shutting_down", "too_many_turns", "turn_in_progress"
+)
 @works(Work.MODEL)
 def ask_agent(body: tool_models.Arguments) -> object:
     """Ask an agent, as the tool does, and wait for its answer."""

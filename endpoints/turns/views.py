@@ -41,6 +41,7 @@ blueprint = Blueprint("turns", __name__)
     "attachment_not_found",
     "conflict",
     "model_not_allowed",
+    "quota_reached",
     "shutting_down",
     "stream_expired",
     "thread_mismatch",
@@ -51,7 +52,8 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
     """Send a message; the answer's events follow as they come.
 
     409 `turn_in_progress` while another is answered, 403 `model_not_allowed` for a model that the operator does not
-    allow, 429 `too_many_turns` where the person has as many answers written at once as one may.
+    allow, 429 `too_many_turns` where the person has as many answers written at once as one may, 429 `quota_reached`
+    where the person has used what they may use within a day or a month.
     """
     conversation = access_conversation(conversation_id)
     check_model(body.model)
@@ -61,7 +63,15 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
 @blueprint.post("/regenerate/<conversation_id>/<message_id>")
 @takes(turn_models.Repetition, optional=True)
 @answers(None, media=NDJSON)
-@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+@fails(
+    "conflict",
+    "model_not_allowed",
+    "quota_reached",
+    "shutting_down",
+    "stream_expired",
+    "too_many_turns",
+    "turn_in_progress",
+)
 def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
     """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
     conversation = access_conversation(conversation_id)
@@ -72,7 +82,15 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
 @blueprint.post("/continue/<conversation_id>/<message_id>")
 @takes(turn_models.Repetition, optional=True)
 @answers(None, media=NDJSON)
-@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+@fails(
+    "conflict",
+    "model_not_allowed",
+    "quota_reached",
+    "shutting_down",
+    "stream_expired",
+    "too_many_turns",
+    "turn_in_progress",
+)
 def continue_answer(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
     """Let an answer that was cut go on where it stopped; the events give the whole answer, from its first words.
 
@@ -97,7 +115,15 @@ def choose_variant(message_id: str, number: int) -> Response:
 @blueprint.post("/branch/<conversation_id>/<message_id>")
 @takes(turn_models.Alternative)
 @answers(None, media=NDJSON)
-@fails("conflict", "model_not_allowed", "shutting_down", "stream_expired", "too_many_turns", "turn_in_progress")
+@fails(
+    "conflict",
+    "model_not_allowed",
+    "quota_reached",
+    "shutting_down",
+    "stream_expired",
+    "too_many_turns",
+    "turn_in_progress",
+)
 def branch(conversation_id: str, message_id: str, body: turn_models.Alternative) -> StreamResponse:
     """Ask a question in the place of another one; the events of its answer follow as they come.
 

@@ -37,6 +37,7 @@ MISSING = {
     "server_name": "nothing-here",
     "user_email": "nobody@example.org",
     "import_id": "00000000-0000-4000-8000-00000000000b",
+    "job_id": "00000000-0000-4000-8000-00000000000c",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
 
@@ -151,6 +152,8 @@ PROBES = {
     ("DELETE", "/api_tokens/<token_id>"): Probe(),
     ("PUT", "/users/<user_email>"): Probe({"disabled": True}, status=403),
     ("DELETE", "/users/<user_email>"): Probe(status=403),
+    ("PUT", "/admin/people/<user_email>/quota"): Probe({"messages_a_day": 1}, status=403),
+    ("POST", "/admin/jobs/<job_id>/retry"): Probe(status=403),
     ("POST", "/users/<user_email>/password_link"): Probe(status=403),
 }
 # These take no id of a person's thing in their address.
@@ -254,6 +257,11 @@ WITHOUT_ID = {
     ("POST", "/users"),
     ("POST", "/welcome"),
     ("GET", "/users"),
+    ("GET", "/usage"),
+    ("GET", "/admin/audit"),
+    ("GET", "/admin/health"),
+    ("GET", "/admin/jobs"),
+    ("GET", "/admin/people"),
     ("PUT", "/get_user_info"),
     ("DELETE", "/account"),
     ("DELETE", "/sessions"),
@@ -321,6 +329,7 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
             "name"
         ],
         "user_email": ada.email,
+        "job_id": "purge_bin",
     }
 
 

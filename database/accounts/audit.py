@@ -1,0 +1,109 @@
+"""The audit log: what administrators did to accounts, models and limits, in the transaction in which they did it.
+
+Rows are only added; `purge_acts` deletes those that are older than the operator keeps them. Nothing secret is in them:
+no password, no token, no link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, delete, insert, select
+from typing_extensions import TypedDict
+
+from database.engine.clock import iso_in, now_iso
+from database.engine.database import Database, Urgency
+from database.engine.text import storable
+from database.schema import audit_log
+
+Door = Literal["page", "token", "command line"]
+Act = Literal[
+    "account_made",
+    "account_disabled",
+    "account_enabled",
+    "account_deleted",
+    "password_link_made",
+    "password_set",
+    "token_made",
+    "invitation_made",
+    "invitation_withdrawn",
+    "role_changed",
+    "quota_changed",
+    "model_fetched",
+]
+"""What can be done; the page has words for each."""
+
+_c = audit_log.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """Who acts. user_email: "" for whoever may use the command line. address: of the network; "" there, too."""
+
+    user_email: str
+    door: Door
+    address: str = ""
+
+
+COMMAND_LINE = Actor(user_email="", door="command line")
+
+
+class AuditedAct(TypedDict):
+    """One row. at: ISO 8601 in UTC. subject: the account, or the name of the thing, that the act was done to."""
+
+    audit_id: int
+    at: str
+    actor_email: str
+    door: str
+    address: str
+    act: str
+    subject: str
+    details: dict[str, Any]
+
+
+_FIELDS = tuple(AuditedAct.__annotations__)
+
+
+def record_act(
+    connection: Connection, by: Actor | None, act: Act, subject: str, *, details: Mapping[str, Any] | None = None
+) -> None:
+    """Note in the transaction of an act who did what to whom; nothing where `by` is None: nobody administers.
+
+    details: what changed, as JSON, without secrets.
+    """
+    if by is None:
+        return
+    connection.execute(
+        insert(audit_log).values(
+            at=now_iso(),
+            actor_email=by.user_email,
+            door=by.door,
+            address=by.address,
+            act=act,
+            subject=storable(subject),
+            details=dict(details or {}),
+        )
+    )
+
+
+def list_acts(
+    *, database: Database, before: int | None = None, limit: int, act: str | None = None, subject: str | None = None
+) -> Sequence[AuditedAct]:
+    """What was done, the latest first. before: only rows below this `audit_id`. act, subject: only these."""
+    query = select(*(_c[name] for name in _FIELDS))
+    for column, wanted in ((_c.act, act), (_c.subject, subject)):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    if before is not None:
+        query = query.where(_c.audit_id < before)
+    with database.reading() as connection:
+        rows = connection.execute(query.order_by(_c.audit_id.desc()).limit(limit)).all()
+    return [AuditedAct(**dict(zip(_FIELDS, row, strict=True))) for row in rows]  # type: ignore[typeddict-item]
+
+
+def purge_acts(*, database: Database, days: int) -> int:
+    """Delete what was done more than `days` ago; how many rows."""
+    old = delete(audit_log).where(_c.at < iso_in(days=-days))
+    return database.write(lambda connection: connection.execute(old).rowcount, urgency=Urgency.INDEX)

@@ -1,0 +1,248 @@
+"""What an account may use, and what it has used: messages and tokens a day and a month, and room for files.
+
+One row a person and day counts messages and tokens, so that asking costs the same however much there is. A message is
+counted in the transaction that accepts it. The store has one writer at a time, however many processes share it, so of
+two messages at once for which there is room for one, the second is refused. The tokens of an answer are known when it
+has ended: the last answer that begins below a limit may exceed it. Days and months are those of UTC, by the clock of
+the store.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Float, Row, Select, bindparam, case, delete, func, insert, select, update
+
+from database.engine.clock import StoreTime, iso_in
+from database.engine.database import Database, Urgency
+from database.engine.statements import Prepared
+from database.errors import UserNotFoundError
+from database.schema import attachments, quotas, usage_days, users
+
+from .audit import Actor, record_act
+from .users import account_key
+
+KEPT_DAYS = 400
+"""So long the counts of a day are kept."""
+CHARACTERS_PER_TOKEN = 3
+"""By which an answer is counted whose provider did not say how many tokens it took, such as one that was stopped."""
+
+_q, _u = quotas.c, usage_days.c
+Limit = Literal["messages_a_day", "tokens_a_day", "tokens_a_month"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """What an account may use; None: any number. file_megabytes: of all its files, each content counted once."""
+
+    messages_a_day: int | None = None
+    tokens_a_day: int | None = None
+    tokens_a_month: int | None = None
+    file_megabytes: int | None = None
+
+    def with_defaults(self, defaults: Quota) -> Quota:
+        """This quota, with what it leaves open taken from `defaults`."""
+        own = {name: value for name, value in asdict(self).items() if value is not None}
+        return Quota(**asdict(defaults) | own)
+
+    @property
+    def counts(self) -> bool:
+        """Whether messages or tokens are limited."""
+        return any(limit is not None for limit in (self.messages_a_day, self.tokens_a_day, self.tokens_a_month))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a person has used today and in this month, by the clock of the store.
+
+    day_ends_at, month_ends_at: ISO 8601 in UTC, when the counts begin anew.
+    """
+
+    messages_today: int
+    tokens_today: int
+    messages_this_month: int
+    tokens_this_month: int
+    day_ends_at: str
+    month_ends_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedUp:
+    """A limit that a person has reached. until: when there is room again, ISO 8601 in UTC; `seconds` from now."""
+
+    limit: Limit
+    most: int
+    until: str
+    seconds: int
+
+
+_NAMES = tuple(each.name for each in fields(Quota))
+# Asked by each message that is accepted.
+_OWN = Prepared(select(*(_q[name] for name in _NAMES)).where(_q.user_email == bindparam("owner")))
+_TIME = Prepared(select(StoreTime(bindparam("seconds", type_=Float))))
+
+
+def own_quota(connection: Connection, user_email: str) -> Quota:
+    """What an administrator has set for this account alone; None where nothing is."""
+    row = _OWN.row(connection, owner=user_email)
+    return Quota() if row is None else Quota(**dict(zip(_NAMES, row, strict=True)))
+
+
+def quota_of(*, database: Database, user_email: str, defaults: Quota) -> Quota:
+    """What holds for an account: its own quota, and the defaults where it has none."""
+    with database.reading() as connection:
+        return own_quota(connection, user_email).with_defaults(defaults)
+
+
+def set_quota(*, database: Database, user_email: str, quota: Quota, by: Actor | None = None) -> None:
+    """Replace what holds for an account alone; all None: the defaults hold again. Raises UserNotFoundError."""
+    key = account_key(user_email)
+
+    def job(connection: Connection) -> None:
+        there = select(users.c.user_email).where(users.c.user_email == key, users.c.erasing_since.is_(None))
+        if connection.execute(there).first() is None:
+            raise UserNotFoundError
+        before = asdict(own_quota(connection, key))
+        changed = {name: [before[name], value] for name, value in asdict(quota).items() if before[name] != value}
+        connection.execute(delete(quotas).where(_q.user_email == key))
+        if quota != Quota():
+            connection.execute(insert(quotas).values(user_email=key, **asdict(quota)))
+        if changed:
+            record_act(connection, by, "quota_changed", key, details=changed)
+
+    database.write(job)
+
+
+def take_message(connection: Connection, *, user_email: str, defaults: Quota, is_new: bool = True) -> UsedUp | None:
+    """Count a message that is being accepted, in its transaction; the limit that is reached, if one is.
+
+    is_new: False for what goes on with an answer, which is no further message: tokens alone limit it.
+    """
+    quota = own_quota(connection, user_email).with_defaults(defaults)
+    used_up = _used_up(connection, user_email, quota, is_new=is_new) if quota.counts else None
+    if used_up is None and is_new:
+        _add(connection, user_email, messages=1)
+    return used_up
+
+
+def _used_up(connection: Connection, user_email: str, quota: Quota, *, is_new: bool) -> UsedUp | None:
+    """The limit that lasts longest of those that a person has reached."""
+    used = _used(connection, user_email)
+    reached: tuple[tuple[Limit, int | None, int, str], ...] = (
+        ("messages_a_day", quota.messages_a_day if is_new else None, used.messages_today, used.day_ends_at),
+        ("tokens_a_day", quota.tokens_a_day, used.tokens_today, used.day_ends_at),
+        ("tokens_a_month", quota.tokens_a_month, used.tokens_this_month, used.month_ends_at),
+    )
+    over = [
+        UsedUp(limit=name, most=most, until=until, seconds=_seconds_until(until, connection))
+        for name, most, count, until in reached
+        if most is not None and count >= most
+    ]
+    return max(over, key=lambda each: each.until, default=None)
+
+
+def count_tokens(connection: Connection, *, user_email: str, config: Mapping[str, Any], text: str) -> None:
+    """Count what an answer took, in the transaction that ends it.
+
+    config: of the answer; what its provider told stands in `usage`. text: counted instead where it told nothing.
+    """
+    usage = config.get("usage") or {}
+    told = int(usage.get("prompt_tokens") or 0) + int(usage.get("completion_tokens") or 0)
+    tokens = told or math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+    if tokens:
+        _add(connection, user_email, tokens=tokens)
+
+
+def usage_of(*, database: Database, user_email: str) -> Usage:
+    """What a person has used."""
+    with database.reading() as connection:
+        return _used(connection, user_email)
+
+
+def usage_of_all(*, database: Database) -> dict[str, Usage]:
+    """What each person has used who has used anything in this month, by e-mail address."""
+    with database.reading() as connection:
+        today = _today(connection)
+        query = _sums(today).add_columns(_u.user_email).group_by(_u.user_email)
+        return {row.user_email: _usage(row, today) for row in connection.execute(query)}
+
+
+def quotas_of_all(*, database: Database) -> dict[str, Quota]:
+    """The quotas that accounts have of their own, by e-mail address."""
+    with database.reading() as connection:
+        rows = connection.execute(select(_q.user_email, *(_q[name] for name in _NAMES)))
+        return {row.user_email: Quota(**{name: getattr(row, name) for name in _NAMES}) for row in rows}
+
+
+def file_bytes_of_all(*, database: Database) -> dict[str, int]:
+    """How many bytes the files of each person have, each content counted once."""
+    a = attachments.c
+    contents = select(a.user_email, a.sha256, func.max(a.size).label("size")).group_by(a.user_email, a.sha256)
+    each = contents.subquery()
+    with database.reading() as connection:
+        rows = connection.execute(select(each.c.user_email, func.sum(each.c.size)).group_by(each.c.user_email))
+        return {user_email: int(size) for user_email, size in rows}
+
+
+def purge_usage(*, database: Database) -> int:
+    """Delete the counts of days that are `KEPT_DAYS` ago; how many."""
+    old = delete(usage_days).where(_u.day < iso_in(days=-KEPT_DAYS)[:10])
+    return database.write(lambda connection: connection.execute(old).rowcount, urgency=Urgency.INDEX)
+
+
+def _add(connection: Connection, user_email: str, *, messages: int = 0, tokens: int = 0) -> None:
+    """Only the writer does this, so nobody comes between the two statements."""
+    day = _today(connection).date().isoformat()
+    this = (_u.user_email == user_email) & (_u.day == day)
+    more = {"messages": _u.messages + messages, "tokens": _u.tokens + tokens}
+    if connection.execute(update(usage_days).where(this).values(more)).rowcount == 0:
+        row = {"user_email": user_email, "day": day, "messages": messages, "tokens": tokens}
+        connection.execute(insert(usage_days).values(row))
+
+
+def _today(connection: Connection) -> datetime:
+    ((time,),) = _TIME.rows(connection, seconds=0.0)
+    return datetime.fromisoformat(time).astimezone(UTC)
+
+
+def _used(connection: Connection, user_email: str) -> Usage:
+    today = _today(connection)
+    return _usage(connection.execute(_sums(today).where(_u.user_email == user_email)).one(), today)
+
+
+def _sums(today: datetime) -> Select[Any]:
+    """The sums over the days of this month, by the key of the table: at most 31 rows a person."""
+    day = today.date().isoformat()
+    is_today = _u.day == day
+    return select(
+        func.coalesce(func.sum(case((is_today, _u.messages), else_=0)), 0).label("messages_today"),
+        func.coalesce(func.sum(case((is_today, _u.tokens), else_=0)), 0).label("tokens_today"),
+        func.coalesce(func.sum(_u.messages), 0).label("messages_this_month"),
+        func.coalesce(func.sum(_u.tokens), 0).label("tokens_this_month"),
+    ).where(_u.day >= f"{day[:8]}01", _u.day <= day)
+
+
+def _usage(row: Row[Any], today: datetime) -> Usage:
+    midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = calendar.monthrange(today.year, today.month)[1]
+    return Usage(
+        messages_today=int(row.messages_today),
+        tokens_today=int(row.tokens_today),
+        messages_this_month=int(row.messages_this_month),
+        tokens_this_month=int(row.tokens_this_month),
+        day_ends_at=_written(midnight + timedelta(days=1)),
+        month_ends_at=_written(midnight.replace(day=1) + timedelta(days=days)),
+    )
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _seconds_until(until: str, connection: Connection) -> int:
+    return max(1, math.ceil((datetime.fromisoformat(until) - _today(connection)).total_seconds()))

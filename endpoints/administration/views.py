@@ -1,0 +1,149 @@
+"""What administrators see and change, and what everybody may know of their own use."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+from dataclasses import asdict
+from typing import Any
+
+from flask import Blueprint
+
+from chat.runtime.services import default_quota
+from database import duties
+from database import jobs as job_rows
+from database.accounts import audit, quotas, users
+from database.attachments import bytes_of
+from database.imports.repository import count_by_state
+from database.maintenance.statistics import engine_version
+from endpoints.accounts.views import require_administrator
+from endpoints.http import models as http_models
+from endpoints.http.assets import static_version
+from endpoints.http.scope import current_actor, current_settings, current_state, current_user_scope
+from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.operations.health import readiness
+
+from . import models as administration_models
+
+blueprint = Blueprint("administration", __name__)
+_REFUSAL = "Only an administrator sees this."
+
+
+@blueprint.get("/usage")
+@answers(administration_models.OwnUsage)
+def own_usage() -> object:
+    """What you have used today and in this month, and what you may use."""
+    me, defaults = current_user_scope(), default_quota(current_settings())
+    return {
+        "usage": asdict(quotas.usage_of(**me)),
+        "file_bytes": bytes_of(**me),
+        "quota": asdict(quotas.quota_of(**me, defaults=defaults)),
+    }
+
+
+@blueprint.get("/admin/people")
+@answers(list[administration_models.PersonItem])
+@fails("forbidden")
+def list_people() -> object:
+    """All accounts with what they have used; administrators only."""
+    require_administrator(_REFUSAL)
+    database, defaults = current_state().database, default_quota(current_settings())
+    used, own = quotas.usage_of_all(database=database), quotas.quotas_of_all(database=database)
+    files = quotas.file_bytes_of_all(database=database)
+    nothing = quotas.usage_of(database=database, user_email="")
+
+    def item(account: users.Account) -> dict[str, Any]:
+        email = account["user_email"]
+        names = administration_models.PersonItem.model_fields.keys() & account.keys()
+        quota = own.get(email, quotas.Quota())
+        return {
+            **{name: value for name, value in account.items() if name in names},
+            "usage": asdict(used.get(email, nothing)),
+            "file_bytes": files.get(email, 0),
+            "quota": asdict(quota.with_defaults(defaults)),
+            "own": asdict(quota),
+        }
+
+    return [item(account) for account in users.list_users(database=database)]
+
+
+@blueprint.put("/admin/people/<user_email>/quota")
+@takes(administration_models.NewQuota)
+@answers(http_models.Done)
+@fails("forbidden")
+def change_quota(user_email: str, body: administration_models.NewQuota) -> None:
+    """Set what one account may use; what is null is as the settings say. Administrators only."""
+    require_administrator("Only an administrator sets quotas.")
+    quota = quotas.Quota(**body.model_dump())
+    quotas.set_quota(database=current_state().database, user_email=user_email, quota=quota, by=current_actor())
+
+
+@blueprint.get("/admin/audit")
+@asks(administration_models.AuditQuery)
+@answers(administration_models.AuditPage)
+@fails("forbidden")
+def show_audit_log(query: administration_models.AuditQuery) -> object:
+    """What administrators did, the latest first; administrators only."""
+    require_administrator(_REFUSAL)
+    acts = audit.list_acts(
+        database=current_state().database,
+        before=query.before,
+        limit=query.limit + 1,
+        act=query.act or None,
+        subject=users.account_key(query.subject) if query.subject else None,
+    )
+    shown = acts[: query.limit]
+    return {"acts": shown, "next": shown[-1]["audit_id"] if len(acts) > len(shown) else None}
+
+
+@blueprint.get("/admin/jobs")
+@answers(administration_models.Jobs)
+@fails("forbidden")
+def list_jobs() -> object:
+    """All jobs of the server, the failed ones first, and how many imports there are in each state; administrators only.
+
+    Of other people's jobs nothing is told but their kind and progress.
+    """
+    require_administrator(_REFUSAL)
+    database = current_state().database
+    names = administration_models.JobItem.model_fields.keys() - {"running", "error"}
+
+    def item(job: job_rows.Job, running: bool) -> dict[str, Any]:
+        error = job.error if job.user_email is None else ""
+        return {**{name: getattr(job, name) for name in names}, "running": running, "error": error}
+
+    found = [item(job, running) for job, running in job_rows.all_jobs(database=database)]
+    return {"jobs": found, "imports": count_by_state(database=database)}
+
+
+@blueprint.post("/admin/jobs/<job_id>/retry")
+@answers(http_models.Done)
+@fails("forbidden", "job_not_found")
+def retry_job(job_id: str) -> None:
+    """Let a failed job begin again where it was; administrators only."""
+    require_administrator("Only an administrator tries jobs again.")
+    job_rows.retry_job(database=current_state().database, job_id=job_id)
+
+
+@blueprint.get("/admin/health")
+@answers(administration_models.ServerHealth)
+@fails("forbidden")
+def show_health() -> object:
+    """How the server is: its parts, versions, processes and disk; administrators only."""
+    require_administrator(_REFUSAL)
+    state = current_state()
+    disk = shutil.disk_usage(state.settings.data_dir)
+    return {
+        "ready": readiness(),
+        "version": static_version(),
+        "python": platform.python_version(),
+        "engine": engine_version(database=state.database),
+        "process": f"{socket.gethostname()}:{os.getpid()}",
+        "processes": [
+            {"process": owner, "duties": count} for owner, count in duties.owners(database=state.database).items()
+        ],
+        "turns_running": state.turns.running(),
+        "disk": {"free": disk.free, "total": disk.total},
+    }

@@ -1,0 +1,148 @@
+"""The audit log: what administrators did, and nothing secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import orjson
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from database.accounts.audit import COMMAND_LINE, list_acts, purge_acts
+from database.accounts.users import create_user
+from database.engine.database import Database
+from database.jobs import Progress, add_job, claim_job, store_failure, store_progress
+from database.schema import audit_log
+from endpoints.administration.models import AuditPage, Jobs, ServerHealth
+from endpoints.http.scope import EXTENSION
+from tests.endpoints.conftest import PASSWORD, Person, refused, told
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def grace(person: Callable[..., Person]) -> Person:
+    """The administrator."""
+    return person("grace@example.org", is_admin=True)
+
+
+@pytest.fixture
+def store(app: Flask) -> Database:
+    """The store behind the server."""
+    database: Database = app.extensions[EXTENSION].database
+    return database
+
+
+def log_of(grace: Person, **query: object) -> AuditPage:
+    return told(grace.get("/admin/audit", query_string=query), AuditPage)
+
+
+def test_each_act_says_who_did_what_to_whom_and_from_where(grace: Person, ada: Person) -> None:
+    grace.post("/users", json={"email": "bob@example.org", "password": PASSWORD})
+    link = grace.post(f"/users/{ada.email}/password_link").json["path"]
+    grace.put(f"/admin/people/{ada.email}/quota", json={"messages_a_day": 3})
+    grace.put(f"/users/{ada.email}", json={"disabled": True})
+    grace.put(f"/users/{ada.email}", json={"disabled": False})
+    grace.delete("/users/bob@example.org")
+    acts = log_of(grace).acts[::-1]
+    assert [(each.act, each.subject) for each in acts] == [
+        ("account_made", "bob@example.org"),
+        ("password_link_made", ada.email),
+        ("quota_changed", ada.email),
+        ("account_disabled", ada.email),
+        ("account_enabled", ada.email),
+        ("account_deleted", "bob@example.org"),
+    ]
+    assert {(each.actor_email, each.door, each.address) for each in acts} == {(grace.email, "page", "127.0.0.1")}
+    assert acts[2].details == {"messages_a_day": [None, 3]}
+    everything = grace.get("/admin/audit").get_data(as_text=True)
+    assert link.rsplit("/", 1)[1] not in everything
+    assert PASSWORD not in everything
+
+
+def test_a_refused_act_and_one_that_changes_nothing_leave_no_trace(grace: Person, ada: Person) -> None:
+    grace.post("/users", json={"email": ada.email, "password": PASSWORD})
+    grace.put("/users/nobody@example.org", json={"disabled": True})
+    grace.put(f"/admin/people/{ada.email}/quota", json={})
+    ada.put(f"/users/{grace.email}", json={"disabled": True})
+    assert log_of(grace).acts == []
+
+
+def test_the_log_is_read_page_by_page_and_filtered(grace: Person, ada: Person) -> None:
+    for number in range(1, 6):
+        grace.put(f"/admin/people/{ada.email}/quota", json={"messages_a_day": number})
+    grace.put(f"/users/{ada.email}", json={"disabled": True})
+    first = log_of(grace, limit=4)
+    rest = log_of(grace, limit=4, before=first.next)
+    assert (len(first.acts), len(rest.acts), rest.next) == (4, 2, None)
+    assert [each.audit_id for each in (*first.acts, *rest.acts)] == sorted(
+        (each.audit_id for each in log_of(grace).acts), reverse=True
+    )
+    assert [each.act for each in log_of(grace, act="account_disabled").acts] == ["account_disabled"]
+    assert log_of(grace, subject=grace.email).acts == []
+    assert len(log_of(grace, subject=ada.email.upper()).acts) == 6
+
+
+def test_acts_of_the_command_line_and_of_tokens_say_so(app: Flask, grace: Person, store: Database) -> None:
+    create_user(database=store, user_email="bob@example.org", password=PASSWORD, by=COMMAND_LINE)
+    token = grace.post("/api_tokens", json={"name": "script"}).json["token"]
+    program = {"Authorization": f"Bearer {token}"}
+    app.test_client().put("/users/bob@example.org", json={"disabled": True}, headers=program)
+    assert [(each.actor_email, each.door) for each in log_of(grace).acts] == [
+        (grace.email, "token"),
+        ("", "command line"),
+    ]
+    listed = app.test_cli_runner().invoke(args=["users", "audit", "--json", "--limit", "1"])
+    assert orjson.loads(listed.output)["act"] == "account_disabled"
+    shown = app.test_cli_runner().invoke(args=["users", "audit", "--of", "bob@example.org"]).output
+    assert [line.split("  ")[1] for line in shown.splitlines()] == [grace.email, "command line"]
+
+
+def test_acts_are_kept_for_as_long_as_the_operator_says(grace: Person, ada: Person, store: Database) -> None:
+    grace.put(f"/users/{ada.email}", json={"disabled": True})
+    long_ago = update(audit_log).values(at="2020-01-01T00:00:00.000000Z")
+    store.write(lambda connection: connection.execute(long_ago).rowcount)
+    grace.put(f"/users/{ada.email}", json={"disabled": False})
+    assert purge_acts(database=store, days=400) == 1
+    assert [each["act"] for each in list_acts(database=store, limit=10)] == ["account_enabled"]
+
+
+def test_the_log_of_an_erased_account_stays(app: Flask, grace: Person, ada: Person) -> None:
+    grace.delete(f"/users/{ada.email}")
+    app.extensions[EXTENSION].account_erasure.erase_closed()
+    assert [each.subject for each in log_of(grace).acts] == [ada.email]
+
+
+def test_jobs_are_listed_with_what_failed_first_and_tried_again(grace: Person, ada: Person, store: Database) -> None:
+    for kind, user_email in (("fine", None), ("broken", None), ("private", ada.email)):
+        job_id = add_job(database=store, kind=kind, user_email=user_email, job_id=kind)
+        job = claim_job(database=store, kinds=[kind], owner="me")
+        assert job is not None
+        if kind == "fine":
+            store_progress(database=store, job=job, owner="me", progress=Progress(finished=True, done=3, total=3))
+        else:
+            store_failure(
+                database=store, job=job, owner="me", error="The disk of Ada's diary is full.", retry_after=None
+            )
+        assert job_id == kind
+    found = {each.kind: each for each in told(grace.get("/admin/jobs"), Jobs).jobs}
+    assert set(list(found)[:2]) == {"broken", "private"}
+    assert (found["broken"].error, found["private"].error) == ("The disk of Ada's diary is full.", "")
+    assert grace.post("/admin/jobs/broken/retry").status_code == 200
+    assert refused(grace.post("/admin/jobs/fine/retry")) == (404, "job_not_found")
+    again = {each.kind: each for each in told(grace.get("/admin/jobs"), Jobs).jobs}["broken"]
+    assert (again.status, again.error, again.attempts) == ("waiting", "", 0)
+
+
+def test_the_health_of_the_server_names_its_parts(grace: Person, store: Database) -> None:
+    health = told(grace.get("/admin/health"), ServerHealth)
+    assert health.ready.store == "ok"
+    assert health.engine.split()[0] == ("postgresql" if store.backend.is_shared else "sqlite")
+    assert 0 < health.disk.free <= health.disk.total
+    assert health.turns_running == 0
+
+
+@pytest.mark.parametrize("path", ["/admin/audit", "/admin/people", "/admin/jobs", "/admin/health"])
+def test_others_are_refused(ada: Person, path: str) -> None:
+    assert refused(ada.get(path)) == (403, "forbidden")
