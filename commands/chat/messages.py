@@ -102,10 +102,13 @@ def _coming(after: int, *, timeout: float | None, follow: bool, **own: Any) -> I
     is_endless, has_come = follow and timeout is None, False
     until = time.monotonic() + (timeout or 0)
     while True:
-        arrivals = read_arrivals(**own, after=arrivals.after, unfinished=arrivals.unfinished)
+        looked_at = arrivals.after
+        arrivals = read_arrivals(**own, after=looked_at, unfinished=arrivals.unfinished)
         if arrivals.activities:
             yield from arrivals.activities
             has_come, until = True, time.monotonic() + (timeout or 0)
+        elif arrivals.after > looked_at:
+            continue  # none of those that were looked at is shown, and more may have come
         elif (has_come and not follow) or (not is_endless and time.monotonic() >= until):
             return
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, select
 
 from database.conversations.conversation import access_head
 from database.engine.database import Database
@@ -41,22 +41,25 @@ def newest_seq(*, database: Database, user_email: str, conversation_id: str) -> 
 def read_arrivals(
     *, database: Database, user_email: str, conversation_id: str, after: int, unfinished: Collection[int]
 ) -> Arrivals:
-    """What came after `after`, at most 200 activities at once, and those of `unfinished` that are complete now.
+    """What came after `after`, of at most 200 activities at once, and those of `unfinished` that are complete now.
 
+    All 200 may be deleted, or on other branches: there may be more to come while `after` grows.
     Raises ConversationNotFoundError, also when the conversation is deleted meanwhile.
     """
-    came = or_(_a.seq > after, _a.seq.in_(unfinished))
-    query = live_activities(user_email).where(_a.conversation_id == conversation_id, came)
+    came = select(_a.seq).where(_a.conversation_id == conversation_id, _a.seq > after)
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        found = read_activities(connection, query.order_by(_a.seq).limit(_AT_ONCE + len(unfinished)))
+        # Apart: asked for the first of them, SQLite would walk through all activities of the person.
+        seqs = sorted(connection.execute(came).scalars())[:_AT_ONCE]
+        these = live_activities(user_email).where(_a.seq.in_([*seqs, *unfinished]))
+        found = read_activities(connection, these.order_by(_a.seq)) if seqs or unfinished else []
         said = select(_m.seq, _m.status, _m.config).where(_m.seq.in_([each.seq for each in found]))
         rows = {row.seq: row for row in connection.execute(said)}
     writing = {seq for seq, row in rows.items() if row.status == "streaming"}
     unkept = {seq for seq, row in rows.items() if is_unkept(row.config)}
     return Arrivals(
         activities=[each for each in found if each.seq not in writing | unkept],
-        after=max([after, *(each.seq for each in found)]),
+        after=max([after, *seqs[-1:]]),
         unfinished=frozenset(writing - unkept),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, false, func, or_, select
+from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, union
 
 from database.attachments import hashes_of
 from database.conversations.conversation import access_head
@@ -102,16 +102,20 @@ def choose_activities(selection: Selection, *, database: Database, anchor: int |
 
 def find_anchors(selection: Selection, reference: str, *, database: Database) -> list[int]:
     """`seq` of each live activity within the conversation or thread that has this uuid or short id, in lower case."""
-    named = (_a.activity_id == reference) | (_a.short_id == reference)
+    own = select(_a.seq).where(_a.user_email == selection.user_email)
+    named = union(own.where(_a.activity_id == reference), own.where(_a.short_id == reference))
     query = (
         select(_a.seq)
+        .select_from(activities)
         .outerjoin(messages, _m.seq == _a.seq)
         .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
-        .where(*_within(selection), named)
+        .where(*_within(selection))
         .order_by(_a.seq)
     )
     with database.reading() as connection:
-        return list(connection.execute(query).scalars())
+        # Apart: within the query, SQLite would look at all activities of the conversation, or of the person.
+        seqs = connection.execute(named).scalars().all()
+        return list(connection.execute(query.where(_a.seq.in_(seqs))).scalars()) if seqs else []
 
 
 def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database) -> ActivityPage:
@@ -175,7 +179,9 @@ def read_threads(thread_ids: Sequence[str], *, database: Database, user_email: s
 
 def _within(selection: Selection) -> Iterator[ColumnElement[bool]]:
     """What holds of every activity of the conversation, the thread, or the person, whatever its recipe."""
-    yield _a.user_email == selection.user_email
+    # By the owner of the conversation: by that of its activities, SQLite would look at all that the person has.
+    owned = activities if selection.conversation_id is None else conversations
+    yield owned.c.user_email == selection.user_email
     yield _a.deleted_at.is_(None)
     yield conversations.c.deleted_at.is_(None)
     # Turns that are not kept have rows while they run.
@@ -187,7 +193,7 @@ def _within(selection: Selection) -> Iterator[ColumnElement[bool]]:
 
 
 def _narrowing(selection: Selection) -> Iterator[ColumnElement[bool]]:
-    yield _a.user_email == selection.user_email
+    yield true()
     if selection.recipe is not None:
         yield _a.recipe == selection.recipe
     if selection.only is not None:

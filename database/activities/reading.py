@@ -128,6 +128,15 @@ def live_activities(user_email: str, **values: str) -> Select[Any]:
     return _ACTIVITIES.where(_a.user_email == user_email, seen(), *conditions)
 
 
+def live_activities_in(conversation_id: str, *, user_email: str) -> Select[Any]:
+    """Those that can be seen of a conversation, none of another person's; for `read_activities`.
+
+    By the owner of the conversation: by that of its activities, SQLite would look at all that the person has.
+    """
+    is_own = conversations.c.user_email == user_email
+    return _ACTIVITIES.where(is_own, _a.conversation_id == conversation_id, seen())
+
+
 def own_activities(user_email: str) -> Select[Any]:
     """All of the person's activities, deleted ones and those of other branches among them."""
     return _ACTIVITIES.where(_a.user_email == user_email)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, Text, and_, cast, false, not_, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Select, Text, and_, cast, false, or_, select
 
 from database.engine.database import Database
 from database.schema import activities, messages
 
-from .reading import Activity, live_activities, read_activities
+from .reading import Activity, live_activities, live_activities_in, read_activities
 
 _a, _m = activities.c, messages.c
 _SHORTEST_WORD = 2
+_MOST_BEGUN = 1_000
 
 
 def suggest_activities(
@@ -26,26 +29,38 @@ def suggest_activities(
     typed = typed.lower()
     found: list[Activity] = []
     with database.reading() as connection:
-        for which in _places(typed, user_email=user_email, conversation_id=conversation_id):
-            left = limit - len(found)
-            if left <= 0:
-                break
-            query = live_activities(user_email).where(which).order_by(_a.seq.desc()).limit(left)
-            found += read_activities(connection, query)
+        for place in _near(connection, conversation_id, user_email=user_email) if conversation_id else ():
+            if (left := limit - len(found)) > 0:
+                meant = place.where(_means(typed)) if typed else place
+                found += read_activities(connection, meant.order_by(_a.seq.desc()).limit(left))
+        if _is_beginning(typed) and len(found) < limit:
+            found += _anywhere(connection, typed, user_email=user_email, known=found, limit=limit - len(found))
     return found
 
 
-def _places(typed: str, *, user_email: str, conversation_id: str | None) -> list[ColumnElement[bool]]:
-    """Which activities are looked at, one place after another; none is in two of them."""
-    is_here = _a.conversation_id == conversation_id
-    threads = select(_a.thread_id).where(_a.user_email == user_email, is_here, _a.thread_id.is_not(None))
-    is_in_thread = and_(_a.thread_id.is_not(None), _a.thread_id.in_(threads.correlate(None)))
-    near = [is_here, and_(not_(is_here), is_in_thread)] if conversation_id else []
-    places = [and_(each, _means(typed)) for each in near] if typed else near
-    if _is_beginning(typed):
-        is_anywhere_else = not_(or_(is_here, is_in_thread)) if conversation_id else true()
-        places.append(and_(_begins_with(typed), is_anywhere_else))
-    return places
+def _anywhere(
+    connection: Connection, typed: str, *, user_email: str, known: Sequence[Activity], limit: int
+) -> list[Activity]:
+    """Others of the person's whose short id begins with `typed`, among the newest thousand of these."""
+    begun = select(_a.seq).where(_a.user_email == user_email, _begins_with(typed))
+    # Apart: asked for the newest of them, SQLite would walk through all activities from the newest on.
+    seqs = sorted(connection.execute(begun).scalars(), reverse=True)[:_MOST_BEGUN]
+    others = set(seqs) - {each.seq for each in known}
+    if not others:
+        return []
+    query = live_activities(user_email).where(_a.seq.in_(others)).order_by(_a.seq.desc()).limit(limit)
+    return read_activities(connection, query)
+
+
+def _near(connection: Connection, conversation_id: str, *, user_email: str) -> Iterator[Select[Any]]:
+    """The activities of this conversation, then the others of its threads."""
+    yield live_activities_in(conversation_id, user_email=user_email)
+    in_threads = select(_a.thread_id).where(_a.conversation_id == conversation_id, _a.thread_id.is_not(None))
+    # Apart: within the query, SQLite would walk through all activities from the newest on.
+    threads = connection.execute(in_threads.distinct()).scalars().all()
+    if threads:
+        is_elsewhere = _a.conversation_id != conversation_id
+        yield live_activities(user_email).where(is_elsewhere, _a.thread_id.in_(threads))
 
 
 def _is_beginning(typed: str) -> bool:

@@ -13,7 +13,7 @@ from database.errors import MessageNotFoundError
 from database.messages.message import live_in
 from database.schema import IS_NO_MESSAGE, activities, messages
 
-from .reading import NEWEST, Activity, live_activities, read_activities
+from .reading import NEWEST, Activity, live_activities_in, read_activities
 
 _a, _m = activities.c, messages.c
 
@@ -41,7 +41,7 @@ def placed_activities(
         first = 0 if first_message_id is None else _seq_of(connection, conversation_id, first_message_id)
         last = NEWEST if last_message_id is None else _seq_of(connection, conversation_id, last_message_id)
         last = last if before is None else min(last, before)
-        here = live_activities(user_email, conversation_id=conversation_id)
+        here = live_activities_in(conversation_id, user_email=user_email)
         between = here.where(IS_NO_MESSAGE, _a.seq > first, _a.seq < last).order_by(_a.seq.desc()).limit(limit)
         found = read_activities(connection, between)[::-1]
         if not found:

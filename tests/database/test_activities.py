@@ -7,16 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from database.activities.arriving import read_arrivals
 from database.activities.storing import NewActivity, allocate_short_ids, insert_activities
 from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from database.errors import ConversationNotFoundError, MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
-from database.schema import threads
+from database.schema import activities, threads
 from database.turns.identity import FinishedTurn
 
 pytestmark = pytest.mark.contract
@@ -158,3 +159,28 @@ def test_a_foreign_thread_is_as_missing(database: Database, take_turn: Callable[
     for named in (thread, "missing"):
         with pytest.raises(ThreadNotFoundError):
             take_turn(ANN, room, thread_id=named)
+
+
+def test_who_follows_a_conversation_gets_past_what_was_deleted(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("database.activities.arriving._AT_ONCE", 2)
+    own: dict[str, Any] = {"database": database, "user_email": ANN, "conversation_id": conversation(database)}
+    ids = [str(uuid.uuid4()) for _ in range(5)]
+    rows = [event(each) for each in ids]
+    where = {"user_email": ANN, "conversation_id": own["conversation_id"]}
+    database.write(lambda connection: insert_activities(connection, rows, **where))
+    gone = activities.c.activity_id.in_(ids[:3])
+    database.write(lambda connection: connection.execute(update(activities).where(gone).values(deleted_at=now_iso())))
+    came, after = list[list[str]](), 0
+    for _ in range(4):
+        arrived = read_arrivals(**own, after=after, unfinished=())
+        came.append([each.activity_id for each in arrived.activities])
+        after = arrived.after
+    assert came == [[], [ids[3]], [ids[4]], []]
+
+
+def test_nobody_follows_another_persons_conversation(database: Database) -> None:
+    room = conversation(database, BOB)
+    with pytest.raises(ConversationNotFoundError):
+        read_arrivals(database=database, user_email=ANN, conversation_id=room, after=0, unfinished=())

@@ -6,18 +6,21 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, event, insert, select
 from sqlalchemy.exc import OperationalError
 
 from database import schema
+from database.activities.reading import find_activity
 from database.connection import close_store, open_store
 from database.engine import postgresql
 from database.engine.database import Database
 from database.engine.postgresql import database_at, store_error
 from database.errors import (
+    ActivityNotFoundError,
     DatabaseDamagedError,
     DatabaseTooNewError,
     StorageBusyError,
@@ -219,3 +222,34 @@ def test_a_server_whose_connection_broke_shares_its_database_again_unless_a_comm
                 first.is_held()
             assert not first.is_held()
         assert (first.is_held(), first.is_alone()) == (True, False)
+
+
+_MANY_ACTIVITIES = """
+INSERT INTO activities
+    (activity_id, user_email, conversation_id, recipe, type, short_id, actor_type, payload, created_at)
+SELECT gen_random_uuid()::text, 'ann@example.org', 'room ' || mod(number, 100), 'tools', 'tool_invocation',
+       substr(md5(number::text), 1, 12), 'system', '{}', '2026-01-01T00:00:00.000000Z'
+FROM generate_series(1, 40000) AS number
+"""
+
+
+@pytest.mark.parametrize("conversation_id", [None, "room 1"])
+def test_what_nobody_has_is_looked_for_in_indexes(store: Database, conversation_id: str | None) -> None:
+    store.write(lambda connection: connection.exec_driver_sql(_MANY_ACTIVITIES))
+    store.write(lambda connection: connection.exec_driver_sql("ANALYZE activities, former_short_ids"))
+    ann = {"user_email": "ann@example.org"}
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, sql: str, parameters: Any, *_: Any) -> None:
+        asked.append((sql, parameters))
+
+    with store.reading() as connection:
+        event.listen(connection, "before_cursor_execute", note)
+        with pytest.raises(ActivityNotFoundError):
+            find_activity(connection, reference="#ffffff", conversation_id=conversation_id, **ann)
+        event.remove(connection, "before_cursor_execute", note)
+        plans = [
+            "\n".join(connection.exec_driver_sql(f"EXPLAIN {sql}", parameters).scalars()) for sql, parameters in asked
+        ]
+    assert len(plans) >= 3  # by id, by short id, by former short id
+    assert [plan for plan in plans if "Seq Scan on activities" in plan] == []

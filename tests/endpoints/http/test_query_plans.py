@@ -24,6 +24,7 @@ from benchmarks.made_up.history import SeedPlan, seed
 from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
 from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
+from database.activities.arriving import read_arrivals
 from database.connection import close_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -53,6 +54,7 @@ LIST, UNHASHED, FRIENDLY_ID, TEMPORARY = (
 )
 LIVE, TITLE = "idx_messages_live", "idx_UserToConversationId_title"
 OWN = "idx_UserToConversationId_email_doc"
+SHORT_ID, FORMER_ID, THREAD = "idx_activities_short_id", "idx_former_short_ids_owner", "idx_activities_thread"
 CREDENTIALS = {"sqlite_autoindex_sessions_1", "sqlite_autoindex_users_1"}
 
 
@@ -124,7 +126,8 @@ def recorded_connect(path: Any, **options: Any) -> sqlite3.Connection:
 class World:
     """A server over a store of Ann's and Bob's, and Ann, who asks.
 
-    conversation, other: two of hers; the newest message of `conversation` is an answer, `message` one of `other`.
+    conversation, other: two of hers; the newest message of `conversation` is an answer, `message` one of `other`, and
+    `event`, an activity that replies to it there, began a thread.
     """
 
     folder: Path
@@ -135,6 +138,7 @@ class World:
     other: Mapping[str, Any] = field(default_factory=dict)
     message: Mapping[str, Any] = field(default_factory=dict)
     answer: str = ""
+    event: Mapping[str, Any] = field(default_factory=dict)
     next_page: str = ""
 
     @property
@@ -216,6 +220,8 @@ def live_in(world: World) -> None:
     world.ann.say(world.conversation, f"zzwhat {world.reference} @claim_7")
     world.answer = world.ann.get(f"/list_messages_by_conversation/{world.conversation}").json[-1]["message_id"]
     wait_for_summary(world)
+    event = {"type": "system_event", "payload": {"description": "zzdone"}, "reply_to": world.message["message_id"]}
+    world.event = world.ann.post(f"/api/conversations/{other}/activities", json=event).json
     world.ann.put(f"/messages/{world.answer}/pin")
     index_pending(database=world.database)
 
@@ -277,11 +283,11 @@ class Hot(NamedTuple):
     grows: bool = False
 
 
-def get(path: str, **query: str) -> Callable[[World], Any]:
+def get(path: str, *, expects: int = 200, **query: str) -> Callable[[World], Any]:
     def ask(world: World) -> None:
         filled = {name: value.format(world=world) for name, value in query.items()}
         answer = world.ann.get(path.format(world=world), query_string=filled or None)
-        assert answer.status_code == 200, answer.get_data(as_text=True)
+        assert answer.status_code == expects, answer.get_data(as_text=True)
 
     return ask
 
@@ -348,6 +354,12 @@ def edit(world: World) -> None:
     assert world.ann.post(path, json={"text": "Words that came to mind later"}).status_code == 200
 
 
+def poll(world: World) -> None:
+    where = {"database": world.database, "user_email": ANN, "conversation_id": world.other["conversation_id"]}
+    arrived = read_arrivals(**where, after=world.event["seq"] - 1, unfinished=())
+    assert [each.activity_id for each in arrived.activities] == [world.event["id"]]
+
+
 HOT = {
     "the first page": Hot(
         get("/list_conversation_by_user/assistant", limit="50"), {LIST, UNHASHED, FRIENDLY_ID, *CREDENTIALS}
@@ -390,6 +402,27 @@ HOT = {
         get("/search", q="zzunsaid sender:user after:2024-01 in:{world.other[conversation_friendly_id]}"), {FRIENDLY_ID}
     ),
     "a search for everything": Hot(get("/search", q="the"), {LIST, TEMPORARY}, grows=True),
+    "an activity": Hot(get("/api/activities/{world.event[short_id]}"), {SHORT_ID}),
+    "an activity of nobody": Hot(get("/api/activities/zzzzzz", expects=404), {SHORT_ID, FORMER_ID}),
+    "an activity of nobody here": Hot(
+        get("/api/activities/zzzzzz", expects=404, conversation_id="{world.conversation}"), {SHORT_ID, FORMER_ID}
+    ),
+    "a turn with an activity of nobody": Hot(say("zzand #ffffff"), {SHORT_ID, FORMER_ID}),
+    "activities to refer to": Hot(
+        get("/references/suggest", q="#{world.event[short_id]}", conversation_id="{world.conversation}"), {SHORT_ID}
+    ),
+    "activities between messages": Hot(get("/api/conversations/{world.other[conversation_id]}/activities")),
+    "what comes into a conversation": Hot(poll),
+    "threads of a conversation": Hot(get("/api/conversations/{world.other[conversation_id]}/threads"), {THREAD}),
+    "a thread": Hot(get("/api/threads/{world.event[thread_id]}"), {THREAD}),
+    "a conversation as a file": Hot(get("/export_conversation/{world.other[conversation_id]}")),
+    "a thread as a file": Hot(get("/api/export", thread="{world.event[thread_id]}", format="json"), {THREAD}),
+    "what followed an activity": Hot(
+        get("/api/export", room="{world.other[conversation_id]}", after="{world.message[short_id]}")
+    ),
+    "what followed nobody's activity": Hot(
+        get("/api/export", expects=404, room="{world.other[conversation_id]}", after="zzzzzz"), {SHORT_ID}
+    ),
     "pinned messages": Hot(get("/conversations/{world.conversation}/pinned_messages"), {"idx_messages_pinned"}),
     "shared links": Hot(get("/shares"), {"idx_shares_user"}),
     "memories": Hot(get("/pkb/claims", limit="20"), {"idx_claims_user_email"}, grows=True),
