@@ -52,6 +52,7 @@ from .shell import CommandGroup, examples
 
 group = CommandGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
+_ALL_BUT_ROWS = "Nothing is wrong with documents and files of messages. `pg_amcheck` checks the database."
 
 
 @group.command("backfill", epilog=examples("data backfill --email ada@example.org"))
@@ -150,9 +151,9 @@ def verify(repair: bool) -> None:
 
     One line for each finding; exit status 1 for any.
 
-    A server may keep running. A million messages take some minutes.
+    A server may keep running. A million messages take some minutes. Of a PostgreSQL store, vaults and files are
+    checked; pg_amcheck checks the database.
     """
-    _require_sqlite()
     wrong = _print_findings(_findings())
     if wrong and repair:
         with _one_line_errors():
@@ -163,7 +164,7 @@ def verify(repair: bool) -> None:
         mendable = sum(finding.derived for finding in wrong)
         advice = f" --repair makes {mendable} of them anew." if mendable and not repair else ""
         raise click.ClickException(f"{len(wrong)} findings.{advice}")
-    click.echo("Nothing is wrong.")
+    click.echo("Nothing is wrong." if _is_sqlite() else _ALL_BUT_ROWS)
 
 
 @group.command("reindex", epilog=examples("data reindex", "data reindex --messages"))
@@ -292,14 +293,22 @@ def _reindex_messages(database: Database) -> None:
     click.echo(f"{indexed} messages were indexed anew.")
 
 
+def _is_sqlite() -> bool:
+    return current_settings().database_url is None
+
+
 def _require_sqlite() -> None:
     """Refuse a command that works on the file of the store where PostgreSQL holds it."""
-    if current_settings().database_url is not None:
+    if not _is_sqlite():
         raise click.ClickException(OnlyWithSQLiteError().message)
 
 
 def _findings() -> Iterator[tuple[str, Finding]]:
-    """All findings, each with the name of its store."""
+    """All findings, each with the name of its store; those of the files alone where PostgreSQL holds the stores."""
+    if not _is_sqlite():
+        with _one_line_errors():
+            yield from _findings_in_files()
+        return
     data_dir = current_settings().data_dir
     for finding in verify_file(data_dir / ACCOUNTS):
         yield Path(ACCOUNTS).name, finding
@@ -307,10 +316,15 @@ def _findings() -> Iterator[tuple[str, Finding]]:
         for finding in verify_knowledge(data_dir / KNOWLEDGE):
             yield Path(KNOWLEDGE).name, finding
     with suppress(StoreError):  # of a store that can't be opened; it is among the findings above
-        for finding in verify_vaults(_vaults()):
-            yield "vaults", finding
-        for finding in verify_attachments(Attachments(database=open_store(current_settings().users_dir))):
-            yield "attachments", finding
+        yield from _findings_in_files()
+
+
+def _findings_in_files() -> Iterator[tuple[str, Finding]]:
+    """What is wrong with documents and the files of messages. Raises StoreError."""
+    for finding in verify_vaults(_vaults()):
+        yield "vaults", finding
+    for finding in verify_attachments(Attachments(database=open_store(current_settings().users_dir))):
+        yield "attachments", finding
 
 
 def _vaults() -> Vaults:

@@ -213,6 +213,39 @@ def test_files_of_messages_that_are_missing_changed_or_nobodys_are_told(lived_in
     assert "4 findings." in looked.output
 
 
+def test_with_postgresql_documents_and_files_of_messages_are_verified(
+    postgresql_server: PostgreSQLServer, tmp_path: Path
+) -> None:
+    url = postgresql_server.empty_store()
+    environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
+    environ |= {"ANAPHORA_DATA_DIR": str(tmp_path), "DATABASE_URL": url}
+    settings = load_settings(environ, env_file=tmp_path / "no.env")
+    runner = create_app(settings).test_cli_runner()
+    database = open_store(settings.users_dir)
+    try:
+        create_user(database=database, user_email=ADA, password="correct horse battery")
+        files = Attachments(database=database)
+        with files.receiving() as received:
+            received.write_text("The text")
+            original = files.original(files.store(ADA, received, name="gone.txt"))
+        vault = Vaults(database=database).of(ADA)
+        vault.write("note.md", "text")
+        fine = runner.invoke(args=["data", "verify"])
+        assert (fine.exit_code, "Nothing is wrong with documents and files of messages." in fine.output) == (0, True)
+        original.unlink()
+        (vault.root / "note.md").unlink()
+        looked = runner.invoke(args=["data", "verify", "--repair"])
+        assert looked.exit_code == 1
+        assert f"attachments: files of messages: {ADA}: the file 'gone.txt'" in looked.output
+        assert f"{ADA}: note.md is in the index, and its file can't be read." in looked.output
+        assert "repaired: 1 documents were indexed anew." in looked.output
+        assert "1 findings." in looked.output
+    finally:
+        close_knowledge(settings.users_dir)
+        close_store(settings.users_dir)
+        postgresql_server.take_back(url)
+
+
 def test_a_vault_that_is_not_there_keeps_its_index_and_is_told(lived_in: Installation) -> None:
     create_user(database=open_store(lived_in.users_dir), user_email=ADA, password="correct horse battery")
     vault = lived_in.vault()
