@@ -12,6 +12,7 @@ from activity.export import INCLUDED, MEDIA_TYPES, Export, export
 from activity.export_document import file_name
 from attachments.storage import Attachments
 from database.attachments import attachments_by_id, files_of_conversation
+from database.conversations.overview import count_conversations
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
 from endpoints.http.responses import saved_as
 from endpoints.http.scope import access_conversation, current_state, current_user_email, current_user_scope
@@ -129,10 +130,15 @@ def export_activities(query: ActivityExport) -> StreamResponse:
 @fails("knowledge_unavailable", "vault_unavailable")
 @works(Work.LONG)
 def export_account() -> StreamResponse:
-    """Everything of the caller's as one ZIP: conversations, memories, documents, settings. Keys are not in it."""
+    """Everything of the caller's as one ZIP: conversations, memories, documents, settings. Keys are not in it.
+
+    The header `X-Anaphora-Conversations` says how many conversations there are.
+    """
     user_email = current_user_email()
     chunks = account_archive(account_source(user_email))
-    return _sent(Export(name=archive_name(user_email), media=_ZIP, chunks=chunks))
+    response = _sent(Export(name=archive_name(user_email), media=_ZIP, chunks=chunks))
+    response.headers["X-Anaphora-Conversations"] = str(count_conversations(**current_user_scope()))
+    return response
 
 
 def account_source(user_email: str) -> AccountSource:

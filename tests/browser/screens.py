@@ -42,7 +42,7 @@ SCREENS = (
     "new-memory", "memory-proposals", "memories-empty", "proposals", "documents",
     "sidebar", "sidebar-sections", "sidebar-move-menu", "sidebar-colour-menu", "sidebar-flag-menu", "sidebar-many-menu",
     "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",
-    "fork-dialog", "choose-conversation", "temporary", "stateless", "exported",
+    "fork-dialog", "choose-conversation", "temporary", "stateless", "exported", "download-everything",
     "search", "share-dialog", "share-dialog-empty", "shared-links", "shared", "shared-not-found",
     "token-made", "token-revoke-dialog", "agent-form", "tool-servers",
     *(f"settings-{section}" for section in SETTINGS),

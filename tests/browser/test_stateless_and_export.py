@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -112,6 +113,48 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     expect(page.locator("h1")).to_have_text("Bröd & butter")
     expect(page.locator("article")).to_have_count(2)
     assert findings(page, "exported") == []
+
+
+@pytest.mark.shows("download-everything")
+def test_the_download_of_everything_says_how_far_it_is_and_can_be_cancelled_and_tried_again(
+    person: Client, open_page: OpenPage, tmp_path: Path
+) -> None:
+    hold_talk(person, "Bröd & butter", "How much water?")
+    noise, headers = secrets.token_hex(2_000_000).encode(), {"Content-Type": "application/octet-stream"}
+    assert person.request("POST", "/attachments?name=noise.txt", noise, headers=headers).status == 201
+    page = open_page(person, "/settings")
+    network = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 0, "downloadThroughput": 60_000, "uploadThroughput": -1}
+    network.send("Network.enable")
+    link, state = page.get_by_role("link", name="Download everything"), page.locator("#export-account-state")
+    # What the page loads for it comes with the first one, so that only the archive is slow then.
+    with page.expect_download() as coming:
+        link.click()
+    assert coming.value.suggested_filename.startswith("anaphora-")
+    expect(state.get_by_role("status")).to_contain_text("Saved “anaphora-")
+
+    network.send("Network.emulateNetworkConditions", slow)
+    link.click()
+    expect(state.get_by_text("1 of 1 conversation · ")).to_be_visible()
+    expect(state.get_by_role("progressbar", name="Progress of the download")).to_be_visible()
+    expect(link).to_be_hidden()
+    expect(state.get_by_role("button", name="Cancel")).to_be_focused()
+    assert findings(page, "download-everything") == []
+    state.get_by_role("button", name="Cancel").click()
+    expect(state.get_by_role("status")).to_have_text("The download was cancelled. Nothing was saved.")
+    expect(link).to_be_visible()
+    network.send("Network.emulateNetworkConditions", {**slow, "downloadThroughput": -1})
+
+    cut = person.get("/export_account").body[:-100]
+    page.route("**/export_account", lambda route: route.fulfill(body=cut, content_type="application/zip"))
+    link.click()
+    expect(state.get_by_role("alert")).to_contain_text("Nothing was saved. The download broke off before its end")
+    page.unroute("**/export_account")
+    with page.expect_download() as coming:
+        state.get_by_role("button", name="Try again").click()
+    coming.value.save_as(tmp_path / "everything.zip")
+    assert zipfile.ZipFile(tmp_path / "everything.zip").testzip() is None
+    expect(link).to_be_visible()
 
 
 def test_everything_is_downloaded_and_read_from_the_disk(person: Client, open_page: OpenPage, tmp_path: Path) -> None:

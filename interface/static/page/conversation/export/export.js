@@ -45,7 +45,8 @@ export async function saved(fetchFile) {
   }
 }
 
-function save(blob, name) {
+/** Hands a file to the browser for saving. */
+export function save(blob, name) {
   const href = URL.createObjectURL(blob);
   const link = element('a', { href, download: name, hidden: true });
   document.body.append(link);
