@@ -27,7 +27,7 @@ RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": {}, "dar
 PICTURES = bool(os.environ.get("PICTURES"))
 SETTINGS = (
     "account", "devices", "tokens", "models", "agents", "tool-servers", "sending", "appearance", "shortcuts", "shares",
-    "limits", "data", "people",
+    "limits", "data", "people", "administration",
 )  # fmt: skip
 MEMORIES = ("memories", "contexts", "entities", "tags", "conflicts", "add", "history", "transfer")
 # What there is to be looked at. `tests/test_screens.py` holds that a test promises each, and `conftest.py` that a test

@@ -5,6 +5,7 @@ import { number } from '../strings/en/count.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { element } from '../ui/dom.js';
 import { fill, record, records } from './records.js';
+import { mountUsage } from './usage.js';
 
 const UNDER_WAY = new Set(['waiting', 'fetching', 'loading']);
 const SOON_MS = 1500;
@@ -53,8 +54,9 @@ export function mountModels(section, { api }) {
   return show;
 }
 
-/** What a person may see of the server's limits. */
+/** What a person may see of the server's limits, and what they have used. */
 export function mountLimits(section, { settings }) {
+  const showUsage = mountUsage(section.querySelector('#own-usage'), { settings });
   const place = section.querySelector('[data-fill]');
   const figure = (value) => (value === null ? words.limits.byModel : number(value));
   fill(place, () => settings.limits(), (limits) => {
@@ -69,4 +71,5 @@ export function mountLimits(section, { settings }) {
     if (limits.read_only) rows.unshift(record({ name: words.limits.readOnly, note: words.limits.readOnlyNote }));
     return [records(rows)];
   });
+  return showUsage;
 }

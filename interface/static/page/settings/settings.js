@@ -6,6 +6,7 @@ import { createSettingsApi } from './api.js';
 import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
 import { mountDevices, mountTokens } from './access.js';
 import { mountAccount } from './account.js';
+import { mountAdministration } from './administration.js';
 import { mountAgents } from './agents.js';
 import { mountSending } from './device.js';
 import { mountLanguage } from './language.js';
@@ -66,6 +67,7 @@ const MOUNTS = {
   limits: mountLimits,
   data: mountImports,
   people: mountPeople,
+  administration: mountAdministration,
 };
 
 /**

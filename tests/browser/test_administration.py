@@ -1,0 +1,90 @@
+"""The administration in the settings: use and quotas, models, health, jobs, and what administrators did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chromium import PageProblems
+from tests.http_client import Client
+from tests.live_server import PASSWORD, LiveServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def test_an_administrator_sets_a_quota_which_the_person_meets_and_sees(
+    live_server: LiveServer, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("429")
+    administrator = live_server.sign_up("ada@example.org")
+    assert administrator.post("/users", {"email": "linus@example.org", "password": PASSWORD}).status == 201
+    page = open_page(administrator, "/settings#administration")
+    section = page.locator("[data-section='administration']")
+    health = section.locator("[data-part='health'] .record")
+    expect(health.filter(has_text="Store")).to_contain_text("in order")
+    expect(health.filter(has_text="Version")).to_contain_text("sqlite")
+    expect(section.locator("[data-part='jobs'] .record").filter(has_text="Empty the bin")).to_contain_text("done")
+    row = section.locator("[data-part='people'] .record", has_text="linus@example.org")
+    expect(row).to_contain_text("Today: 0 messages, 0 tokens")
+    row.get_by_role("button", name="Quota…").click()
+    dialog = page.get_by_role("dialog", name="What linus@example.org may use")
+    expect(dialog.get_by_label("Megabytes of files")).to_have_attribute("placeholder", "as for everybody: 5000")
+    dialog.get_by_label("Messages a day").fill("-1")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_visible()
+    dialog.get_by_label("Messages a day").fill("1")
+    dialog.get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("Today: 0 of 1 messages")
+    expect(row).to_contain_text("own quota")
+
+    linus = live_server.sign_in("linus@example.org")
+    theirs = open_page(linus)
+    message = theirs.locator("#composer-input")
+    message.fill("First")
+    message.press("Enter")
+    expect(theirs.locator(".message-card")).to_have_count(2)
+    expect(theirs.get_by_role("button", name="Answer again")).to_be_visible()
+    message.fill("Second")
+    message.press("Enter")
+    # It stays in the page, and is sent when there is room again.
+    waiting = theirs.get_by_role("list", name="Messages that are not sent yet")
+    expect(waiting).to_contain_text("You have reached your limit of messages within a day, 1.")
+    theirs.goto("/settings#limits")
+    mine = theirs.locator("#own-usage .record")
+    expect(mine.filter(has_text="Messages today").locator(".record-value")).to_have_text("1 of 1")
+
+
+def test_what_administrators_did_is_listed_page_by_page_and_filtered(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    administrator = live_server.sign_up("ada@example.org")
+    assert administrator.post("/users", {"email": "linus@example.org", "password": PASSWORD}).status == 201
+    for number in range(50):
+        administrator.put("/admin/people/linus@example.org/quota", {"messages_a_day": number})
+    page = open_page(administrator, "/settings#administration")
+    rows = page.locator("[data-part='audit'] .record")
+    expect(rows).to_have_count(50)
+    expect(rows.first).to_contain_text("linus@example.org · Messages a day: 48 → 49")
+    expect(rows.first).to_contain_text("ada@example.org · by the page · 127.0.0.1")
+    page.get_by_role("button", name="Show earlier ones").click()
+    expect(rows).to_have_count(51)
+    page.get_by_label("Which acts").select_option("Account created")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Done to").fill("nobody@example.org")
+    page.get_by_label("Done to").press("Enter")
+    expect(page.locator("[data-part='audit']")).to_have_text("Nothing of this kind was done.")
+
+
+def test_nobody_else_is_offered_the_administration(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings#administration")
+    expect(page.locator(".settings-section:visible h2")).to_have_text("Account")
+    expect(page.get_by_role("link", name="Administration")).to_have_count(0)
+    assert page.locator("[data-section='administration']").count() == 0
+    assert person.get("/admin/people").status == 403
