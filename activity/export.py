@@ -108,60 +108,22 @@ def export(
 
     Deleted activities and turns that are not kept are left out; the other branches of a conversation are not.
 
-    Args:
-        user_email: whose activities.
-        database: that holds them.
-        recipes: that say how they read.
-        room: the id, friendly id or exact title of a conversation.
-        thread: a thread id.
-        after: the uuid or short id of an activity, which is printed too, before what followed it.
-        recipe: the domain of a recipe.
-        limit: the newest so many; with `after`, the next so many.
-        fmt: one of `FORMATS`.
-        include: some of `INCLUDED`; None: everything with a thread or a recipe, messages alone with only a room.
-        files_in: the folder to whose files links lead, see `Heading`.
-
-    Raises:
-        ConversationNotFoundError, AmbiguousReferenceError: no conversation, or several, are called so.
-        ThreadNotFoundError, RecipeNotFoundError: there is none.
-        ActivityNotFoundError, AmbiguousReferenceError: an `after` that is not there, or means several activities.
-        InvalidChangeError: neither room nor thread nor recipe.
-        KeyError: another format.
+    room: the id, friendly id or exact title of a conversation. after: the uuid or short id of an activity, which is
+    printed too, before what followed it. recipe: a domain. limit: the newest so many; with `after`, the next so many.
+    fmt: one of `FORMATS`. include: some of `INCLUDED`; None: everything with a thread or a recipe, messages alone with
+    only a room. Raises ConversationNotFoundError, ThreadNotFoundError, RecipeNotFoundError, ActivityNotFoundError,
+    AmbiguousReferenceError, InvalidChangeError without room, thread and recipe, and KeyError for another format.
     """
     extension, media, render = _FORMATS[fmt]
-    if room is None and thread is None and recipe is None:
-        raise InvalidChangeError("Name a conversation, a thread or a recipe to export.")
-    conversation_id = None if room is None else find_room(room, database=database, user_email=user_email)
-    if include is None and thread is None and recipe is None:
-        include = ("chat",)
-    selection = Selection(
-        user_email=user_email, conversation_id=conversation_id, thread_id=thread, recipe=recipe, **_kinds(include)
-    )
-    is_whole = thread is None and recipe is None and after is None and limit is None
+    which: dict[str, Any] = {"room": room, "thread": thread, "recipe": recipe, "include": include}
+    selection = _selection(user_email, **which, database=database)
     chosen = _chosen(selection, database=database, after=after, limit=limit)
-    title = None if recipe is None else _recipe_title(recipe, recipes, is_used=bool(chosen))
-    heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=title, is_whole=is_whole)
-    heading = replace(heading, files_in=files_in)
-    source = _Source(
-        database=database,
-        recipes=recipes,
-        selection=selection,
-        chosen=chosen,
-        heading=heading,
-        has_totals=fmt == "json",
-    )
-    entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
-    file_ids = set[str]()
-    texts = render(heading, _noting_files(entries, file_ids))
-    chunks = (text.encode() for text in texts)
-    return Export(name=file_name(heading.title, extension), media=media, chunks=chunks, file_ids=file_ids)
-
-
-def _noting_files(entries: Iterator[Entry], file_ids: set[str]) -> Iterator[Entry]:
-    for entry in entries:
-        if entry.message is not None:
-            file_ids |= entry.message.file_ids
-        yield entry
+    is_whole = thread is None and recipe is None and after is None and limit is None
+    heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=is_whole)
+    told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
+    source = _Source(**told, chosen=chosen, heading=heading, has_totals=fmt == "json")
+    texts = render(heading, _entries(source, _outline(source, by_section=recipe is not None and fmt != "json")))
+    return Export(name=file_name(heading.title, extension), media=media, chunks=(text.encode() for text in texts))
 
 
 def whole_conversation(
@@ -173,7 +135,7 @@ def whole_conversation(
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
     chosen = _chosen(selection, database=database, after=None, limit=None)
-    heading = _heading(selection, chosen, database=database, recipes=recipes, recipe=None, is_whole=True)
+    heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=True)
     if heading.conversation is None:
         raise ConversationNotFoundError
     heading = replace(heading, files_in=files_in)
@@ -185,6 +147,26 @@ def whole_conversation(
     pieces = [render(heading, each) for (_, _, render), each in zip(_FORMATS.values(), entries, strict=True)]
     for texts in zip_longest(*pieces, fillvalue=""):
         yield {fmt: text.encode() for fmt, text in zip(_FORMATS, texts, strict=True)}
+
+
+def _selection(
+    user_email: str,
+    *,
+    database: Database,
+    room: str | None,
+    thread: str | None,
+    recipe: str | None,
+    include: Collection[str] | None,
+) -> Selection:
+    """Which activities are meant. Raises InvalidChangeError where nothing is named, and what `find_room` raises."""
+    if room is None and thread is None and recipe is None:
+        raise InvalidChangeError("Name a conversation, a thread or a recipe to export.")
+    conversation_id = None if room is None else find_room(room, database=database, user_email=user_email)
+    if include is None and thread is None and recipe is None:
+        include = ("chat",)
+    return Selection(
+        user_email=user_email, conversation_id=conversation_id, thread_id=thread, recipe=recipe, **_kinds(include)
+    )
 
 
 def _kinds(include: Collection[str] | None) -> dict[str, Any]:
@@ -235,9 +217,10 @@ def _heading(
     *,
     database: Database,
     recipes: RecipeRegistry,
-    recipe: str | None,
     is_whole: bool,
 ) -> Heading:
+    domain = selection.recipe
+    recipe = None if domain is None else _recipe_title(domain, recipes, is_used=bool(chosen))
     own: dict[str, Any] = {"database": database, "user_email": selection.user_email}
     thread_id = selection.thread_id
     thread_ids = {each.thread_id: None for each in chosen if each.thread_id is not None}

@@ -32,6 +32,7 @@ from .formatting import UNKNOWN_ICON, ExportBlock, block_of, indented, line_of, 
 log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.recipes"
 _MOST_COMPLAINTS = 10
+_UNUSABLE = "the recipe has a schema of this type that can't be used; the server's log says why"
 _THREAD_LINES = 50
 _MOST_SUGGESTED, _SIMILAR, _LONGEST_NAME = 3, 0.5, 100
 
@@ -71,7 +72,8 @@ class ActivityType:
     """A type of activities.
 
     schema: JSON Schema of its payloads. icon: "" for what somebody says. section: the heading of such activities in
-    exports. context_builder, formatter: in place of `build_context` and `format_line` of the recipe.
+    exports. context_builder, formatter: in place of `build_context` and `format_line` of the recipe; what the formatter
+    of a type with an icon says is also quoted in exports, unless the recipe has a `format_export` of its own.
     """
 
     schema: Mapping[str, Any]
@@ -216,13 +218,17 @@ class RecipeRegistry:
         return candidates[0]
 
     def check_payload(self, recipe: Recipe, type_name: str, payload: Mapping[str, Any]) -> None:
-        """Raises InvalidPayloadError where the payload does not fit the schema of its type."""
+        """Raises InvalidPayloadError where the payload does not fit the schema of its type, or that can't be used."""
         from jsonschema import Draft202012Validator  # heavy, and most processes never check a payload
 
-        errors = sorted(
-            Draft202012Validator(recipe.activity_types[type_name].schema).iter_errors(payload),
-            key=lambda error: [str(part) for part in error.absolute_path],
-        )
+        validator = Draft202012Validator(recipe.activity_types[type_name].schema)
+        try:
+            errors = sorted(
+                validator.iter_errors(payload), key=lambda error: [str(part) for part in error.absolute_path]
+            )
+        except Exception:  # such as a reference within the schema that leads nowhere
+            log.exception("the recipe %s has a schema of the type %s that can't be used", recipe.domain, type_name)
+            raise InvalidPayloadError([{"loc": ["payload"], "msg": _UNUSABLE}]) from None
         if errors:
             raise InvalidPayloadError(
                 [
@@ -243,10 +249,18 @@ class RecipeRegistry:
     def format_export(self, activity: Activity) -> ExportBlock:
         """The block of an activity in an export. Recipes that fail are logged and done without."""
         try:
-            return _checked(self.get_recipe_for_activity(activity).format_export(activity))
+            return _checked(self._block(activity))
         except Exception:
             log.exception("the recipe %s can't export an activity of the type %s", activity.recipe, activity.type)
             return UnknownRecipe(activity.recipe).format_export(activity)
+
+    def _block(self, activity: Activity) -> ExportBlock:
+        recipe, kind = self.get_recipe_for_activity(activity), self.type_of(activity)
+        has_own = type(recipe).format_export is not Recipe.format_export
+        if has_own or kind is None or kind.formatter is None or not kind.icon:
+            return recipe.format_export(activity)
+        said = kind.formatter(activity).removeprefix(f"[#{activity.short_id}]").lstrip()
+        return block_of(activity, icon=kind.icon, words=said.removeprefix(kind.icon).strip() or None)
 
     def thread_line(self, activity: Activity) -> ThreadLine:
         """An activity as a line of its thread, which says what it replies to."""
@@ -355,7 +369,16 @@ def _complaint(recipe: object) -> str | None:
         return "it has no activity_types"
     if wrong := [name for name, kind in types.items() if not isinstance(kind, ActivityType)]:
         return f"its type {wrong[0]} is no ActivityType"
+    if wrong := [name for name, kind in types.items() if not _is_shown(name, kind)]:
+        return (
+            f"its type {wrong[0]} needs a name, a section and an icon, each a text on one line; the icon may be empty"
+        )
     return _complaint_of_rules(recipe) or _complaint_of_schemas(types)
+
+
+def _is_shown(name: object, kind: ActivityType) -> bool:
+    texts = (name, kind.section, kind.icon)
+    return all(isinstance(each, str) and each == one_line(each) for each in texts) and bool(name and kind.section)
 
 
 def _complaint_of_rules(recipe: Recipe) -> str | None:

@@ -44,14 +44,14 @@ _c, _m = conversations.c, messages.c
 class _Offered(NamedTuple):
     """What is known of a conversation that may be meant."""
 
-    conversation_friendly_id: str
+    conversation_friendly_id: str | None
     title: str
     conversation_id: str
     updated_at: str
 
 
 class ConversationSuggestion(TypedDict):
-    """One conversation to choose. `last_updated` is "YYYY-MM-DD HH:MM:SS" in UTC."""
+    """One conversation to choose. `friendly_id`: "" for none. `last_updated` is "YYYY-MM-DD HH:MM:SS" in UTC."""
 
     friendly_id: str
     title: str
@@ -60,24 +60,33 @@ class ConversationSuggestion(TypedDict):
 
 
 def autocomplete_conversations(
-    *, database: Database, user_email: str, q: str, domain: str | None = None, limit: int = 10
+    *,
+    database: Database,
+    user_email: str,
+    q: str,
+    domain: str | None = None,
+    limit: int = 10,
+    with_unnamed: bool = False,
 ) -> list[ConversationSuggestion]:
     """The user's live conversations that `q` may mean, at most `limit`; temporary ones are not offered.
 
     First those whose friendly id begins with `q`, then those in whose title each word of `q` begins a word, whatever
-    the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to and
-    is not offered. At most three queries, and as many again after titles were written.
+    the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to, and
+    is offered only `with_unnamed`. At most three queries, and as many again after titles were written.
     """
     typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
     with database.reading() as connection:
         if not typed:
-            return [_suggestion(row) for row in _newest(connection, user_email, domain, limit)]
+            return [
+                _suggestion(row) for row in _newest(connection, user_email, domain, limit, with_unnamed=with_unnamed)
+            ]
         found: list[_Offered | Row[Any]] = list(_by_friendly_id(connection, user_email, domain, typed, limit))
         words = _WORD.findall(typed)
         if words and len(found) < limit:
             seen = {row.conversation_id for row in found}
             titled = _by_title(database, connection, user_email, domain, words)
-            found += islice((row for row in titled if row.conversation_id not in seen), limit - len(found))
+            others = (row for row in titled if row.conversation_id not in seen)
+            found += islice((row for row in others if with_unnamed or row.conversation_friendly_id), limit - len(found))
     return [_suggestion(row) for row in found]
 
 
@@ -105,10 +114,12 @@ def conversations_meant(
     return [_suggestion(row) for row in nearest[:limit]]
 
 
-def _newest(connection: Connection, user_email: str, domain: str | None, limit: int) -> list[Row[Any]]:
+def _newest(
+    connection: Connection, user_email: str, domain: str | None, limit: int, *, with_unnamed: bool
+) -> list[Row[Any]]:
     """The newest of each domain, from the index of the list: it is in order of time only within one domain."""
     domains = _domains(connection, user_email) if domain is None else [domain]
-    pages = [_offered(user_email, each).limit(limit).subquery() for each in domains]
+    pages = [_offered(user_email, each, with_unnamed=with_unnamed).limit(limit).subquery() for each in domains]
     if not pages:
         return []
     either = union_all(*(select(page) for page in pages)).subquery()
@@ -125,13 +136,16 @@ def _domains(connection: Connection, user_email: str) -> Sequence[str]:
     return connection.execute(select(domains.c.name).where(domains.c.name.is_not(None))).scalars().all()
 
 
-def _offered(user_email: str | BindParameter[str], domain: str | BindParameter[str] | None) -> Select[Any]:
+def _offered(
+    user_email: str | BindParameter[str], domain: str | BindParameter[str] | None, *, with_unnamed: bool = False
+) -> Select[Any]:
     query = select(*(_c[name] for name in _Offered._fields)).where(
         _c.user_email == user_email,
         _c.deleted_at.is_(None),
         _c.expires_at.is_(None),
-        _c.conversation_friendly_id.is_not(None),
     )
+    if not with_unnamed:
+        query = query.where(_c.conversation_friendly_id.is_not(None))
     if domain is not None:
         query = query.where(_c.domain == domain)
     return query.order_by(_c.updated_at.desc(), _c.conversation_id.desc())
@@ -181,7 +195,7 @@ def _by_title(
 
 def _suggestion(row: _Offered | Row[Any]) -> ConversationSuggestion:
     return ConversationSuggestion(
-        friendly_id=row.conversation_friendly_id,
+        friendly_id=row.conversation_friendly_id or "",
         title=row.title,
         conversation_id=row.conversation_id,
         last_updated=f"{row.updated_at[:10]} {row.updated_at[11:19]}",

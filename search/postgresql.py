@@ -132,14 +132,13 @@ def titled(
 ) -> Iterable[Row[Any]]:
     """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
 
-    Case of ASCII letters doesn't count. Temporary conversations, and those without a friendly id, are left out.
+    Case of ASCII letters doesn't count. Temporary conversations are left out.
     """
     c = conversations.c
     query = select(c.conversation_friendly_id, c.title, c.conversation_id, c.updated_at).where(
         c.user_email == user_email,
         c.deleted_at.is_(None),
         c.expires_at.is_(None),
-        c.conversation_friendly_id.is_not(None),
         *(func.lower(c.title).contains(fragment.lower(), autoescape=True) for fragment in fragments),
     )
     if domain is not None:

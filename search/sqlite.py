@@ -75,7 +75,7 @@ _TITLED = """
     SELECT conversation_friendly_id, title, conversation_id, updated_at
     FROM "UserToConversationId" INDEXED BY {index}
     WHERE user_email = ? AND deleted_at IS NULL {conditions}
-        AND expires_at IS NULL AND conversation_friendly_id IS NOT NULL
+        AND expires_at IS NULL
     ORDER BY updated_at DESC, conversation_id DESC
 """
 _SHOWN = """
@@ -180,7 +180,7 @@ def titled(
 ) -> Iterable[Row[Any]]:
     """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
 
-    Case of ASCII letters doesn't count. Temporary conversations, and those without a friendly id, are left out.
+    Case of ASCII letters doesn't count. Temporary conversations are left out.
     """
     # A word has neither of LIKE's wildcards in it.
     conditions = {"title LIKE ?": [f"%{fragment}%" for fragment in fragments]}

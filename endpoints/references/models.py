@@ -15,6 +15,9 @@ class ConversationSearch(Query):
     q: Annotated[str, Field(max_length=500)] = ""
     domain: Annotated[str, Field(max_length=64)] | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 10
+    with_unnamed: Annotated[
+        bool, Field(description="Also those without a friendly id, to which nothing can refer: new and empty ones.")
+    ] = False
 
 
 class MessageSearch(Query):

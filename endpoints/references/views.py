@@ -35,11 +35,7 @@ _PREVIEW_CHARACTERS = 200
 @answers(list[reference_models.ConversationHit])
 def autocomplete_conversations(query: reference_models.ConversationSearch) -> Response:
     """Conversations whose friendly id begins with `q`, then those whose title has its words."""
-    return json_reply(
-        conversation_search.autocomplete_conversations(
-            **current_user_scope(), q=query.q, domain=query.domain, limit=query.limit
-        )
-    )
+    return json_reply(conversation_search.autocomplete_conversations(**current_user_scope(), **query.model_dump()))
 
 
 @blueprint.get("/conversations/<friendly_id>/messages")

@@ -46,6 +46,17 @@ class Answerless(Game):
     domain, answer_type = "answerless", "nothing"
 
 
+class Nameless(Recipe):
+    domain, title = "nameless", "Nameless"
+    activity_types = {"x": ActivityType(icon="", section="", schema=ANY)}
+
+
+class Iconless(Recipe):
+    domain, title = "iconless", "Iconless"
+    icon: Any = None
+    activity_types = {"x": ActivityType(icon=icon, section="X", schema=ANY)}
+
+
 class Crashing(Game):
     def __init__(self) -> None:
         raise OSError("no disk")
@@ -89,6 +100,8 @@ def test_two_packages_with_one_domain_stop_the_start_by_both_names(offer: Offer)
         ("json:JSONDecoder", "is no Recipe"),
         (f"{__name__}:{Titleless.__name__}", "its title"),
         (f"{__name__}:{Typeless.__name__}", "it has no activity_types"),
+        (f"{__name__}:{Nameless.__name__}", "its type x needs a name, a section and an icon"),
+        (f"{__name__}:{Iconless.__name__}", "its type x needs a name, a section and an icon"),
         (f"{__name__}:{Schemaless.__name__}", "the schema of x is no JSON Schema"),
         (f"{__name__}:{Ruleless.__name__}", "its threading rule 'sometimes' for x"),
         (f"{__name__}:{Answerless.__name__}", "its answer_type nothing"),

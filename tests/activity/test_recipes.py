@@ -17,6 +17,7 @@ from activity.errors import (
 )
 from activity.formatting import ExportBlock
 from activity.recipes import ActivityContext, ActivityType, Recipe, RecipeRegistry
+from database.activities.reading import Activity
 
 from .made import ANY, Game, activity
 
@@ -199,6 +200,45 @@ def test_a_payload_has_to_fit_the_schema_of_its_type(registry: RecipeRegistry) -
     registry.check_payload(registry.get("system-monitoring"), "data_change", {"field": "a", "old": 1, "new": None})
 
 
+def test_a_schema_that_leads_nowhere_refuses_payloads_with_a_reason(
+    registry: RecipeRegistry, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unfinished(Recipe):
+        domain, title = "unfinished", "Unfinished"
+        activity_types = {"x": ActivityType(icon="", section="X", schema={"$ref": "#/$defs/nowhere"})}
+
+    said = "the recipe has a schema of this type that can't be used"
+    with caplog.at_level(logging.CRITICAL, logger="activity.recipes"), pytest.raises(InvalidPayloadError, match=said):
+        registry.check_payload(Unfinished(), "x", {"a": 1})
+
+
+def test_an_export_quotes_what_the_formatter_of_a_type_says(registry: RecipeRegistry) -> None:
+    def told(move: Activity) -> str:
+        return f"[#{move.short_id}] ♟ {move.payload['piece']} to {move.payload['square']}"
+
+    class Chess(Recipe):
+        domain, title = "chess", "Chess"
+        activity_types = {
+            "move": ActivityType(icon="♟", section="Moves", schema=ANY, formatter=told),
+            "say": ActivityType(icon="", section="Talk", schema=ANY, formatter=lambda said: f"[#{said.short_id}] Hm"),
+        }
+
+    class Own(Chess):
+        domain = "own"
+
+        def format_export(self, activity: Activity) -> ExportBlock:
+            return ExportBlock(heading="own")
+
+    registry.register(Chess(), source="chess")
+    registry.register(Own(), source="own")
+    move = {"type": "move", "payload": {"piece": "queen", "square": "h5"}}
+    block = registry.format_export(activity(recipe="chess", **move))
+    assert (block.heading, block.words, block.data) == ("♟ move", "queen to h5", None)
+    said = registry.format_export(activity(recipe="chess", type="say", payload={"text": "Check"}))
+    assert said.words == "Check"
+    assert registry.format_export(activity(recipe="own", **move)).heading == "own"
+
+
 def test_a_recipe_that_fails_costs_its_words_alone(registry: RecipeRegistry, caplog: pytest.LogCaptureFixture) -> None:
     def fail(_: object) -> str:
         raise KeyError("x")
@@ -219,6 +259,8 @@ def test_a_recipe_that_fails_costs_its_words_alone(registry: RecipeRegistry, cap
         assert registry.format_line(activity(recipe="failing", type="own")) == "[#48abcd] ❓ own"
         assert registry.format_line(activity(recipe="failing", type="none")) == "[#48abcd] ❓ none"
         assert registry.format_line(activity(recipe="failing", type="plain")) == "[#48abcd] ❓ plain"
+        assert registry.format_export(activity(recipe="failing", type="own")).heading == "❓ own"
+        assert registry.format_export(activity(recipe="failing", type="none")).heading == "❓ none"
         assert registry.format_export(activity(recipe="failing", type="plain")).heading == "❓ plain"
 
 

@@ -171,6 +171,8 @@ def test_other_activities_stand_between_the_messages(person: Client, open_page: 
 def test_an_activity_is_moved_to_a_conversation_that_is_chosen(person: Client, open_page: OpenPage) -> None:
     game = hold_talk(person, "The game", "Build it.")
     talk = hold_talk(person, "Castle defence", "Shall we build a castle?")
+    empty = person.create_conversation()
+    person.put(f"/conversations/{empty}/title", {"title": "Nothing said yet"})
     address = f"/api/conversations/{talk.conversation_id}/activities"
     event = person.post(address, {"type": "system_event", "payload": {"description": "A castle stands."}}).json()
     reply = {"type": "chat_message", "payload": {"text": "Indeed."}, "reply_to": event["id"]}
@@ -187,6 +189,7 @@ def test_an_activity_is_moved_to_a_conversation_that_is_chosen(person: Client, o
     choice = page.get_by_role("dialog", name="Move to which conversation?")
     expect(choice.get_by_role("option", name="The game")).to_be_visible()
     assert choice.get_by_role("option", name="Castle defence").count() == 0
+    expect(choice.get_by_role("option", name="Nothing said yet")).to_be_visible()
     assert findings(page, "choose-conversation", shown=choice) == []
     choice.get_by_role("combobox").fill("nothing is called so")
     expect(choice.get_by_role("status")).to_have_text("No conversation is called so.")

@@ -152,3 +152,15 @@ def test_many_titles_are_looked_through_by_the_database(database: Database, monk
     titles_of(database).forget(ANN)
     monkeypatch.setattr(titles, "_MOST_TITLES", 3)
     assert offered(database, "react") == expected
+
+
+def test_what_has_no_friendly_id_is_offered_where_it_is_asked_for(database: Database) -> None:
+    make(database, "Tower plans", "tower_plans_ab12")
+    empty = make(database, "Tower", None)
+    make(database, "Tower", None, email=BEN)
+    for typed in ("", "tow"):
+        own = {"database": database, "user_email": ANN, "q": typed}
+        assert [each["friendly_id"] for each in autocomplete_conversations(**own)] == ["tower_plans_ab12"]
+        offered = autocomplete_conversations(**own, with_unnamed=True)
+        assert {each["conversation_id"] for each in offered if not each["friendly_id"]} == {empty}
+        assert len(offered) == 2

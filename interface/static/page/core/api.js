@@ -366,8 +366,9 @@ function messageCalls({ open, get, post, put, remove }) {
 
 function referenceCalls({ get }) {
   return {
-    autocompleteConversations: (q, { domain, limit = 10 } = {}, options) =>
-      get('/conversations/autocomplete', { q, domain, limit }, options),
+    /** `withUnnamed`: also new and empty ones, to which nothing can refer. */
+    autocompleteConversations: (q, { domain, limit = 10, withUnnamed } = {}, options) =>
+      get('/conversations/autocomplete', { q, domain, limit, with_unnamed: withUnnamed }, options),
     findMessages: (friendlyId, q, { limit = 20 } = {}, options) =>
       get(`/conversations/${part(friendlyId)}/messages`, { q, limit }, options),
     suggestReferences: (q, { limit = 10, conversationId = null } = {}, options) =>

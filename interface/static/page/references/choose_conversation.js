@@ -31,7 +31,7 @@ function createFinder(api, { but, first, onChoose }) {
   const status = element('p', { class: 'conversation-choices-status', role: 'status' });
   field.setAttribute('aria-controls', list.node.id);
 
-  const latest = createLatest((query, options) => api.autocompleteConversations(query, { limit: ASKED_FOR }, options), {
+  const latest = createLatest((query, options) => api.autocompleteConversations(query, { limit: ASKED_FOR, withUnnamed: true }, options), {
     onAnswer(hits, query) {
       const found = hits.filter(({ conversation_id: id }) => id !== but);
       list.show([{ options: (query ? found : [...first, ...found]).map(optionOf) }]);
