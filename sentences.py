@@ -310,6 +310,10 @@ _REFUSALS = {
     "no_own_tool_servers": "People can't join tool servers of their own here.",
     "text_in_parts": "At most {kilobytes} KB of text can be read at once. Give it in parts.",
     "request_too_large": "The request is too large.",
+    "invitation_other_email": "This invitation is for another e-mail address.",
+    "invitation_bounds": "An invitation is for one e-mail address, or for 1 to {uses} people. It is valid for 1 to "
+    "{days} days.",
+    "administrators_invite": "Only an administrator invites people.",
     "only_administrator": "This is the only administrator. Make another administrator first.",
     "identity_linked": "This login belongs to another account here.",
     "own_password": "Change your own password in the settings.",

@@ -12,6 +12,8 @@ from chat.runtime.startup import ServerRunningError, bring_in_order, sole_proces
 from database.accounts import api_tokens, users
 from database.accounts.audit import COMMAND_LINE, list_acts
 from database.accounts.erasure import close_account
+from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
+from database.accounts.roles import ADMINISTRATOR, MEMBER, Role, set_role
 from database.errors import StoreError
 from endpoints.accounts.models import NewAccount
 from endpoints.http.scope import current_state
@@ -74,6 +76,39 @@ def password(email: str, keep_tokens: bool) -> None:
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(f"The password is set. Sessions ended: {ended.sessions}. API tokens revoked: {ended.tokens}.")
+
+
+@group.command("invite", epilog=examples("users invite --email bob@example.org", "users invite --uses 20 --days 30"))
+@click.option("--email", help="Whom to invite; without, whoever has the link.")
+@click.option("--uses", type=click.IntRange(1, MOST_USES), default=1, help="How many people may use it; 1.")
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=DAYS, help=f"How long it is valid; {DAYS}.")
+@click.option("--admin", is_flag=True, help="The account is an administrator's.")
+def invite(email: str | None, uses: int, days: int, admin: bool) -> None:
+    """Make an invitation, and print where on the server its receiver makes an account; it is shown this once."""
+    try:
+        made = create_invitation(
+            database=current_state().database,
+            by=COMMAND_LINE,
+            invited_email=email,
+            role=ADMINISTRATOR if admin else MEMBER,
+            uses=uses,
+            days=days,
+        )
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
+    click.echo(f"/invite/{made.token}")
+
+
+@group.command("role", epilog=examples("users role --email ada@example.org --role administrator"))
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option("--role", type=click.Choice([ADMINISTRATOR, MEMBER]), required=True, help="What it is to be.")
+def role(email: str, role: Role) -> None:
+    """Make an account an administrator's or a member's."""
+    try:
+        set_role(database=current_state().database, user_email=email, role=role, by=COMMAND_LINE)
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
+    click.echo(f"{users.normalise_email(email)}: {role}.")
 
 
 @group.command("delete", epilog=examples("users delete --email ada@example.org"))

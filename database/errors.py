@@ -20,6 +20,7 @@ StoreError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
  │   ├─ PasswordLinkNotFoundError
+ │   ├─ InvitationNotFoundError
  │   └─ UserNotFoundError
  ├─ ConflictError                    the store has moved on since the caller looked
  │   ├─ TurnInProgressError
@@ -209,6 +210,17 @@ class UserNotFoundError(NotFoundError):
     """No such account."""
 
     noun = "user"
+
+
+class InvitationNotFoundError(NotFoundError):
+    """No valid invitation. Mistyped, used, withdrawn and expired read alike."""
+
+    noun = "invitation"
+
+    def __init__(
+        self, message: str = "This invitation is not valid. It may be used, withdrawn or expired: ask for a new one."
+    ) -> None:
+        super().__init__(message)
 
 
 class ConflictError(StoreError):

@@ -13,7 +13,8 @@ from database.errors import ConflictError, UserNotFoundError
 from database.schema import sign_in_identities, users
 from sentences import say
 
-from .roles import ADMINISTRATOR, Role
+from .invitations import use_invitation
+from .roles import ADMINISTRATOR, MEMBER, Role
 from .users import UserRow, account_key, get_user, insert_account, new_account
 
 _c = sign_in_identities.c
@@ -39,17 +40,29 @@ def find_account(*, database: Database, identity: Identity) -> UserRow | None:
     return None if found is None else get_user(database=database, user_email=found)
 
 
-def create_account(*, database: Database, identity: Identity, user_email: str, name: str, role: Role) -> UserRow:
+def create_account(
+    *,
+    database: Database,
+    identity: Identity,
+    user_email: str,
+    name: str,
+    role: Role | None = None,
+    invitation: str | None = None,
+) -> UserRow:
     """A new account without a password, linked with the identity.
 
+    role: that of the invitation when None, else a member. invitation: the token of one, which is used.
+
     Raises:
+        InvitationNotFoundError: the invitation is not valid.
         UserExistsError: the address has an account already.
         ConflictError: the identity is linked already.
-        InvalidChangeError: the address can't be one.
+        InvalidChangeError: the address can't be one, or the invitation is for another.
     """
-    values = new_account(user_email, "", name, is_admin=role == ADMINISTRATOR)
 
     def job(connection: Connection) -> UserRow:
+        invited = MEMBER if invitation is None else use_invitation(connection, invitation, user_email)
+        values = new_account(user_email, "", name, is_admin=(role or invited) == ADMINISTRATOR)
         user = insert_account(connection, values)
         link_account(connection, identity, user.user_email)
         return user

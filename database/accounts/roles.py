@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from sqlalchemy import Connection, select, update
@@ -11,6 +12,7 @@ from database.errors import LastAdministratorError, UserNotFoundError
 from database.schema import users
 from sentences import say
 
+from .audit import Actor, record_act
 from .users import account_key
 
 Role = Literal["administrator", "member"]
@@ -20,8 +22,10 @@ MEMBER: Role = "member"
 _c = users.c
 
 
-def set_role(*, database: Database, user_email: str, role: Role) -> bool:
-    """Give an account a role; whether it had another one before.
+def set_role(
+    *, database: Database, user_email: str, role: Role, by: Actor, details: Mapping[str, str] | None = None
+) -> bool:
+    """Give an account a role; whether it had another one before. by: who does. details: for the audit log.
 
     Raises:
         UserNotFoundError: there is no such account.
@@ -39,6 +43,7 @@ def set_role(*, database: Database, user_email: str, role: Role) -> bool:
         if not is_admin:
             _refuse_last(connection, key)
         connection.execute(update(users).where(theirs).values(is_admin=is_admin))
+        record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
         return True
 
     return database.write(job)

@@ -291,13 +291,18 @@ def told_to_models(*, database: Database, user_email: str) -> tuple[str, str, st
     return str(name), str(detail.get("text") or ""), str(preference.get("text") or "")
 
 
-def new_account(email: str, password_hash: str, name: str, *, is_admin: bool) -> dict[str, Any]:
-    """The row of a new account. password_hash: "" for one without a password. Raises InvalidChangeError."""
+def checked_address(email: str) -> str:
+    """The stored form of an address that an account can have. Raises InvalidChangeError."""
     key = normalise_email(email)
     if len(key) > _LONGEST_EMAIL or not _EMAIL.fullmatch(key):
         raise InvalidChangeError(say("no_email_address"))
+    return key
+
+
+def new_account(email: str, password_hash: str, name: str, *, is_admin: bool) -> dict[str, Any]:
+    """The row of a new account. password_hash: "" for one without a password. Raises InvalidChangeError."""
     return {
-        "user_email": key,
+        "user_email": checked_address(email),
         "user_id": str(uuid.uuid4()),
         "name": storable(name.strip()),
         "password_hash": password_hash,

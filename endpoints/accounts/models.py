@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES
 from database.accounts.passwords import LONGEST_PASSWORD
+from database.accounts.roles import MEMBER, Role
 from endpoints.http.models import Body, Email, Name, Password, Query, Shape, Text, _clean_json, _not_blank
 from endpoints.languages import Language
 
@@ -21,9 +23,10 @@ class Credentials(BaseModel):
 
 
 class SignInStart(Query):
-    """Where to go once logged in: a local address."""
+    """next: where to go once logged in, a local address. invitation: the token of one."""
 
     next: Annotated[Text, Field(max_length=2_000)] = ""
+    invitation: Annotated[Text, Field(max_length=200)] = ""
 
 
 class ProviderAnswer(Query):
@@ -40,6 +43,38 @@ class LinkConfirmation(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     password: Annotated[Text, Field(max_length=LONGEST_PASSWORD)]
+
+
+class NewInvitation(Body):
+    """Whom to invite: the owner of an address, or `uses` people who have the link. days: how long it is valid."""
+
+    email: Email | None = None
+    role: Role = MEMBER
+    uses: Annotated[int, Field(ge=1, le=MOST_USES)] = 1
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = DAYS
+
+
+class NewInvitationItem(Shape):
+    """A new invitation. path: its address on this server, shown only here. expires_at: ISO 8601 in UTC."""
+
+    invitation_id: str
+    path: str
+    expires_at: str
+
+
+class AcceptedInvitation(BaseModel):
+    """The account that a person who was invited makes."""
+
+    model_config = ConfigDict(extra="ignore")
+    email: Email
+    password: Password
+    name: Name = ""
+
+
+class AccountRole(Body):
+    """The role of an account."""
+
+    role: Role
 
 
 class FirstAccount(BaseModel):

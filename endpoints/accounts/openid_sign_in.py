@@ -17,6 +17,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import identities, roles, throttle, users
+from database.accounts.audit import Actor
 from database.accounts.identities import Identity
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role
 from database.errors import LastAdministratorError, UserExistsError
@@ -68,7 +69,7 @@ def start(query: account_models.SignInStart) -> BaseResponse:
     answer = redirect(
         provider.authorization_url(Attempt(**attempt), redirect_uri=_redirect_uri()), code=HTTPStatus.SEE_OTHER
     )
-    _keep(answer, ATTEMPT_COOKIE, {**attempt, "next": safe_next(query.next)})
+    _keep(answer, ATTEMPT_COOKIE, {**attempt, "next": safe_next(query.next), "invitation": query.invitation})
     return answer
 
 
@@ -85,6 +86,7 @@ def start(query: account_models.SignInStart) -> BaseResponse:
     "not_invited",
     "account_disabled",
     "account_connected",
+    "invitation_not_found",
     "not_found",
 )
 @works(Work.MODEL)
@@ -101,7 +103,7 @@ def callback(query: account_models.ProviderAnswer) -> BaseResponse:
     except (SignInExpiredError, SignInRefusedError):
         throttle.record_failures(database=current_state().database, limits=_limits())
         raise
-    answer = _admitted(claims, next_page=str(kept["next"]))
+    answer = _admitted(claims, next_page=str(kept["next"]), invitation=str(kept["invitation"]))
     _forget(answer, ATTEMPT_COOKIE)
     return answer
 
@@ -165,10 +167,12 @@ def _claims(
     return provider.redeem(query.code, attempt, redirect_uri=_redirect_uri(), issuer=query.iss)
 
 
-def _admitted(claims: Mapping[str, Any], *, next_page: str) -> BaseResponse:
+def _admitted(claims: Mapping[str, Any], *, next_page: str, invitation: str) -> BaseResponse:
     """Log in to the person's account, which is made where they may have one; or ask for the password of another.
 
-    Raises GroupNotAllowedError, NotInvitedError, AccountDisabledError, AccountConnectedError.
+    invitation: the token of one that leads here, or "".
+
+    Raises GroupNotAllowedError, NotInvitedError, InvitationNotFoundError, AccountDisabledError, AccountConnectedError.
     """
     settings, database = current_settings(), current_state().database
     email, identity = _verified_email(claims), Identity(issuer=str(claims["iss"]), subject=str(claims["sub"]))
@@ -182,7 +186,7 @@ def _admitted(claims: Mapping[str, Any], *, next_page: str) -> BaseResponse:
     if has_password:
         return _asked_for_password(identity, email, role, next_page)
     if user is None:
-        user = _new_account(settings, claims, identity, email, role)
+        user = _new_account(settings, claims, identity, email, role, invitation)
     if user.disabled_at is not None:
         raise AccountDisabledError
     user = _with_role(user, role)
@@ -224,11 +228,11 @@ def _role(settings: Settings, groups: frozenset[str]) -> Role | None:
 
 
 def _new_account(
-    settings: Settings, claims: Mapping[str, Any], identity: Identity, email: str, role: Role | None
+    settings: Settings, claims: Mapping[str, Any], identity: Identity, email: str, role: Role | None, invitation: str
 ) -> users.UserRow:
     domains = settings.oidc_allowed_domains
     by_domain = "*" in domains or email.rpartition("@")[2] in domains
-    if not (by_domain if domains else settings.oidc_allowed_groups):
+    if not invitation and not (by_domain if domains else settings.oidc_allowed_groups):
         raise NotInvitedError
     name = claims.get("name")
     try:
@@ -237,7 +241,8 @@ def _new_account(
             identity=identity,
             user_email=email,
             name=name[:_LONGEST_NAME] if isinstance(name, str) else "",
-            role=role or MEMBER,
+            role=role,
+            invitation=invitation or None,
         )
     except UserExistsError as error:  # made at the same moment
         raise SignInExpiredError from error
@@ -248,8 +253,12 @@ def _with_role(user: users.UserRow, role: Role | None) -> users.UserRow:
     if role is None:
         return user
     database = current_state().database
+    # Nobody else does it: the person logs in, and the groups decide.
+    actor = Actor(user_email=user.user_email, door="page", address=request.remote_addr or "")
     try:
-        roles.set_role(database=database, user_email=user.user_email, role=role)
+        roles.set_role(
+            database=database, user_email=user.user_email, role=role, by=actor, details={"because": "groups"}
+        )
     except LastAdministratorError:
         log.warning("The only administrator is in none of ANAPHORA_OIDC_ADMIN_GROUPS, and stays administrator")
     return users.get_user(database=database, user_email=user.user_email)

@@ -75,7 +75,7 @@ def login_page() -> BaseResponse:
     """The sign-in page; while there is no account, the way to `/setup`, where passwords are used."""
     if by_password() and not users.any_user_exists(database=current_state().database):
         return redirect("/setup")
-    return _page("login.html", next=safe_next(request.args.get("next", "")))
+    return card_page("login.html", next=safe_next(request.args.get("next", "")))
 
 
 @blueprint.post("/login")
@@ -114,7 +114,7 @@ def setup_page() -> BaseResponse:
     if not by_password() or users.any_user_exists(database=current_state().database):
         return redirect("/login")
     _refuse_incomplete_store()
-    return _page("setup.html", next=safe_next(request.args.get("next", "")))
+    return card_page("setup.html", next=safe_next(request.args.get("next", "")))
 
 
 @blueprint.post("/setup")
@@ -239,7 +239,8 @@ def _is_form() -> bool:
     return request.mimetype in FORM_TYPES
 
 
-def _page(template: str, **values: str | bool) -> Response:
+def card_page(template: str, **values: str | bool) -> Response:
+    """The page of a form before there is a session, with the ways to log in."""
     settings = current_state().settings
     ways = {"by_password": by_password(), "provider": _provider_name(settings)}
     return make_response(render_template(template, **{"error": "", "email": "", "next": "", **ways, **values}))
@@ -265,12 +266,13 @@ def _form_again(template: str, error: Exception) -> Response:
         fields = {str(item["loc"][0]) for item in error.errors(include_input=False) if item["loc"]}
         message = " ".join(translated(text) for field, text in _FIELD_PROBLEMS.items() if field in fields)
     status = row_of(error).status
-    answer = _page(
+    answer = card_page(
         template,
         error=message or "That does not work.",
         email=request.form.get("email", ""),
         next=safe_next(request.form.get("next", "")),
         gone=status == HTTPStatus.NOT_FOUND,
+        invited="",
     )
     answer.status_code = status
     return say_when_to_retry(answer, error)

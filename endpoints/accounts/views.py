@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import api_tokens, sessions, throttle, users
 from database.accounts.audit import Actor
 from database.accounts.erasure import close_account
+from database.accounts.roles import set_role
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
@@ -66,6 +67,20 @@ def change_user(user_email: str, body: account_models.AccountState) -> None:
         raise InvalidRequestError(say("own_account"))
     database = current_state().database
     users.set_disabled(database=database, user_email=user_email, disabled=body.disabled, by=current_actor())
+
+
+@blueprint.put("/users/<user_email>/role")
+@takes(account_models.AccountRole)
+@answers(http_models.Done)
+@fails("conflict")
+def change_role(user_email: str, body: account_models.AccountRole) -> None:
+    """Make an account an administrator's or a member's; administrators only, by session, and never for their own."""
+    require_administrator("Only an administrator changes accounts.")
+    if current_access().by != "session":
+        raise ForbiddenError("A token can't change roles.")
+    if users.normalise_email(user_email) == current_user_email():
+        raise InvalidRequestError(say("own_account"))
+    set_role(database=current_state().database, user_email=user_email, role=body.role, by=current_actor())
 
 
 @blueprint.get("/get_user_info")

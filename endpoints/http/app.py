@@ -10,7 +10,7 @@ from flask import Flask, Request
 from flask.ctx import RequestContext
 from flask.sessions import NullSession, SessionInterface
 
-from endpoints.accounts import openid_sign_in, password_reset, sign_in
+from endpoints.accounts import invitations, openid_sign_in, password_reset, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
 from endpoints.administration import views as administration_views
@@ -82,6 +82,7 @@ _NOUNS = (
     intake,
     history,
     inbox_views,
+    invitations,
     library_views,
     mcp_views,
     message_views,

@@ -35,6 +35,7 @@ _NOUN_OF_ARGUMENT = {
     "friendly_id": "conversation",
     "identifier": "message",
     "import_id": "import",
+    "invitation_id": "invitation",
     "message_id": "message",
     "preset_id": "preset",
     "prompt_id": "prompt",

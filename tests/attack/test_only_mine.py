@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.accounts.audit import COMMAND_LINE
+from database.accounts.invitations import create_invitation
 from database.accounts.sessions import list_sessions
 from database.connection import open_store
 from database.engine.database import Database
@@ -38,6 +40,7 @@ MISSING = {
     "user_email": "nobody@example.org",
     "import_id": "00000000-0000-4000-8000-00000000000b",
     "job_id": "00000000-0000-4000-8000-00000000000c",
+    "invitation_id": "00000000-0000-4000-8000-00000000000d",
 }
 FIXED = {"domain": "assistant", "index": "1", "name": "Papers", "version": "v", "flag": "red", "number": "1"}
 
@@ -155,6 +158,8 @@ PROBES = {
     ("PUT", "/admin/people/<user_email>/quota"): Probe({"messages_a_day": 1}, status=403),
     ("POST", "/admin/jobs/<job_id>/retry"): Probe(status=403),
     ("POST", "/users/<user_email>/password_link"): Probe(status=403),
+    ("PUT", "/users/<user_email>/role"): Probe({"role": "administrator"}, status=403),
+    ("DELETE", "/invitations/<invitation_id>"): Probe(status=403),
 }
 # These take no id of a person's thing in their address.
 WITHOUT_ID = {
@@ -216,6 +221,11 @@ WITHOUT_ID = {
     # Whoever has the token may set the password; tests/endpoints/accounts/test_password_reset.py tries the rest.
     ("GET", "/reset/<token>"),
     ("POST", "/reset/<token>"),
+    # tests/endpoints/accounts/test_invitations.py tries who may do what.
+    ("GET", "/invitations"),
+    ("POST", "/invitations"),
+    ("GET", "/invite/<token>"),
+    ("POST", "/invite/<token>"),
     ("GET", "/search"),
     ("GET", "/api/vault/document"),
     ("GET", "/api/vault/documents"),
@@ -330,6 +340,9 @@ def things(ada: Person, settings: Settings) -> dict[str, str]:
         ],
         "user_email": ada.email,
         "job_id": "purge_bin",
+        "invitation_id": create_invitation(
+            database=open_store(settings.users_dir), by=COMMAND_LINE, role="member"
+        ).invitation_id,
     }
 
 

@@ -33,7 +33,7 @@ MEMORIES = ("memories", "contexts", "entities", "tags", "conflicts", "add", "his
 # What there is to be looked at. `tests/test_screens.py` holds that a test promises each, and `conftest.py` that a test
 # looks at what it promises.
 SCREENS = (
-    "setup", "login", "login-refused", "login-provider", "account-link", "not-found",
+    "setup", "login", "login-refused", "login-provider", "account-link", "invited", "not-found",
     "empty", "welcome", "shortcuts-dialog", "palette",
     "messages", "references", "answering", "answer-failed", "variants-and-earlier-texts",
     "message-menu", "message-editor", "message-deleted", "rail", "branch-tree", "activities", "thread",

@@ -252,6 +252,41 @@ def test_an_administrator_deletes_an_account(administrator: Client, person: Clie
     assert person.get("/get_user_info").status == 401
 
 
+@pytest.mark.shows("invited")
+def test_an_administrator_invites_a_person_and_gives_them_a_role(live_server: LiveServer, open_page: OpenPage) -> None:
+    page = open_page(live_server.sign_up(), "/settings#people")
+    expect(page.locator("#invitation-list")).to_have_text("No invitation is open.")
+    for address in ("bob@example.org", "eve@example.org"):
+        page.get_by_label("For whom").fill(address)
+        expect(page.get_by_label("How many people may use it")).to_be_disabled()
+        page.get_by_role("button", name="Make invitation").click()
+        link = page.get_by_role("textbox", name="Invitation").input_value()
+        page.locator("dialog[open]").get_by_role("button", name="Close").click()
+        expect(page.locator("#invitation-list")).to_contain_text(address)
+        if address.startswith("bob"):
+            bobs = link
+    page.get_by_role("button", name="Withdraw: eve@example.org").click()
+    expect(page.locator("#invitation-list")).not_to_contain_text("eve@example.org")
+
+    own = open_page(live_server.client(), bobs)
+    expect(own.locator(".panel")).to_contain_text("You are invited as bob@example.org.")
+    assert findings(own, "invited") == []
+    own.get_by_label("Your name").fill("Bob")
+    own.get_by_label("Password").fill(PASSWORD)
+    own.get_by_role("button", name="Create account").click()
+    expect(own.locator("#sidebar")).to_contain_text("bob@example.org")
+
+    page.reload()
+    expect(page.locator("#invitation-list")).to_have_text("No invitation is open.")
+    page.get_by_role("button", name="Make administrator: bob@example.org").click()
+    page.locator("dialog[open]").get_by_role("button", name="Make administrator").click()
+    row = page.locator("#people-list .record", has_text="bob@example.org")
+    expect(row).to_contain_text("administrator")
+    row.get_by_role("button", name="Make member").click()
+    expect(row.get_by_role("button", name="Make administrator")).to_be_visible()
+    assert not live_server.sign_in("bob@example.org").get("/get_user_info").json()["is_admin"]
+
+
 @OLD_FASHIONED[0]
 @OLD_FASHIONED[1]
 @pytest.mark.shows("login-provider", "account-link")

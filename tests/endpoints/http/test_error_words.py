@@ -30,7 +30,9 @@ PACKAGES = (
 )
 FOR_PROGRAMS = {
     "\"A domain is a word of letters, digits, '-' and '_'.\"",
+    '"A token can\'t change roles."',
     '"A token can\'t delete accounts."',
+    '"A token can\'t invite people."',
     '"A token can\'t make password links."',
     '"A workspace\'s colour is the name of one."',
     "'The other servers of this database share another data folder.'",

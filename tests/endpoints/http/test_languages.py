@@ -143,7 +143,7 @@ def test_the_templates_are_translated_word_for_word_and_nothing_is_left_over() -
             marked.add(message if isinstance(message, str) else message[0])
     said = {words for module in SAYING for words in sentences_of(ROOT / module)}
     said.add(f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
-    said.add(SENTENCES["no_email_address"])
+    said |= {SENTENCES[code] for code in ("no_email_address", "account_exists", "invitation_other_email")}
     for language in set(LANGUAGES) - {ENGLISH}:
         words = template_strings(language)
         assert marked - words.keys() == set(), language

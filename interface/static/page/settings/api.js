@@ -56,6 +56,10 @@ export function createSettingsApi(api) {
     passwordLink: (email) => api.post(`/users/${part(email)}/password_link`, {}),
     deletePerson: (email) => api.delete(`/users/${part(email)}`),
     deleteAccount: (password) => api.delete('/account', { password }),
+    changeRole: (email, role) => api.put(`/users/${part(email)}/role`, { role }),
+    invitations: () => api.get('/invitations'),
+    invite: (invitation) => api.post('/invitations', invitation),
+    withdrawInvitation: (invitationId) => api.delete(`/invitations/${part(invitationId)}`),
     changePerson: (email, change) => api.put(`/users/${part(email)}`, change),
   };
 }

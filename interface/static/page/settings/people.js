@@ -3,6 +3,7 @@ import { settingsStrings as words } from '../strings/en/settings.js';
 import { shortTime } from '../core/times.js';
 import { attempt } from '../ui/attempts.js';
 import { confirmAction, showValue } from '../ui/dialog.js';
+import { mountInvitations } from './invitations.js';
 import { fill, onSubmit, record, records } from './records.js';
 import { showToast } from '../ui/toast.js';
 
@@ -11,6 +12,7 @@ const find = (id) => document.getElementById(id);
 /** The accounts of the server, for its administrator. */
 export function mountPeople(section, { settings, bootstrap }) {
   const place = section.querySelector('[data-fill]');
+  mountInvitations({ settings });
 
   async function change(email, disabled) {
     const { disableTitle, disableText: text, disable: confirmLabel } = words.people;
@@ -28,6 +30,13 @@ export function mountPeople(section, { settings, bootstrap }) {
     await showValue({ title: title(email), text: text(shortTime(made.expires_at)), value, label: title(email), closeLabel: words.close, copy: { label: words.copy, onCopy } });
   }
 
+  async function changeRole(email, isAdmin) {
+    const { promoteTitle, promoteText: text, promote: confirmLabel } = words.people;
+    if (isAdmin && !(await confirmAction({ title: promoteTitle(email), text, confirmLabel }))) return;
+    await attempt(() => settings.changeRole(email, isAdmin ? 'administrator' : 'member'), { failed: words.notDone });
+    await show();
+  }
+
   async function remove(email) {
     const { deleteTitle, deleteText: text, deleteConfirm: confirmLabel, deleted, compact } = words.people;
     if (!(await confirmAction({ title: deleteTitle(email), text, confirmLabel }))) return;
@@ -36,9 +45,10 @@ export function mountPeople(section, { settings, bootstrap }) {
     await show();
   }
 
-  function actionsFor(email, disabledAt) {
-    const { disable, enable, link, delete: deletion } = words.people;
+  function actionsFor(email, { disabled_at: disabledAt, is_admin: isAdmin }) {
+    const { disable, enable, link, promote, demote, delete: deletion } = words.people;
     const actions = [
+      { label: isAdmin ? demote : promote, onAct: () => changeRole(email, !isAdmin) },
       { label: disabledAt ? enable : disable, onAct: () => change(email, !disabledAt) },
       { label: deletion, onAct: () => remove(email) },
     ];
@@ -54,7 +64,7 @@ export function mountPeople(section, { settings, bootstrap }) {
       name: email,
       badges,
       note: [name, words.created(shortTime(person.created_at)), seen ? words.lastSeen(shortTime(seen)) : never].filter(Boolean).join(' · '),
-      actions: isOwn ? [] : actionsFor(email, disabledAt),
+      actions: isOwn ? [] : actionsFor(email, person),
     });
   }
 

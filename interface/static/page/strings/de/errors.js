@@ -26,6 +26,7 @@ export const errorWords = {
   token_not_found: 'Dieses Token gibt es nicht.',
   share_not_found: 'Dieser Link führt nirgendwohin: Er wurde zurückgezogen oder falsch abgetippt.',
   password_link_not_found: 'Dieser Link gilt nicht. Vielleicht ist er verbraucht oder abgelaufen: Bitte um einen neuen.',
+  invitation_not_found: 'Diese Einladung gilt nicht. Vielleicht ist sie verbraucht, zurückgezogen oder abgelaufen: Bitte um eine neue.',
   user_not_found: 'Dieses Konto gibt es nicht.',
   claim_not_found: 'Diese Erinnerung gibt es nicht.',
   note_not_found: 'Diese Notiz gibt es nicht.',

@@ -26,6 +26,7 @@ export const errorWords = {
   token_not_found: 'Ese token no existe.',
   share_not_found: 'Este enlace no lleva a ninguna parte: se retiró o está mal escrito.',
   password_link_not_found: 'Este enlace no vale. Quizá ya se usó o caducó: pide uno nuevo.',
+  invitation_not_found: 'Esta invitación no vale. Quizá ya se usó, se retiró o caducó: pide una nueva.',
   user_not_found: 'Esa cuenta no existe.',
   claim_not_found: 'Ese recuerdo no existe.',
   note_not_found: 'Esa nota no existe.',

@@ -26,6 +26,7 @@ export const errorWords = {
   token_not_found: '没有这个令牌。',
   share_not_found: '此链接无效：它已被收回或输入有误。',
   password_link_not_found: '此链接无效。它可能已被使用或过期：请索取新的链接。',
+  invitation_not_found: '此邀请无效。它可能已被使用、撤回或过期：请索取新的邀请。',
   user_not_found: '没有这个帐户。',
   claim_not_found: '没有这条记忆。',
   note_not_found: '没有这条笔记。',
