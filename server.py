@@ -105,7 +105,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     recipes = installed_recipes()
     _complete_restore(settings.data_dir)
     database = open_store(settings.users_dir, synchronous=settings.synchronous, database_url=settings.database_url)
-    metrics = Metrics()
+    metrics = Metrics(is_one_of_several=settings.processes > 1)
     models = models or _models(settings)
     knowledge = KnowledgeAccess(
         settings.users_dir, models=partial(_knowledge_models, models), synchronous=settings.synchronous

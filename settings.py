@@ -265,6 +265,11 @@ class Settings(BaseModel):
         (),
         "Addresses or networks of reverse proxies, separated by commas, that may say who asks, and whether under TLS.",
     )
+    metrics_from: Annotated[tuple[str, ...], _reads(_each(_network))] = _setting(
+        (),
+        "Addresses or networks, separated by commas, from which `GET /metrics` is answered without signing in. Behind "
+        "a reverse proxy, name it in `ANAPHORA_TRUSTED_PROXIES`: otherwise everybody has its address.",
+    )
     vault_folders: Annotated[Mapping[str, MappedFolder], _reads(lambda text: dict(_each(_vault_folder)(text)))] = (
         _setting(
             {},

@@ -170,6 +170,13 @@ def all_jobs(*, database: Database, limit: int = 500) -> list[tuple[Job, bool]]:
         ]
 
 
+def count_by_status(*, database: Database) -> dict[str, int]:
+    """How many jobs of all people and of the server itself are in each status."""
+    counted = select(_c.status, func.count()).group_by(_c.status).order_by(_c.status)
+    with database.reading() as connection:
+        return {status: int(count) for status, count in connection.execute(counted)}
+
+
 def retry_job(*, database: Database, job_id: str) -> None:
     """Let a failed job begin again where it was. Raises JobNotFoundError where no such job has failed."""
     failed = (_c.job_id == job_id) & (_c.status == "failed")

@@ -95,6 +95,11 @@ class ChangeFeed:
                     del self._watchers[user_email]
                     self._newest.pop(user_email, None)
 
+    def count_watchers(self) -> int:
+        """How many watch."""
+        with self._lock:
+            return sum(map(len, self._watchers.values()))
+
     def wake(self, people: Collection[str]) -> None:
         """Wake the watchers of these people."""
         with self._lock:

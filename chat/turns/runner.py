@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from chat.processes.announcements import Announcements, LocalAnnouncements
-from chat.runtime.metrics import Metrics
+from chat.runtime.metrics import Metrics, TurnWatch
 from database.accounts.quotas import Quota, take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
@@ -319,9 +319,10 @@ class TurnRunner:
         return closed
 
     async def _run(self, turn: TurnStream, stream: LiveStream) -> None:
-        journal = self._current_journal()
+        journal, watch = self._current_journal(), TurnWatch(self._metrics)
         turn.run_by_server(partial(journal.flush, stream))
         async for event in turn:
+            watch.see(event)
             if "answer" in event:
                 self._add_answer(stream, event["answer"]["message_id"])
             journal.append(stream, event)
@@ -345,6 +346,7 @@ class TurnRunner:
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             log.error("the turn %s broke off", stream.message_id, exc_info=failure)
+            self._metrics.count("turns", outcome=INTERRUPTED)
             self._say_farewell(stream, failure)
             self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream))
         self._close(stream)

@@ -108,6 +108,10 @@ class Database:
             raise OnlyWithSQLiteError
         return self.backend.file
 
+    def readers_in_use(self) -> tuple[int, int, int]:
+        """How many reading connections are in use, how many there may be, how many transactions wait for one."""
+        return self._readers.in_use()
+
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection whose statements all see one state of the database."""
         if self.damage is not None:

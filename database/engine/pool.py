@@ -34,7 +34,7 @@ class KeptConnections:
 
         named: the error to raise instead of one that a transaction ended with; None for that one itself.
         """
-        count = 1 if writing else backend.readers
+        self._count = count = 1 if writing else backend.readers
         self._errors = backend.errors
         self._named = named
         self._engine = backend.engine(connections=count, writing=writing)
@@ -51,6 +51,10 @@ class KeptConnections:
         Raises StorageBusyError where all connections are in use for long, and the driver's errors.
         """
         return _Transaction(self)
+
+    def in_use(self) -> tuple[int, int, int]:
+        """How many connections are in use, how many there may be, and how many transactions wait for one."""
+        return self._count - len(self._idle), self._count, self._waiting
 
     def close(self) -> None:
         """Close all connections. A transaction that comes later opens one, which is closed with it."""

@@ -27,7 +27,7 @@ from endpoints.languages import register_languages
 from endpoints.library import views as library_views
 from endpoints.mcp import views as mcp_views
 from endpoints.messages import views as message_views
-from endpoints.operations import health, limits
+from endpoints.operations import health, limits, metrics
 from endpoints.pages import installation
 from endpoints.pages import views as page_views
 from endpoints.pkb import claims, groups, history, intake, search
@@ -79,6 +79,7 @@ _NOUNS = (
     groups,
     health,
     limits,
+    metrics,
     intake,
     history,
     inbox_views,

@@ -85,7 +85,9 @@ class Bridge:
         settings = self._state.settings
         broker = self._state.broker
         self._places = None if broker is None else SharedPlaces(broker)
-        self._pools = pools(settings, shared=self._places)
+        self._pools = work = pools(settings, shared=self._places)
+        self._state.metrics.read("work_running", lambda: {(kind,): pool.running for kind, pool in work.items()})
+        self._state.metrics.read("work_waiting", lambda: {(kind,): pool.waiting for kind, pool in work.items()})
         self._arriving = ArrivingUploads()
         self._memory = BodyMemory(settings.body_memory * _MEGABYTE)
         self.connections = Connections(

@@ -37,6 +37,7 @@ SESSION_COOKIE = "anaphora_session"
 USER_HEADER = "X-Anaphora-User"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ASKED_BY_ANYBODY = frozenset({"health", "static_files"})
+_ASKED_UNDER_ANY_NAME = frozenset({"health", "metrics"})
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -56,7 +57,7 @@ def refuse_foreign_host() -> None:
     Health probes of container platforms use the server's address, and are exempt.
     """
     request, settings = current_request(), current_state().settings
-    if request.blueprint == "health" or not (_is_loopback(settings.host) or settings.allowed_hosts):
+    if request.blueprint in _ASKED_UNDER_ANY_NAME or not (_is_loopback(settings.host) or settings.allowed_hosts):
         return
     name = _host_name(request.host)
     if name in _LOOPBACK_NAMES or name in settings.allowed_hosts:

@@ -33,6 +33,7 @@ DEFAULT_HEADERS = {
 _MIN_BYTES = 2000
 _DEFAULTS = [(name.lower(), (name, value)) for name, value in DEFAULT_HEADERS.items()]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_NO_ROOM = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
 
@@ -84,7 +85,10 @@ def compress_text(response: Response) -> Response:
 
 def count_request(response: Response) -> Response:
     """Count the request by route and status."""
-    current_state().metrics.count("requests", **request_labels(), status=str(response.status_code))
+    metrics = current_state().metrics
+    metrics.count("requests", 1, **request_labels(), status=str(response.status_code))
+    if response.status_code in _NO_ROOM:
+        metrics.count("refusals", code=error_code() or "refused")
     return response
 
 

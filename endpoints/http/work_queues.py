@@ -110,6 +110,16 @@ class WorkPool:
             if not self._taken_by[client]:
                 del self._taken_by[client]
 
+    @property
+    def running(self) -> int:
+        """How many jobs threads work on."""
+        return min(self._taken, self._count)
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a thread."""
+        return max(0, self._taken - self._count)
+
     def shutdown(self) -> None:
         """Accept no more jobs and drop the waiting ones."""
         self._threads.shutdown(cancel_futures=True)

@@ -67,13 +67,6 @@ def readiness() -> dict[str, str]:
     return {"status": "degraded" if "failed" in (knowledge, broker) else "ready", **parts}
 
 
-@blueprint.get("/metrics")
-@answers(None, media="text/plain")
-def metrics() -> Response:
-    """Counters in Prometheus' text format."""
-    return Response(current_state().metrics.render(), content_type="text/plain; version=0.0.4; charset=utf-8")
-
-
 def _broker_state() -> str:
     """Whether other processes are heard by Valkey; "none" where REDIS_URL names none."""
     broker = current_state().broker
