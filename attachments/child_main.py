@@ -28,6 +28,7 @@ _SAMPLE = 200_000
 _FILES = 64
 _FILE_BYTES = 512 * 1024 * 1024
 _PICTURES = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "MPO")
+_HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1")
 _PICTURE_BEGINS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 DOCX = f"{_OPEN_XML}.wordprocessingml.document"
@@ -67,7 +68,8 @@ def main() -> None:
     try:
         if "refused" not in meta:
             _write(folder, {**meta, "problem": "too_costly"})
-            meta |= _READERS[meta["kind"]](Path(file), folder)
+            reader = _read_heic if meta["media_type"] == "image/heic" else _READERS[meta["kind"]]
+            meta |= reader(Path(file), folder)
     except RefusedError as refusal:
         meta["refused"] = str(refusal)
     except ProblemError as problem:
@@ -103,6 +105,8 @@ def _begun(file: Path, name: str) -> Meta:
         return {"media_type": "application/pdf", "kind": "pdf"}
     if head.startswith(_PICTURE_BEGINS) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
         return {"media_type": "image/*", "kind": "image"}
+    if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS:
+        return {"media_type": "image/heic", "kind": "image"}
     if head.startswith(b"PK\x03\x04"):
         return _in_zip(file)
     if _encoding_by_mark(head) is None and b"\x00" in head:
@@ -316,16 +320,24 @@ def _kept(folder: Path, pages: list[str]) -> Meta:
     return meta | ({"problem": "cut"} if characters > MOST_CHARACTERS else {})
 
 
-def _read_picture(file: Path, folder: Path) -> Meta:
+def _read_heic(file: Path, folder: Path) -> Meta:
+    """A picture as phones make them. Its decoder brings a library of its own, so that only such pictures load it."""
+    import pi_heif
+
+    pi_heif.register_heif_opener()
+    return _read_picture(file, folder, formats=("HEIF",))
+
+
+def _read_picture(file: Path, folder: Path, *, formats: tuple[str, ...] = _PICTURES) -> Meta:
     from PIL import Image, ImageOps
 
     Image.MAX_IMAGE_PIXELS = None  # the number is checked here, before anything is decoded
     try:
-        with Image.open(file, formats=_PICTURES) as opened:
+        with Image.open(file, formats=formats) as opened:
             width, height = opened.size
             if width * height > MOST_PIXELS:
                 raise RefusedError("too_many_pixels")
-            media_type = Image.MIME.get(opened.format or "", "image/png")
+            media_type = opened.get_format_mimetype() or "image/png"
             opened.draft("RGB", (_LARGEST_SIDE, _LARGEST_SIDE))
             picture = ImageOps.exif_transpose(opened)
             is_turned = (picture.width > picture.height) != (width > height)

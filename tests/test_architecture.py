@@ -59,6 +59,7 @@ OWNERS = {
     "dotenv": ("settings",),
     "pypdfium2": ("attachments.child_main",),
     "PIL": ("attachments.child_main",),
+    "pi_heif": ("attachments.child_main",),
     "docx": ("attachments.child_main",),
     "openpyxl": ("attachments.child_main",),
     "lxml": ("attachments.child_main",),

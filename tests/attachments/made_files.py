@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from base64 import b64decode
 from collections.abc import Sequence
 from struct import pack
 
@@ -62,6 +63,19 @@ def picture_of(width: int = 40, height: int = 20, *, fmt: str = "JPEG", turned: 
     buffer = io.BytesIO()
     picture.save(buffer, format=fmt, exif=exif)
     return buffer.getvalue()
+
+
+# Of phones: 40 x 20 pixels, red and blue, turned as `picture_of` turns them, with a description in its EXIF data.
+HEIC = b64decode(
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAcdtZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAADRpbG9jAAAA"
+    "AERAAAIAAQAAAAAB6wABAAAAAAAAAEIAAgAAAAACLQABAAAAAAAAAEYAAAA4aWluZgAAAAAAAgAAABVpbmZlAgAAAAABAABodmMxAAAAABVpbmZl"
+    "AgAAAQACAABFeGlmAAAAAA5waXRtAAAAAAABAAABBmlwcnAAAADlaXBjbwAAAHVodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEABDAH/"
+    "/wNwAAADAJAAAAMAAAMAHroCQGEAAQApQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbqrprm4CGgwIAAAAyAAAADAIRiAAEABkQBwXPBiQAAABNjb2xy"
+    "bmNseAABAA0ABoAAAAAUaXNwZQAAAAAAAABAAAAAQAAAAChjbGFwAAAAKAAAAAEAAAAUAAAAAf///+gAAAAC////1AAAAAIAAAAQcGl4aQAAAAAD"
+    "CAgIAAAACWlyb3QDAAAAGWlwbWEAAAAAAAAAAQABBoECAwWEhgAAABppcmVmAAAAAAAAAA5jZHNjAAIAAQABAAAAkG1kYXQAAAA+KAGvGSGiIEjv"
+    "XaW//4jK/5iBf67xteLmEVzuA7HkaGnwZKkqSD0SoHKqgLVIndWvoj7AQLo6FlTwtZqI7YAAAAAGRXhpZgAATU0AKgAAAAgAAgEOAAIAAAAVAAAA"
+    "JgESAAMAAAABAAYAAAAAAABhIHNlY3JldCBkZXNjcmlwdGlvbgAA"
+)
 
 
 def huge_png(width: int, height: int) -> bytes:

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from struct import pack
 
 import pytest
 from PIL import Image
@@ -13,7 +14,7 @@ from PIL import Image
 from attachments.errors import FileTooLargeError, FileTypeError
 from attachments.extraction import Extracted, Limits, extract
 
-from .made_files import docx_of, huge_png, odt_of, pdf_of, picture_of, pptx_of, xlsx_of, zip_of
+from .made_files import HEIC, docx_of, huge_png, odt_of, pdf_of, picture_of, pptx_of, xlsx_of, zip_of
 
 
 def read(tmp_path: Path, content: bytes, name: str = "file", **more: object) -> tuple[Extracted, list[str], Path]:
@@ -88,6 +89,32 @@ def test_a_picture_is_turned_upright_and_loses_its_metadata(tmp_path):
     with Image.open(io.BytesIO(made)) as picture:
         assert picture.size == (20, 40)
         assert dict(picture.getexif()) == {}
+
+
+def test_a_picture_of_a_phone_is_turned_upright_and_loses_its_metadata(tmp_path):
+    extracted, _, into = read(tmp_path, HEIC, "IMG_0001.HEIC")
+    assert (extracted.kind, extracted.media_type, extracted.width, extracted.height) == ("image", "image/heic", 20, 40)
+    assert b"secret" in HEIC
+    made = (into / "picture").read_bytes()
+    assert b"secret" not in made
+    with Image.open(io.BytesIO(made)) as picture:
+        assert (picture.format, picture.size) == ("JPEG", (20, 40))
+        red, _, blue = picture.getpixel((10, 5))
+        assert red > 200 > blue
+
+
+@pytest.mark.parametrize(
+    "broken", [HEIC[:300], HEIC.replace(b"hvcC", b"hvcX"), HEIC[:40] + b"\xff" * 500], ids=range(3)
+)
+def test_a_broken_picture_of_a_phone_is_refused(tmp_path, broken):
+    with pytest.raises(FileTypeError):
+        read(tmp_path, broken, "IMG_0001.HEIC")
+
+
+def test_a_picture_of_a_phone_that_says_it_has_too_many_pixels_is_refused(tmp_path):
+    at = HEIC.index(b"ispe") + 8
+    with pytest.raises((FileTooLargeError, FileTypeError)):
+        read(tmp_path, HEIC[:at] + pack(">II", 60_000, 60_000) + HEIC[at + 8 :], "IMG_0001.HEIC")
 
 
 def test_a_large_picture_is_made_smaller(tmp_path):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.attachments.made_files import pdf_of, picture_of
+from tests.attachments.made_files import HEIC, pdf_of, picture_of
 from tests.browser.chromium import PageProblems
 from tests.fakes import RecordingModel
 from tests.http_client import Client
@@ -25,6 +26,11 @@ REPORT = {
     "mimeType": "application/pdf",
     "buffer": pdf_of(["The first page.", "The second page."]),
 }
+COPY_PICTURE = """async () => {
+  const canvas = new OffscreenCanvas(30, 10);
+  canvas.getContext('2d').fillRect(0, 0, 30, 10);
+  await navigator.clipboard.write([new ClipboardItem({ 'image/png': await canvas.convertToBlob() })]);
+}"""
 PHOTO = {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": picture_of(40, 20, turned=True)}
 
 
@@ -89,6 +95,39 @@ def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_ag
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
     expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_a_picture_from_the_clipboard_and_dropped_files_are_attached_also_those_of_phones(
+    open_page: OpenPage, person: Client, tmp_path: Path
+) -> None:
+    page = open_page(person)
+    chip = page.locator(".file-chip")
+    page.evaluate(COPY_PICTURE)
+    page.focus(INPUT)
+    page.keyboard.press("ControlOrMeta+V")
+    expect(chip.filter(has_text="30 × 10 pixels")).to_have_count(1)
+
+    dropped = {"IMG_0001.HEIC": HEIC, "report.pdf": REPORT["buffer"]}
+    for name, content in dropped.items():
+        (tmp_path / name).write_bytes(content)
+    data = {"items": [], "files": [str(tmp_path / name) for name in dropped], "dragOperationsMask": 1}
+    browser = page.context.new_cdp_session(page)
+    box = page.locator(INPUT).bounding_box()
+    assert box
+    for kind in ("dragEnter", "dragOver", "drop"):
+        where = {"x": box["x"] + 20, "y": box["y"] + 10}
+        browser.send("Input.dispatchDragEvent", {"type": kind, **where, "data": data})
+    expect(page.locator(".drop-target")).to_be_hidden()
+    expect(chip.filter(has_text="2 pages")).to_have_count(1)
+    expect(chip.filter(has_text="20 × 40 pixels")).to_have_count(1)
+    page.keyboard.type("Look")
+    expect(page.locator("#composer")).not_to_have_attribute("aria-busy", "true")
+    page.keyboard.press("Enter")
+    question = page.locator(".message-card.from-user")
+    shown = question.get_by_role("button", name="Show IMG_0001.HEIC").locator("img")
+    expect(shown).to_have_js_property("naturalWidth", 20)
+    expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
+    assert question.get_by_role("button", name="Show ").count() == 3
 
 
 def test_why_a_file_was_not_taken_stays_while_the_others_are_uploaded(open_page: OpenPage, person: Client) -> None:
