@@ -115,18 +115,26 @@ class Attachments:
         """
         known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
         if known is None or not self.original(known).is_file():
-            self._refuse_over_quota(user_email, 0 if known is not None else size)
+            taken = rows.bytes_of(database=self.database, user_email=user_email)
+            _refuse_over_quota(taken + (0 if known is not None else size), self._megabytes(user_email))
             return None
         return self._added(user_email, sha256, {**asdict(known), "name": name})
 
     def _added(self, user_email: str, sha256: str, fields: dict[str, Any]) -> Attachment:
-        return rows.add_attachment(database=self.database, user_email=user_email, sha256=sha256, fields=fields)
+        """Store the row. Another process may have stored files of the person since there was room for this one."""
+        megabytes, size = self._megabytes(user_email), int(fields["size"])
 
-    def _refuse_over_quota(self, user_email: str, size: int) -> None:
+        def admit(others: int) -> None:
+            _refuse_over_quota(others + size, megabytes)
+
+        return rows.add_attachment(
+            database=self.database, user_email=user_email, sha256=sha256, fields=fields, admit=admit
+        )
+
+    def _megabytes(self, user_email: str) -> int:
+        """How much room the person's files may take."""
         own = quota_of(database=self.database, user_email=user_email, defaults=Quota(file_megabytes=self.quota))
-        megabytes = own.file_megabytes or 0
-        if rows.bytes_of(database=self.database, user_email=user_email) + size > megabytes * _MEGABYTE:
-            raise QuotaExceededError(say("file_quota_used_up", megabytes=megabytes))
+        return own.file_megabytes or 0
 
     @contextmanager
     def _read(self, received: Path, name: str) -> Iterator[tuple[Path, Extracted]]:
@@ -224,6 +232,12 @@ class Attachments:
 
     def _place(self, user_email: str, sha256: str) -> Path:
         return self._person(user_email) / sha256
+
+
+def _refuse_over_quota(size: int, megabytes: int) -> None:
+    """Raises QuotaExceededError for more bytes than these megabytes."""
+    if size > megabytes * _MEGABYTE:
+        raise QuotaExceededError(say("file_quota_used_up", megabytes=megabytes))
 
 
 def tidy_name(name: str) -> str:

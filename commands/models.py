@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
+from database.accounts.audit import COMMAND_LINE, record_act
 from endpoints.http.scope import current_state
 from language_models.download.catalogue import CatalogueEntry, entries, entry_named
 from language_models.download.fetch import fetch, is_here, is_whole
@@ -30,6 +32,7 @@ def list_models() -> None:
 def pull(name: str) -> None:
     """Fetch the model NAME (the default one without a name); what has arrived before is not fetched again."""
     entry = _entry(name)
+    was_here = is_here(entry, folder=_folder())
     with click.progressbar(length=entry.whole_size, label=f"{entry.name} ({_size(entry)})") as bar:
         done = 0
 
@@ -43,6 +46,9 @@ def pull(name: str) -> None:
         except ModelUnavailableError as error:
             raise click.ClickException(error.message) from None
         progress(entry.whole_size, entry.whole_size)
+    if not was_here:
+        act = partial(record_act, by=COMMAND_LINE, act="model_fetched", subject=entry.name)
+        current_state().database.write(act)
     click.echo(str(path))
 
 

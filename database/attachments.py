@@ -6,7 +6,7 @@ A message uses a file by a part of the kind `file` or `image` that names its `at
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,10 +60,18 @@ class Attachment:
 _FIELDS = tuple(_c[name] for name in Attachment.__dataclass_fields__)
 
 
-def add_attachment(*, database: Database, user_email: str, sha256: str, fields: Mapping[str, Any]) -> Attachment:
+def add_attachment(
+    *,
+    database: Database,
+    user_email: str,
+    sha256: str,
+    fields: Mapping[str, Any],
+    admit: Callable[[int], None] = lambda _bytes: None,
+) -> Attachment:
     """Store a file's row, or find the one that the person has of this content and name.
 
-    fields: the others of `Attachment`.
+    fields: the others of `Attachment`. admit: called within the transaction with the bytes of all files that the person
+    has then, where the content is new; raises where there is no room.
     """
     name = storable(str(fields["name"]))
 
@@ -72,6 +80,9 @@ def add_attachment(*, database: Database, user_email: str, sha256: str, fields: 
         known = _first(connection, same)
         if known is not None:
             return known
+        of_content = (_c.user_email == user_email) & (_c.sha256 == sha256)
+        if _first(connection, of_content) is None:
+            admit(_bytes_of(connection, user_email))
         own = {"attachment_id": str(uuid.uuid4()), "user_email": user_email, "sha256": sha256}
         added = Attachment(**{**fields, **own, "name": name, "created_at": now_iso()})
         connection.execute(insert(attachments), asdict(added))
@@ -163,10 +174,14 @@ def all_contents(*, database: Database) -> set[tuple[str, str]]:
 
 def bytes_of(*, database: Database, user_email: str) -> int:
     """How many bytes the person's files have, each content counted once."""
+    with database.reading() as connection:
+        return _bytes_of(connection, user_email)
+
+
+def _bytes_of(connection: Connection, user_email: str) -> int:
     contents = select(_c.sha256, func.max(_c.size).label("size")).where(_c.user_email == user_email)
     each = contents.group_by(_c.sha256).subquery()
-    with database.reading() as connection:
-        return int(connection.execute(select(func.coalesce(func.sum(each.c.size), 0))).scalar_one())
+    return int(connection.execute(select(func.coalesce(func.sum(each.c.size), 0))).scalar_one())
 
 
 def list_attachments(*, database: Database, user_email: str) -> list[Attachment]:

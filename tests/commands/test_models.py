@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from database.connection import close_store
+from database.accounts.audit import list_acts
+from database.connection import close_store, open_store
 from language_models.download.catalogue import CatalogueEntry, HubSource
 from server import create_app
 from settings import load_settings
@@ -73,6 +74,23 @@ def test_a_whole_model_passes_the_check_and_a_damaged_one_fails_it(run: Callable
     damaged = run("check", "tiny")
     assert damaged.exit_code == 1
     assert "flask --app server models pull tiny" in damaged.output
+
+
+def test_a_model_that_was_fetched_stands_in_the_audit_log(
+    run: Callable[..., Any], tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delivered(_entry: CatalogueEntry, *, folder: Path, progress: object) -> Path:
+        tiny.write_bytes(CONTENT)
+        return folder / tiny.name
+
+    monkeypatch.setattr("commands.models.fetch", delivered)
+    run("pull", "tiny")
+    tiny.unlink()
+    assert run("pull", "tiny").exit_code == 0
+    acts = list_acts(database=open_store(tmp_path / "data" / "users"), limit=10)
+    assert [(each["act"], each["subject"], each["door"]) for each in acts] == [
+        ("model_fetched", "tiny", "command line")
+    ]
 
 
 def test_a_model_that_nobody_delivers_is_said_plainly(run: Callable[..., Any], tiny: Path) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import get_args
 
 import orjson
 import pytest
 from flask import Flask
 from sqlalchemy import update
 
-from database.accounts.audit import COMMAND_LINE, list_acts, purge_acts
+from database.accounts.audit import COMMAND_LINE, Act, list_acts, purge_acts
 from database.accounts.users import create_user
 from database.engine.database import Database
 from database.jobs import Progress, add_job, claim_job, store_failure, store_progress
 from database.schema import audit_log
 from endpoints.administration.models import AuditPage, Jobs, ServerHealth
 from endpoints.http.scope import EXTENSION
+from endpoints.languages import LANGUAGES
 from tests.endpoints.conftest import PASSWORD, Person, refused, told
+from tests.live_server import ROOT
 
 pytestmark = pytest.mark.contract
 
@@ -146,3 +150,10 @@ def test_the_health_of_the_server_names_its_parts(grace: Person, store: Database
 @pytest.mark.parametrize("path", ["/admin/audit", "/admin/people", "/admin/jobs", "/admin/health"])
 def test_others_are_refused(ada: Person, path: str) -> None:
     assert refused(ada.get(path)) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_has_words_for_each_act(language: str) -> None:
+    words = (ROOT / "interface/static/page/strings" / language / "administration.js").read_text(encoding="utf-8")
+    acts = words[words.index("acts: {") :]
+    assert re.findall(r"^ +(\w+): '", acts, re.MULTILINE) == list(get_args(Act))
