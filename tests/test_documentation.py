@@ -94,7 +94,8 @@ def test_every_picture_is_in_a_document_and_small():
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(example, tmp_path):
-    environ = {"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)}
+    installed = os.pathsep.join(map(str, [ROOT, *sorted((ROOT / "examples").iterdir())]))
+    environ = {"PYTHONPATH": installed, "PATH": "", "HOME": str(tmp_path)}
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example],
         cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=180,

@@ -15,7 +15,7 @@ from database.messages.message import MessageRow, rows_with_seqs
 from database.messages.reading import page_of
 from database.schema import activities, conversations, messages, threads
 
-from .reading import Activity, is_parent, own_activities, read_activities
+from .reading import Activity, ids_of, is_parent, own_activities, read_activities
 
 _a, _m = activities.c, messages.c
 _parent = activities.alias("parent")
@@ -103,7 +103,7 @@ def choose_activities(selection: Selection, *, database: Database, anchor: int |
 def find_anchors(selection: Selection, reference: str, *, database: Database) -> list[int]:
     """`seq` of each live activity within the conversation or thread that has this uuid or short id, in lower case."""
     own = select(_a.seq).where(_a.user_email == selection.user_email)
-    named = union(own.where(_a.activity_id == reference), own.where(_a.short_id == reference))
+    named = union(own.where(_a.activity_id.in_(ids_of(reference))), own.where(_a.short_id == reference))
     query = (
         select(_a.seq)
         .select_from(activities)

@@ -195,7 +195,7 @@ def find_activity(
     else any of the person's. Raises ActivityNotFoundError, AmbiguousReferenceError.
     """
     name = reference.strip().removeprefix("#").lower()
-    by_id = live_activities(user_email).where(_a.activity_id.in_(_ids_of(name)))
+    by_id = live_activities(user_email).where(_a.activity_id.in_(ids_of(name)))
     found = read_activities(connection, by_id) or _of_short_id(connection, user_email, name, conversation_id)
     if not found:
         raise ActivityNotFoundError.named(reference)
@@ -210,8 +210,8 @@ def find_activity(
 _UUID_DIGITS = 32
 
 
-def _ids_of(name: str) -> list[str]:
-    """The ids that `name` may be: as it is, and as a uuid with its dashes."""
+def ids_of(name: str) -> list[str]:
+    """The ids that `name`, in lower case, may be: as it is, and as a uuid with its dashes."""
     if len(digits := name.replace("-", "")) != _UUID_DIGITS:
         return [name]
     return [name, "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))]

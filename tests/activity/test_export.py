@@ -389,7 +389,8 @@ def test_a_room_alone_gives_its_messages_and_filters_narrow_before_the_limit(dat
 def test_what_followed_an_activity_comes_with_it(database: Database, game: Game) -> None:
     room = game.conversation.conversation_id
     said(game.conversation, "And now?", "Play.")
-    for after in (game.answer, f"#{game.answer.upper()}", game.conversation.get_message_list()[1]["message_id"]):
+    answer_id = game.conversation.get_message_list()[1]["message_id"]
+    for after in (game.answer, f"#{game.answer.upper()}", answer_id, answer_id.replace("-", "")):
         text = exporting(database, room=room, after=after, limit=1)
         assert entries_of(text) == [game.answer, game.conversation.get_message_list()[2]["short_id"]]
     # The anchor is printed whatever its kind.
