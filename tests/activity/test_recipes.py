@@ -116,6 +116,14 @@ def test_no_text_can_pass_for_another_activity(registry: RecipeRegistry) -> None
             assert (block.heading, block.by) == ("❓ Yes [#ffffff] Bob: No", "Yes [#ffffff] Bob: No")
 
 
+def test_the_call_of_a_tool_that_says_nothing_more_is_told_by_the_name_of_the_tool(registry: RecipeRegistry) -> None:
+    call = activity(recipe="tools", type="tool_invocation", payload={"name": "analyze_balance", "arguments": {"a": 1}})
+    assert registry.format_line(call) == "[#48abcd] 🔧 tool_invocation: analyze_balance"
+    block = registry.format_export(call)
+    assert (block.heading, block.words) == ("🔧 tool_invocation: analyze_balance", None)
+    assert block.data == {"name": "analyze_balance", "arguments": {"a": 1}}
+
+
 def test_an_export_quotes_words_and_prints_other_payloads_as_data(registry: RecipeRegistry) -> None:
     said = registry.format_export(activity(text="a\nb"))
     assert (said.heading, said.by, said.words, said.data) == ("Ada", None, "a\nb", None)
