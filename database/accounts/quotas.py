@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import calendar
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Float, Row, Select, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Float, bindparam, case, delete, func, insert, select, update
 
 from database.engine.clock import StoreTime, iso_in
 from database.engine.database import Database, Urgency
@@ -85,6 +85,19 @@ _NAMES = tuple(each.name for each in fields(Quota))
 # Asked by each message that is accepted.
 _OWN = Prepared(select(*(_q[name] for name in _NAMES)).where(_q.user_email == bindparam("owner")))
 _TIME = Prepared(select(StoreTime(bindparam("seconds", type_=Float))))
+_IS_TODAY = _u.day == bindparam("today")
+# Over the days of this month, by the key of the table: at most 31 rows a person.
+_SUMS = select(
+    func.coalesce(func.sum(case((_IS_TODAY, _u.messages), else_=0)), 0),
+    func.coalesce(func.sum(case((_IS_TODAY, _u.tokens), else_=0)), 0),
+    func.coalesce(func.sum(_u.messages), 0),
+    func.coalesce(func.sum(_u.tokens), 0),
+).where(_u.day >= bindparam("first"), _u.day <= bindparam("today"))
+_USED = Prepared(_SUMS.where(_u.user_email == bindparam("owner")))
+_ROW = (_u.user_email == bindparam("owner")) & _IS_TODAY
+_COUNTED = Prepared(select(_u.messages, _u.tokens).where(_ROW))
+_COUNT = Prepared(update(usage_days).where(_ROW).values(messages=bindparam("sent"), tokens=bindparam("taken")))
+_BEGIN = Prepared(insert(usage_days), columns=("user_email", "day", "messages", "tokens"))
 
 
 def own_quota(connection: Connection, user_email: str) -> Quota:
@@ -168,8 +181,9 @@ def usage_of_all(*, database: Database) -> dict[str, Usage]:
     """What each person has used who has used anything in this month, by e-mail address."""
     with database.reading() as connection:
         today = _today(connection)
-        query = _sums(today).add_columns(_u.user_email).group_by(_u.user_email)
-        return {row.user_email: _usage(row, today) for row in connection.execute(query)}
+        query = _SUMS.add_columns(_u.user_email).group_by(_u.user_email)
+        rows = connection.execute(query, _days(today))
+        return {user_email: _usage(sums, today) for *sums, user_email in rows}
 
 
 def quotas_of_all(*, database: Database) -> dict[str, Quota]:
@@ -198,11 +212,11 @@ def purge_usage(*, database: Database) -> int:
 def _add(connection: Connection, user_email: str, *, messages: int = 0, tokens: int = 0) -> None:
     """Only the writer does this, so nobody comes between the two statements."""
     day = _today(connection).date().isoformat()
-    this = (_u.user_email == user_email) & (_u.day == day)
-    more = {"messages": _u.messages + messages, "tokens": _u.tokens + tokens}
-    if connection.execute(update(usage_days).where(this).values(more)).rowcount == 0:
-        row = {"user_email": user_email, "day": day, "messages": messages, "tokens": tokens}
-        connection.execute(insert(usage_days).values(row))
+    row = _COUNTED.row(connection, owner=user_email, today=day)
+    if row is None:
+        _BEGIN.run(connection, user_email=user_email, day=day, messages=messages, tokens=tokens)
+    else:
+        _COUNT.run(connection, owner=user_email, today=day, sent=row[0] + messages, taken=row[1] + tokens)
 
 
 def _today(connection: Connection) -> datetime:
@@ -212,29 +226,24 @@ def _today(connection: Connection) -> datetime:
 
 def _used(connection: Connection, user_email: str) -> Usage:
     today = _today(connection)
-    return _usage(connection.execute(_sums(today).where(_u.user_email == user_email)).one(), today)
+    (sums,) = _USED.rows(connection, owner=user_email, **_days(today))
+    return _usage(sums, today)
 
 
-def _sums(today: datetime) -> Select[Any]:
-    """The sums over the days of this month, by the key of the table: at most 31 rows a person."""
+def _days(today: datetime) -> dict[str, str]:
     day = today.date().isoformat()
-    is_today = _u.day == day
-    return select(
-        func.coalesce(func.sum(case((is_today, _u.messages), else_=0)), 0).label("messages_today"),
-        func.coalesce(func.sum(case((is_today, _u.tokens), else_=0)), 0).label("tokens_today"),
-        func.coalesce(func.sum(_u.messages), 0).label("messages_this_month"),
-        func.coalesce(func.sum(_u.tokens), 0).label("tokens_this_month"),
-    ).where(_u.day >= f"{day[:8]}01", _u.day <= day)
+    return {"today": day, "first": f"{day[:8]}01"}
 
 
-def _usage(row: Row[Any], today: datetime) -> Usage:
+def _usage(sums: Sequence[Any], today: datetime) -> Usage:
     midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
     days = calendar.monthrange(today.year, today.month)[1]
+    messages_today, tokens_today, messages_this_month, tokens_this_month = map(int, sums)
     return Usage(
-        messages_today=int(row.messages_today),
-        tokens_today=int(row.tokens_today),
-        messages_this_month=int(row.messages_this_month),
-        tokens_this_month=int(row.tokens_this_month),
+        messages_today=messages_today,
+        tokens_today=tokens_today,
+        messages_this_month=messages_this_month,
+        tokens_this_month=tokens_this_month,
         day_ends_at=_written(midnight + timedelta(days=1)),
         month_ends_at=_written(midnight.replace(day=1) + timedelta(days=days)),
     )

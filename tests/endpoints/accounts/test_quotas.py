@@ -84,11 +84,16 @@ def test_of_messages_at_once_as_many_are_accepted_as_there_is_room_for(
 ) -> None:
     limit(grace, ada, messages_a_day=5)
 
-    def take(_number: int) -> UsedUp | None:
-        return store.write(partial(take_message, user_email=ada.email, defaults=Quota()))
+    # Two writers over one store, as two processes have.
+    other = Database(store.backend, folder=store.folder)
+
+    def take(number: int) -> UsedUp | None:
+        writer = (store, other)[number % 2]
+        return writer.write(partial(take_message, user_email=ada.email, defaults=Quota()))
 
     with ThreadPoolExecutor(8) as threads:
         refusals = [used_up for used_up in threads.map(take, range(20)) if used_up is not None]
+    other.close()
     assert len(refusals) == 15
     assert usage_of(database=store, user_email=ada.email).messages_today == 5
 
