@@ -19,6 +19,7 @@ from tests.live_server import ROOT
 from . import (
     activities,
     choice,
+    engines,
     footprint,
     history,
     imports,
@@ -61,6 +62,9 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "stalls": stalls.stalls,
     "turn_cpu": turn_cpu.turn_cpu,
     "walk": walk.walk,
+    "engines": engines.engines,
+    "to_model": engines.to_model,
+    "transfer": engines.moves,
     "start": footprint.start,
     "install": footprint.install,
     "page": pages.page_weight,

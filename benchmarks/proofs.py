@@ -86,6 +86,14 @@ PARTS: dict[str, Part] = {
         "Lists, references, appending, search and activities within their budgets at a million",
         ("-m", "benchmarks", "lists", "references", "append", "backfill", "search", "activities"),
     ),
+    "there-and-back": Part(
+        "A million messages move to PostgreSQL and back, every row equal",
+        ("-m", "benchmarks", "transfer"),
+    ),
+    "crowd": Part(
+        "1,000 people with 1,000 conversations each cost one of them at most 1.5 times as much, on both engines",
+        ("-m", "benchmarks", "engines"),
+    ),
 }
 
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from database.conversations.conversation import ConversationListRow
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
 
@@ -30,10 +29,11 @@ def acceptance(bench: Bench) -> Iterator[Figure]:
     """From sending a message with three references until the model has the request, over HTTP both times."""
     references = " ".join(f"@{name}" for name in bench.references(3, conversations=3))
     rows = (bench.shortest, bench.longest)
-    with _server(closed(bench), "ticking-1-1000") as (server, client):
+    with serving(closed(bench), "ticking-1-1000") as (server, client):
         for row in rows:
             samples = [
-                _handed_over(server, client, row, f"{QUESTION} {n} {references}") for n in range(bench.times + 5)
+                handed_over(server, client, row.conversation_id, f"{QUESTION} {n} {references}")
+                for n in range(bench.times + 5)
             ]
             name = f"message with 3 references to model, in {row.message_count:,} messages"
             yield of_samples(name, samples[5:], budget=10.0, budget_p95=25.0)
@@ -42,7 +42,7 @@ def acceptance(bench: Bench) -> Iterator[Figure]:
 def streams(bench: Bench) -> Iterator[Figure]:
     """CPU and delay of each word while many answers grow."""
     for count in bench.size.streams:
-        with _server(bench.scratch("streams"), "ticking-480-20") as (server, client):
+        with serving(bench.scratch("streams"), "ticking-480-20") as (server, client):
             outcome = _put_on(server, client, count, spread=count / _STARTS_A_SECOND)
         _check(outcome, count)
         yield Figure(name=f"CPU of each streamed word at {count} streams", value=outcome.cpu_ms_a_word, budget=0.12)
@@ -52,7 +52,7 @@ def streams(bench: Bench) -> Iterator[Figure]:
 def burst(bench: Bench) -> Iterator[Figure]:
     """Many new conversations at once, 100 words each at 20 a second: all complete, all stored."""
     for count in bench.size.streams:
-        with _server(bench.scratch("burst"), "ticking-100-20") as (server, client):
+        with serving(bench.scratch("burst"), "ticking-100-20") as (server, client):
             assert server.process is not None
             _warm_up(client)
             idle = resident_kb(server.process.pid, "RssAnon")
@@ -67,11 +67,12 @@ def burst(bench: Bench) -> Iterator[Figure]:
         yield of_samples(f"/healthz during {count} turns", outcome.health, budget_p95=50.0)
 
 
-def _handed_over(server: LiveServer, client: Client, row: ConversationListRow, text: str) -> float:
+def handed_over(server: LiveServer, client: Client, conversation_id: str, text: str) -> float:
+    """Milliseconds from sending a message until the model, one that ticks, has the request."""
     assert server.process is not None
     wait_until_idle(server.process.pid)
     sent = time.monotonic_ns()
-    said = "".join(event["text"] for event in client.send(row.conversation_id, text))
+    said = "".join(event["text"] for event in client.send(conversation_id, text))
     return (int(said) - sent) / 1e6
 
 
@@ -109,7 +110,7 @@ def _stored(client: Client, conversation_id: str, text: str) -> bool:
 
 
 @contextmanager
-def _server(folder: Path, model: str) -> Iterator[tuple[LiveServer, Client]]:
+def serving(folder: Path, model: str, **settings: str) -> Iterator[tuple[LiveServer, Client]]:
     """A real server whose answers come from the model of this name, and a client that is signed in."""
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -120,6 +121,7 @@ def _server(folder: Path, model: str) -> Iterator[tuple[LiveServer, Client]]:
         "ANAPHORA_CHEAP_MODEL": "openai:title",
         "ANAPHORA_CONTEXT_WINDOW": "32000",
         "ANAPHORA_TURNS_PER_PERSON": "10000",
+        **settings,
     }
     server = LiveServer(folder, environ)
     seeded = server.data_dir.exists()

@@ -164,7 +164,12 @@ class LocalPostgreSQL(Engine):
             self._make_cluster()
         own = {"listen_addresses": "", "unix_socket_directories": str(self._path()), "unix_socket_permissions": "0777"}
         given = {**own, **self._options}
-        command = [self._bin / "postgres", "-D", self._path(), *(f"--{name}={text}" for name, text in given.items())]
+        command: list[str | Path] = [
+            self._bin / "postgres",
+            "-D",
+            self._path(),
+            *(f"--{name}={text}" for name, text in given.items()),
+        ]
         until = time.monotonic() + _PREDECESSOR_SECONDS
         while True:
             try:
@@ -201,7 +206,15 @@ class LocalPostgreSQL(Engine):
         return reachable(self.folder)
 
     def _make_cluster(self) -> None:
-        made = [self._bin / "initdb", "-D", self._path(), "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
+        made: list[str | Path] = [
+            self._bin / "initdb",
+            "-D",
+            self._path(),
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+        ]
         made += ["--locale=C", *([] if self._syncs else ["--no-sync"])]
         for left in self.folder.iterdir():  # by a start that was killed in the middle of this
             shutil.rmtree(left) if left.is_dir() else left.unlink()

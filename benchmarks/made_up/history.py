@@ -24,6 +24,7 @@ from database.engine.clock import iso
 from database.engine.database import Database, Urgency
 from database.errors import InvalidChangeError
 from database.schema import activities, conversation_workspaces, conversations, messages, workspaces
+from database.transfer.copying import engine_of
 from database.workspaces.default import ensure_default_workspace
 
 from .words import TextMaker
@@ -241,3 +242,4 @@ def _short_hash(one: _Seeded, text: str) -> str | None:
 def _store_messages(connection: Connection, *, batch: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     connection.execute(insert(activities), [activity for activity, _ in batch])
     connection.execute(insert(messages), [message for _, message in batch])
+    engine_of(connection).continue_behind(connection, activities, "seq", batch[-1][0]["seq"])

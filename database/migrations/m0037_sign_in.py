@@ -22,7 +22,7 @@ _STATEMENTS = """
         user_email {text} REFERENCES users (user_email) ON DELETE CASCADE,
         invited_email {text},
         role {text} NOT NULL,
-        uses_left INTEGER NOT NULL,
+        uses_left BIGINT NOT NULL,
         created_at {text} NOT NULL,
         expires_at {text} NOT NULL
     );
