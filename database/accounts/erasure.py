@@ -95,6 +95,7 @@ def close_account(*, database: Database, user_email: str, by: Actor | None = Non
         closed = {"erasing_since": moment, "disabled_at": func.coalesce(_c.disabled_at, moment)}
         connection.execute(update(users).where(_c.user_email == key).values(closed))
         _delete_all(connection, _WAYS_IN, key)
+        connection.execute(delete(invitations).where(invitations.c.invited_email == key))
         mark_for_deletion(connection, conversations.c.user_email == key, recorded=False)
         record_act(connection, by, "account_deleted", key)
 

@@ -103,7 +103,7 @@ def callback(query: account_models.ProviderAnswer) -> BaseResponse:
     except (SignInExpiredError, SignInRefusedError):
         throttle.record_failures(database=current_state().database, limits=_limits())
         raise
-    answer = _admitted(claims, next_page=str(kept["next"]), invitation=str(kept["invitation"]))
+    answer = _admitted(claims, next_page=str(kept["next"]), invitation=str(kept.get("invitation", "")))
     _forget(answer, ATTEMPT_COOKIE)
     return answer
 

@@ -159,6 +159,14 @@ def test_what_an_administrator_offered_ends_with_their_rights(
     assert accept(app.test_client(), other).status_code == 404
 
 
+def test_an_invitation_goes_with_the_account_that_it_was_for(app: Flask, grace: Person, ada: Person) -> None:
+    path, other = invite(grace, email=ada.email), invite(grace, email=BOB)
+    assert grace.delete(f"/users/{ada.email}").status_code == 200
+    assert [each["invited_email"] for each in grace.get("/invitations").json] == [BOB]
+    assert accept(app.test_client(), path, ada.email).status_code == 404
+    assert accept(app.test_client(), other).status_code == 200
+
+
 def test_only_a_signed_in_administrator_invites_and_gives_roles(app: Flask, grace: Person, ada: Person) -> None:
     invite(grace)
     invitation_id = grace.get("/invitations").json[0]["invitation_id"]

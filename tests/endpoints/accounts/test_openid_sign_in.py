@@ -15,8 +15,9 @@ from werkzeug.test import TestResponse
 
 from database.accounts.throttle import Limit
 from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.scope import EXTENSION
 from settings import Settings
-from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person, refused, settings_in
+from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person, refused, settings_in, with_shared_routes
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OLD_FASHIONED, Provider, query_of, running_provider
 
 pytestmark = [*OLD_FASHIONED]
@@ -129,6 +130,35 @@ def test_the_flow_has_pkce_and_the_secret_never_reaches_the_browser(
     told = address + str(answer.headers) + client.get("/login").get_data(as_text=True)
     assert CLIENT_SECRET not in told
     assert CLIENT_SECRET not in repr(settings)
+
+
+def test_another_process_may_take_the_answer(app: Flask, provider: Provider, settings: Settings) -> None:
+    other = with_shared_routes(settings, app.extensions[EXTENSION].models)
+    try:
+        back = provider.answer_for(begin(client := app.test_client()), provider.knows("u1", EMAIL))
+        cookie = client.get_cookie("anaphora_oidc", path="/oidc")
+        assert cookie is not None
+        there = other.test_client()
+        there.set_cookie("anaphora_oidc", cookie.value, path="/oidc")
+        assert there.get(back, headers=BROWSER).status_code == 303
+        assert who(there) is not None
+    finally:
+        other.extensions[EXTENSION].knowledge.close()
+
+
+def test_the_log_of_a_login_holds_no_secret(app: Flask, provider: Provider, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    client = app.test_client()
+    address = begin(client)
+    back = provider.answer_for(address, provider.knows("u1", EMAIL))
+    client.get(back, headers=BROWSER)
+    replayed = client.get(back, headers=BROWSER)
+    assert replayed.status_code == 400
+    own = [record.getMessage() for record in caplog.records if record.name != "werkzeug"]
+    assert own, "the refusal is logged"
+    secrets = [CLIENT_SECRET, query_of(back)["code"], *(query_of(address)[name] for name in ("state", "nonce"))]
+    secrets.append(provider.token_requests[-1]["code_verifier"])
+    assert [line for line in own if any(secret in line for secret in secrets)] == []
 
 
 def test_cookies_of_a_login_are_for_the_server_alone(app: Flask) -> None:
