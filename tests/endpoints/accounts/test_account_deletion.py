@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from flask import Flask, request
 
+from attachments.passages import index_pending as index_passages
 from chat.runtime.knowledge import tell_changes
 from chat.runtime.startup import sole_server
 from database.search.indexing import index_pending
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import EXTENSION, AppState
 from language_models.testing import Hold, Reply, ScriptedChatModel
+from portability.imports.accepting import accept_file
+from portability.imports.runner import FOLDER, ImportRunner
 from settings import Settings
 from tests.endpoints.conftest import PASSWORD, Person, refused
 from truth_management_system.search.vector_cache import VectorSet
@@ -103,8 +106,9 @@ def fill(person: Person, state: AppState) -> None:
     write_documents(person)
     write_files(person, state, talk)
     bundle = state.database.folder / "bundles" / talk
-    bundle.mkdir(parents=True)
+    (bundle / "attachments" / "id").mkdir(parents=True)
     (bundle / "talk.json").write_text(f"{mark}bundle")
+    (bundle / "attachments" / "id" / f"{mark}.txt").write_text(f"{mark}file of a bundle")
     vectors = VectorSet(db=state.knowledge.database(), user_email=person.email, model="m", dimensions=4)
     file = vectors.path()
     assert file is not None
@@ -113,7 +117,10 @@ def fill(person: Person, state: AppState) -> None:
 
 
 def write_files(person: Person, state: AppState, talk: str) -> None:
-    """An event, a tool server with its key, a file, and the upload of an import that has not ended."""
+    """An event, a tool server with its key, files, an import that has ended, and the upload of another.
+
+    Of the files one is in a message, one in none, and a crash left one without a row.
+    """
     mark = MARK[person.email]
     event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": f"{mark}event"}}
     assert person.post(f"/api/conversations/{talk}/activities", json=event).status_code == 201
@@ -123,9 +130,31 @@ def write_files(person: Person, state: AppState, talk: str) -> None:
     body = {"content_type": "application/octet-stream"}
     file = person.post(f"/attachments?name={mark}.txt", data=f"{mark}text of a file".encode(), **body)
     assert file.status_code == 201, file.get_data(as_text=True)
+    sent = person.post(f"/attachments?name={mark}sent.csv", data=f"{mark},text\nof,a file".encode(), **body)
+    person.say(talk, f"{mark}with a file", files=[sent.json["attachment_id"]])
+    assert index_passages(state.attachments) == 2
+    (stored,) = {state.attachments.original(each).parents[1] for each in state.attachments.list_of(person.email)}
+    (stored / ("0" * 64)).mkdir()
+    (stored / ("0" * 64) / "original").write_text(f"{mark}left by a crash")
     line = f'{{"conversation": "c", "role": "user", "text": "{mark}imported"}}\n'
+    carry_out_import(person, state, f'{line}{{"conversation": "{mark}", "role": "{mark}nobody", "text": "x"}}\n')
     upload = person.post(f"/import?name={mark}.jsonl", data=line.encode(), **body)
     assert upload.status_code == 201, upload.get_data(as_text=True)
+
+
+def carry_out_import(person: Person, state: AppState, lines: str) -> None:
+    """Import `lines` to the end. A line of them can't be read, and the report says so."""
+    uploads = state.database.folder.parent / FOLDER
+    uploads.mkdir(exist_ok=True)
+    file = uploads / "received"
+    file.write_text(lines)
+    own: dict[str, Any] = {"database": state.database, "user_email": person.email}
+    accept_file(file, name=f"{MARK[person.email]}done.jsonl", **own, uploads=uploads, state="running")
+    runner = ImportRunner(database=state.database, uploads=uploads, share=1.0)
+    while (ran := runner.run_due()) is not None:
+        done = ran
+    runner.close()
+    assert (done.state, done.imported, len(done.failures)) == ("done", 1, 1)
 
 
 def write_documents(person: Person) -> None:
