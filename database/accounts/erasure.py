@@ -43,7 +43,7 @@ from database.schema import (
 )
 from database.search.passages import erase_passages, forget_unowned
 
-from .audit import Actor, record_act
+from .audit import Actor, forget_address, record_act
 from .users import account_key
 
 _ROWS_AT_ONCE = 500
@@ -153,7 +153,10 @@ def erase_account(*, database: Database, user_email: str) -> None:
         _delete_all(connection, (*_LEFT_TO_THE_END, *_WAYS_IN), user_email)
         # Those that were stored since the others were erased.
         forget_unowned(connection, owned)
-        connection.execute(delete(users).where(_c.user_email == user_email, _c.erasing_since.is_not(None)))
+        closed = (_c.user_email == user_email) & _c.erasing_since.is_not(None)
+        for user_id in connection.execute(select(_c.user_id).where(closed)).scalars().all():
+            forget_address(connection, user_email, user_id=user_id)
+        connection.execute(delete(users).where(closed))
 
     database.write(end)
 
