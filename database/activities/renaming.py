@@ -17,6 +17,7 @@ from .storing import NewActivity, Place
 
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
+_COPIES = uuid.UUID("6f0d3a52-8a1c-4c1e-9b77-2f4d5f1f7c90")
 _WORDS = "text"
 """The field of messages and their versions that holds what somebody wrote: it stays as it is."""
 
@@ -28,7 +29,20 @@ def ids_of_others(
 
     Raises ConflictError where one is this person's own.
     """
-    new_ids: dict[str, str] = {}
+    own, new_ids = ids_in_use(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
+    if own:
+        raise ConflictError(say("file_is_here_already"))
+    return new_ids
+
+
+def ids_in_use(
+    connection: Connection, *, activity_ids: Sequence[str], thread_ids: Sequence[str], user_email: str
+) -> tuple[set[str], dict[str, str]]:
+    """Those of these ids that are this person's own, and a new id for each that another person has.
+
+    The new id is always the same one, so that a file that comes in again is known.
+    """
+    own, new_ids = set[str](), dict[str, str]()
     for table, column, names in (
         (activities, activities.c.activity_id, activity_ids),
         (threads, threads.c.thread_id, thread_ids),
@@ -37,9 +51,10 @@ def ids_of_others(
             known = select(column, table.c.user_email).where(column.in_(names[start : start + _AT_ONCE]))
             for name, owner in connection.execute(known):
                 if owner == user_email:
-                    raise ConflictError(say("file_is_here_already"))
-                new_ids[name] = str(uuid.uuid4())
-    return new_ids
+                    own.add(name)
+                else:
+                    new_ids[name] = str(uuid.uuid5(_COPIES, f"{user_email} {name}"))
+    return own, new_ids
 
 
 def renamed_activity(activity: NewActivity, new_ids: Mapping[str, str]) -> NewActivity:

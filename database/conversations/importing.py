@@ -117,10 +117,28 @@ def add_messages(
 ) -> list[dict[str, Any]]:
     """Store further messages behind all that a conversation has; their rows. The caller chooses the path and counts."""
     own = {"user_email": user_email, "conversation_id": conversation_id}
+    stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
+    return add_stored_messages(connection, imported, stored, friendly_id=friendly_id, last_ordinal=last_ordinal, **own)
+
+
+def add_stored_messages(
+    connection: Connection,
+    imported: Sequence[Message],
+    stored: Sequence[StoredActivity],
+    *,
+    user_email: str,
+    conversation_id: str,
+    friendly_id: str | None,
+    last_ordinal: int,
+) -> list[dict[str, Any]]:
+    """`add_messages` for messages whose activities are stored. A short hash that is taken is made anew."""
+    own = {"user_email": user_email, "conversation_id": conversation_id}
     short_hash = messages.c.message_short_hash
     bearing = select(short_hash).where(messages.c.conversation_id == conversation_id, short_hash.is_not(None))
-    taken = connection.execute(bearing).scalars().all()
-    stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
+    taken = frozenset(connection.execute(bearing).scalars())
+    imported = [
+        {**each, "message_short_hash": None} if each.get("message_short_hash") in taken else each for each in imported
+    ]
     rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=taken, last_ordinal=last_ordinal, **own)
     _insert_messages(connection, imported, rows, user_email=user_email)
     return rows
@@ -165,7 +183,7 @@ class ImportedConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedFile:
-    """What was stored of a file: how many conversations and activities.
+    """What was stored of a file: how many conversations and activities, and how many conversations are up to date now.
 
     dropped: how many references named an activity or a thread that is not in the file.
     """
@@ -173,6 +191,7 @@ class ImportedFile:
     conversations: int
     activities: int
     dropped: int = 0
+    updated: int = 0
 
 
 def store_file(
@@ -274,15 +293,31 @@ def _as_stored(
         user_email=user_email,
     )
     new_ids |= {former: own for former, own in others.items() if former != own}
-    if new_ids:
-        imported = [
-            replace(
-                each,
-                activity=renamed_activity(each.activity, new_ids),
-                message=None if each.message is None else renamed(each.message, new_ids),
-            )
-            for each in imported
-        ]
+    return with_new_ids(imported, new_ids), thread_rows(connection, threads_of_file, new_ids, user_email=user_email)
+
+
+def with_new_ids(imported: Sequence[ImportedActivity], new_ids: Mapping[str, str]) -> Sequence[ImportedActivity]:
+    """The activities, which name themselves and others by new ids."""
+    if not new_ids:
+        return imported
+    return [
+        replace(
+            each,
+            activity=renamed_activity(each.activity, new_ids),
+            message=None if each.message is None else renamed(each.message, new_ids),
+        )
+        for each in imported
+    ]
+
+
+def thread_rows(
+    connection: Connection,
+    threads_of_file: Sequence[Mapping[str, Any]],
+    new_ids: Mapping[str, str],
+    *,
+    user_email: str,
+) -> list[dict[str, Any]]:
+    """The rows of the threads of a file. new_ids: instead of those of the file."""
     keys = [each["session_key"] for each in threads_of_file if each.get("session_key") is not None]
     known = _known_sessions(connection, keys, user_email=user_email)
     rows = []
@@ -290,7 +325,7 @@ def _as_stored(
         names = {name: new_ids.get(each[name], each[name]) for name in ("thread_id", "root_activity_id")}
         session_key = None if each.get("session_key") in known else each.get("session_key")
         rows.append({**each, **names, "session_key": session_key, "user_email": user_email})
-    return imported, rows
+    return rows
 
 
 def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: str) -> set[str]:
@@ -300,6 +335,11 @@ def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: 
         own = threads.c.user_email == user_email, threads.c.session_key.in_(keys[start : start + _AT_ONCE])
         found.update(connection.execute(select(threads.c.session_key).where(*own)).scalars())
     return found
+
+
+def id_in_account(conversation_id: str, user_email: str) -> str:
+    """The id that a conversation of another account gets in this one."""
+    return new_conversation_id(user_email, client_id=f"imported {conversation_id}")
 
 
 def _own_id(connection: Connection, each: ImportedConversation, user_email: str, *, is_empty: bool) -> str:
@@ -315,7 +355,7 @@ def _own_id(connection: Connection, each: ImportedConversation, user_email: str,
             return each.conversation_id
         if is_empty:
             raise ConflictError(say("imported_already"))
-    derived = new_conversation_id(user_email, client_id=f"imported {each.conversation_id}")
+    derived = id_in_account(each.conversation_id, user_email)
     if connection.execute(
         select(conversations.c.conversation_id).where(conversations.c.conversation_id == derived)
     ).first():

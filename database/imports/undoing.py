@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import Connection, delete, exists, select, update
 
-from database.conversations.conversation import touch_quietly
 from database.conversations.deletion import erase, mark_for_deletion, remove_messages
 from database.conversations.summary import forget_summary
 from database.engine.database import Database, Urgency
-from database.messages.branches import branches_of, on_path
-from database.messages.message import live_in
 from database.schema import (
     activities,
     conversations,
@@ -27,6 +24,7 @@ from database.schema import (
 from sentences import say
 
 from .repository import Import
+from .updating import renew_path
 
 _AT_ONCE = 20
 _CONTINUED = say("import_went_on")
@@ -137,7 +135,7 @@ def _take_messages_back(connection: Connection, which: Import, undone: Undone) -
     if whole:
         forget_summary(connection, conversation_id, ordinal=min(row.ordinal for row in rows if row.seq in whole))
         remove_messages(connection, whole)
-        _renew_path(connection, conversation_id)
+        renew_path(connection, conversation_id)
     return False
 
 
@@ -156,19 +154,3 @@ def _is_followed(connection: Connection, conversation_id: str, ordinals: Sequenc
     own = ~exists().where(_im.conversation_id == conversation_id, _im.message_id == _m.message_id)
     behind = select(_m.seq).where(_m.conversation_id == conversation_id, _m.ordinal > min(ordinals), own).limit(1)
     return connection.execute(behind).first() is not None
-
-
-def _renew_path(connection: Connection, conversation_id: str) -> None:
-    """Let each choice name a branch that is there, and mark the messages that are beside the path."""
-    tree = branches_of(connection, conversation_id)
-    for first in (fork for fork in tree.forks if fork.branch_of is None):
-        group = tree.group(first.message_id)
-        chosen = None if len(group) < 2 else min(first.chosen_branch or 1, len(group))
-        if chosen != first.chosen_branch:
-            connection.execute(update(messages).where(_m.message_id == first.message_id).values(chosen_branch=chosen))
-    path = branches_of(connection, conversation_id).path()
-    here, off = _m.conversation_id == conversation_id, _m.other_branch.is_not(None)
-    connection.execute(update(messages).where(here, ~off, ~on_path(path)).values(other_branch=1))
-    connection.execute(update(messages).where(here, off, on_path(path)).values(other_branch=None))
-    shown = connection.execute(select(func.count()).where(live_in(conversation_id))).scalar_one()
-    touch_quietly(connection, conversation_id, message_count=shown, branch_id=path[-1].branch_id)

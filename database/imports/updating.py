@@ -345,3 +345,19 @@ class _Update:
         if len(self.added) <= _TOLD_MESSAGES:
             record(self.connection, MESSAGE, "created", ids=self.added, **who)
         record_listed(self.connection, [read_live(self.connection, **who)], "changed")
+
+
+def renew_path(connection: Connection, conversation_id: str) -> None:
+    """Let each choice name a branch that is there, and mark the messages that are beside the path."""
+    tree = branches_of(connection, conversation_id)
+    for first in (fork for fork in tree.forks if fork.branch_of is None):
+        group = tree.group(first.message_id)
+        chosen = None if len(group) < 2 else min(first.chosen_branch or 1, len(group))
+        if chosen != first.chosen_branch:
+            connection.execute(update(messages).where(_m.message_id == first.message_id).values(chosen_branch=chosen))
+    path = branches_of(connection, conversation_id).path()
+    here, off = _m.conversation_id == conversation_id, _m.other_branch.is_not(None)
+    connection.execute(update(messages).where(here, ~off, ~on_path(path)).values(other_branch=1))
+    connection.execute(update(messages).where(here, off, on_path(path)).values(other_branch=None))
+    shown = connection.execute(select(func.count()).where(live_in(conversation_id))).scalar_one()
+    touch_quietly(connection, conversation_id, message_count=shown, branch_id=path[-1].branch_id)

@@ -19,6 +19,7 @@ from database.conversations.importing import ImportedActivity, ImportedConversat
 from database.conversations.tags import tidy_tags
 from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON
+from database.imports.exported import update_from_file
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError
@@ -211,8 +212,9 @@ def import_export(
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
     What names an activity or a thread outside of the file is dropped, and counted.
+    A conversation that is here already is brought up to date, where the file has all of one conversation.
     Raises BrokenImportError for anything else than such a file, ConflictError where something of it is in this account
-    already.
+    already, and nothing is new.
     """
     file = _within_itself(_read(content))
     conversations = [
@@ -229,14 +231,11 @@ def import_export(
     kept = (keep_files or _own_files(database, user_email))(_files_of(file))
     activities = [_with_files(_activity(each, owners=owners, user_email=user_email), kept) for each in file.activities]
     threads = [_thread(each) for each in file.threads]
-    stored = store_file(
-        activities,
-        conversations,
-        threads,
-        database=database,
-        user_email=user_email,
-        new_ids={former: own.attachment_id for former, own in kept.items()},
-    )
+    own: dict[str, Any] = {"database": database, "user_email": user_email}
+    own["new_ids"] = {former: each.attachment_id for former, each in kept.items()}
+    stored = update_from_file(activities, conversations, threads, **own)
+    if stored is None:
+        stored = store_file(activities, conversations, threads, **own)
     return replace(stored, dropped=file.dropped)
 
 

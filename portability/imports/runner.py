@@ -322,13 +322,14 @@ class ImportRunner:
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
             try:
-                count = self._store_other(each, file, which, failures)
+                done = self._store_other(each, file, which, failures)
             except (BrokenImportError, StoreError) as error:
                 name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
             else:
-                stored.imported += count
-                stored.skipped += not count
+                stored.imported += done.imported
+                stored.updated += done.updated
+                stored.skipped += not (done.imported or done.updated)
         return stored, failures
 
     def _keep_files_of(
@@ -353,23 +354,24 @@ class ImportRunner:
         file: ImportFile,
         which: Import,
         failures: list[FailedItem],
-    ) -> int:
-        """How many things of it are new here; files that are not are added to `failures`."""
+    ) -> Stored:
+        """How many things of it are new here, or up to date now; files that are not are added to `failures`."""
         if isinstance(each, ImportedExport):
             keep = self._keep_files_of(each, file, which, failures)
             own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
             try:
                 stored = import_export(each.content, **own, keep_files=keep, folders=each.folders)
             except ConflictError:
-                return 0
-            return max(stored.conversations, 1)
+                return Stored()
+            imported = 0 if stored.updated else max(stored.conversations, 1)
+            return Stored(imported=imported, updated=stored.updated)
         if isinstance(each, ImportedPart):
             if self._store_part is None:
                 raise InvalidChangeError(say("import_memories_not_here"))
-            return int(self._store_part(which.user_email, each))
+            return Stored(imported=int(self._store_part(which.user_email, each)))
         if self._store_document is None:
             raise InvalidChangeError(say("import_documents_not_here"))
-        return int(self._store_document(which.user_email, each))
+        return Stored(imported=int(self._store_document(which.user_email, each)))
 
     def _store(
         self,
@@ -411,7 +413,7 @@ class ImportRunner:
         undone = undo_some(database=self._database, which=which)
         kept = [*which.kept, *undone.kept][:MOST_FAILURES]
         if undone.is_over:
-            if which.imported and which.source in _STORED_WHOLE:
+            if (which.imported or which.updated) and which.source in _STORED_WHOLE:
                 kept = [*kept, {"item": which.file_name, "reason": _NOT_TAKEN_BACK}][:MOST_FAILURES]
             return self._advance(which, kept=kept, state="undone")
         return self._advance(which, kept=kept, told=self._is_time_to_tell())

@@ -371,3 +371,101 @@ def test_only_a_title_that_a_person_gave_a_thread_comes_in_as_one(opened: Callab
     rename_thread(database=source, **own, title="The walls")
     put_in(other, exported(source, thread=thread_id))
     assert get_thread(database=other, **own).title == "The walls"
+
+
+def updated(database: Database, whole: dict[str, Any], *, email: str = ADA) -> tuple[int, int, int]:
+    stored = import_export(json.dumps(whole).encode(), database=database, user_email=email)
+    return stored.conversations, stored.activities, stored.updated
+
+
+def own_of(room: str) -> dict[str, Any]:
+    return {"user_email": ADA, "conversation_id": room}
+
+
+def test_a_longer_export_brings_what_is_new_with_variants_edits_branches_and_threads(
+    opened: Callable[[str], Database],
+) -> None:
+    source, empty = opened("source"), opened("empty")
+    room = talk(source, "Water", ("How much?", "One litre."))
+    put_in(empty, exported(source, room=room, include=INCLUDED))
+    own: dict[str, Any] = {"database": source, **own_of(room)}
+    question, answer = list_messages(**own)
+    again = accept_again(**own, message_id=answer.message_id, model_name="another")
+    ended = {"response_message_id": again.response_message_id, "status": "complete", "config": {"model": "another"}}
+    finish_turn(**own, **ended, text="Two litres.")
+    edit_message(**own, message_id=question.message_id, text="How much water?", index=1)
+    said(own, "Really?", instead_of=question.message_id)
+    said(own, "And now?")
+    store(
+        source,
+        **own_of(room),
+        type_name="game_action",
+        payload={"type": "x"},
+        reply_to=said(own, "Go?").user_message_id,
+    )
+    whole = exported(source, room=room, include=INCLUDED)
+
+    assert updated(empty, whole) == (0, 7, 1)
+    here = exported(empty, room=room, include=INCLUDED)
+    here["conversation"]["updated_at"] = whole["conversation"]["updated_at"]
+    assert here == whole
+    assert texts_in(empty, room) == texts_in(source, room)
+    assert list(verify_store(database=empty)) == []
+    with pytest.raises(ConflictError, match="is here already"):
+        put_in(empty, whole)
+
+
+def test_a_longer_export_leaves_alone_what_the_person_said_and_changed_here(
+    opened: Callable[[str], Database],
+) -> None:
+    source, empty = opened("source"), opened("empty")
+    room = talk(source, "Water", ("How much?", "One litre."))
+    first = exported(source, room=room, include=INCLUDED)
+    put_in(empty, first)
+    there, here = ({"database": each, **own_of(room)} for each in (source, empty))
+    question = list_messages(**here)[0]
+    edit_message(**here, message_id=question.message_id, text="How much here?", index=1)
+    edit_message(**there, message_id=question.message_id, text="How much there?", index=1)
+    said(here, "Here?")
+    said(there, "There?")
+    said(there, "And there?")
+    whole = exported(source, room=room, include=INCLUDED)
+    mine = texts_in(empty, room)
+
+    assert updated(empty, whole) == (0, 4, 1)
+    assert texts_in(empty, room) == mine
+    branches = {each["content"]: each["message"] for each in flat(exported(empty, room=room, include=INCLUDED))}
+    asked_here = next(each["id"] for each in flat(exported(empty, room=room)) if each["content"] == "Here?")
+    assert branches["There?"]["branch_of"] == asked_here
+    assert branches["AND THERE?"]["branch_id"] == branches["There?"]["branch_id"]
+    assert list(verify_store(database=empty)) == []
+    with pytest.raises(ConflictError, match="is here already"):
+        put_in(source, first)  # an older export has nothing new
+    assert list_messages(**there)[0].text == "How much there?"
+
+
+def test_a_longer_export_updates_the_copy_of_another_account_beside_its_owner(
+    opened: Callable[[str], Database], tmp_path: Path
+) -> None:
+    source = opened("source")
+    room = talk(source, "Water", ("How much?", "One litre."))
+    put_in(source, exported(source, room=room), email=EVE)
+    (hers,) = get_conversations_for_user(database=source, user_email=EVE, domain="assistant")
+    said({"database": source, **own_of(room)}, "And now?")
+    assert updated(source, exported(source, room=room), email=EVE) == (0, 2, 1)
+    rows = list_messages(database=source, user_email=EVE, conversation_id=hers.conversation_id)
+    assert [row.text for row in rows] == ["How much?", "One litre.", "And now?", "AND NOW?"]
+    assert len(texts_in(source, room)) == 4
+    assert broken_invariants(tmp_path / "source") == {}
+
+
+def test_a_longer_export_of_contradictory_branches_changes_nothing(opened: Callable[[str], Database]) -> None:
+    source, empty = opened("source"), opened("empty")
+    room = talk(source, "Water", ("How much?", "One litre."))
+    put_in(empty, exported(source, room=room))
+    said({"database": source, **own_of(room)}, "And now?")
+    whole = exported(source, room=room)
+    flat(whole)[-1]["message"]["branch_id"] = flat(whole)[0]["id"]
+    with pytest.raises(ConflictError):
+        put_in(empty, whole)
+    assert len(texts_in(empty, room)) == 2

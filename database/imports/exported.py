@@ -1,0 +1,341 @@
+"""Bringing a conversation up to date with a longer export of it: what is new is added, what was said here stays.
+
+Messages are known by their ids. A text is taken over where the export has the text of here among its earlier ones.
+Where the person went on here, what the export has new begins a branch, and the active path stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from database.activities.renaming import ids_in_use
+from database.activities.storing import insert_activities
+from database.changes import MESSAGE, record
+from database.conversations.conversation import record_listed, touch_quietly
+from database.conversations.importing import (
+    ImportedActivity,
+    ImportedConversation,
+    ImportedFile,
+    Message,
+    add_stored_messages,
+    id_in_account,
+    thread_rows,
+    with_new_ids,
+)
+from database.conversations.repository import read_live
+from database.conversations.summary import forget_summary
+from database.engine.database import Database
+from database.engine.text import storable
+from database.errors import ConflictError
+from database.messages.branches import branches_of
+from database.messages.documents import document_rows
+from database.messages.message import rows_where
+from database.messages.parts import part_rows
+from database.schema import (
+    conversations,
+    document_references,
+    message_edits,
+    message_parts,
+    message_variants,
+    messages,
+    threads,
+)
+from database.search import index as fulltext_index
+from sentences import say
+
+from .updating import renew_path
+
+_c, _m, _v, _e = conversations.c, messages.c, message_variants.c, message_edits.c
+_TOLD_MESSAGES = 50
+
+
+def update_from_file(
+    imported: Sequence[ImportedActivity],
+    conversations_of_file: Sequence[ImportedConversation],
+    threads_of_file: Sequence[Mapping[str, Any]],
+    *,
+    database: Database,
+    user_email: str,
+    new_ids: Mapping[str, str],
+) -> ImportedFile | None:
+    """Bring the conversation of a file up to date; None where it is not here, or the file has not all of it.
+
+    new_ids: of other things that messages name, by their ids there. Raises ConflictError where nothing in it is new, or
+    what the file holds contradicts itself.
+    """
+    if len(conversations_of_file) != 1 or not _is_whole(imported, conversations_of_file[0]):
+        return None
+    source_id = conversations_of_file[0].conversation_id
+
+    def job(connection: Connection) -> ImportedFile | None:
+        here = _live_one(connection, source_id, user_email)
+        if here is None:
+            return None
+        thread_ids = [each["thread_id"] for each in threads_of_file]
+        activity_ids = [each.activity.activity_id for each in imported]
+        known, own_ids = _known(connection, activity_ids, thread_ids, user_email=user_email)
+        all_ids = {**new_ids, **own_ids, source_id: here}
+        activities = with_new_ids(imported, all_ids)
+        new = [each for each in activities if each.activity.activity_id not in known]
+        update_ = _Update(connection, user_email, here)
+        if update_.rows and len(new) == len(activities):
+            return None
+        update_.merge([each.message for each in activities if each.message is not None], new)
+        if not new and not update_.changed:
+            raise ConflictError(say("file_is_here_already"))
+        rows = thread_rows(connection, threads_of_file, all_ids, user_email=user_email)
+        if new_threads := [row for row in rows if row["thread_id"] not in known]:
+            connection.execute(insert(threads), new_threads)
+        update_.finish(conversations_of_file[0].columns["updated_at"])
+        return ImportedFile(conversations=0, activities=len(new), updated=1)
+
+    try:
+        return database.write(job)
+    except IntegrityError as error:
+        raise ConflictError(say("import_contradiction")) from error
+
+
+def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConversation) -> bool:
+    """Whether a file has this one conversation, with its branches."""
+    return all(each.conversation_id == conversation.conversation_id for each in imported) and all(
+        "branch_id" in each.message for each in imported if each.message is not None
+    )
+
+
+def _known(
+    connection: Connection, activity_ids: Sequence[str], thread_ids: Sequence[str], *, user_email: str
+) -> tuple[set[str], dict[str, str]]:
+    """Which activities and threads are here, by their ids here, and the new ids of those that another person has."""
+    known, new_ids = ids_in_use(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
+    activities_again = [new_ids[each] for each in activity_ids if each in new_ids]
+    threads_again = [new_ids[each] for each in thread_ids if each in new_ids]
+    again, _ = ids_in_use(connection, activity_ids=activities_again, thread_ids=threads_again, user_email=user_email)
+    return known | again, new_ids
+
+
+def _live_one(connection: Connection, source_id: str, user_email: str) -> str | None:
+    """Which conversation of the person is `source_id` in a file; None where it is not here, or in the bin."""
+    names = (source_id, id_in_account(source_id, user_email))
+    own = select(_c.conversation_id).where(
+        _c.user_email == user_email, _c.conversation_id.in_(names), _c.deleted_at.is_(None)
+    )
+    found = set(connection.execute(own).scalars())
+    return next((name for name in names if name in found), None)
+
+
+@dataclass(slots=True)
+class _Update:
+    """The update of one conversation within a transaction. rows: its messages by id, in order, deleted ones too."""
+
+    connection: Connection
+    user_email: str
+    conversation_id: str
+    friendly_id: str | None = field(init=False)
+    last_ordinal: int = field(init=False)
+    updated_at: str = field(init=False)
+    rows: dict[str, Any] = field(init=False)
+    is_continued: bool = False
+    changed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        columns = (_c.conversation_friendly_id, _c.last_ordinal, _c.updated_at)
+        head = self.connection.execute(select(*columns).where(_c.conversation_id == self.conversation_id)).one()
+        self.friendly_id, self.last_ordinal, self.updated_at = head
+        names = ("message_id", "ordinal", "sender", "branch_id", "branch_of", "text", "status", "edited_at")
+        more = (_m.deleted_at, _m.chosen_variant, _m.created_at)
+        here = select(*(_m[name] for name in names), *more).where(_m.conversation_id == self.conversation_id)
+        self.rows = {row.message_id: row for row in self.connection.execute(here.order_by(_m.ordinal))}
+
+    def merge(self, said: Sequence[Message], new: Sequence[ImportedActivity]) -> None:
+        """Add what is new and change what has changed. said: all messages of the file; new: what is not here."""
+        in_file = {message["message_id"] for message in said}
+        ours = [row for row in self.rows.values() if row.message_id not in in_file and row.deleted_at is None]
+        self.is_continued = bool(ours)
+        for message in said:
+            row = self.rows.get(message["message_id"])
+            if row is not None and row.deleted_at is None:
+                self._renew_text(message, row)
+                self._add_variants(message, row)
+        places = _Places(self.rows, ours, {each.activity.activity_id for each in new})
+        placed = {message["message_id"]: message for message in places.placed(said)}
+        self._add([_placed(each, placed) for each in new])
+        self._choose(said, places.forked)
+
+    def _add(self, new: Sequence[tuple[ImportedActivity, Message | None]]) -> None:
+        own = {"user_email": self.user_email, "conversation_id": self.conversation_id}
+        stored = insert_activities(self.connection, [each.activity for each, _ in new], **own)
+        pairs = [(message, row) for (_, message), row in zip(new, stored, strict=True) if message is not None]
+        if not pairs:
+            return
+        rows = add_stored_messages(
+            self.connection,
+            [message for message, _ in pairs],
+            [row for _, row in pairs],
+            friendly_id=self.friendly_id,
+            last_ordinal=self.last_ordinal,
+            **own,
+        )
+        self.last_ordinal += len(rows)
+        self.added = [row["message_id"] for row in rows]
+
+    def _choose(self, said: Sequence[Message], forked: set[str]) -> None:
+        """Let the path be that of the file, unless the person went on here."""
+        groups: dict[str, list[str]] = {}
+        for message in said:
+            if message.get("branch_of"):
+                groups.setdefault(message["branch_of"], [message["branch_of"]]).append(message["message_id"])
+        first_ones = [*forked, *groups]
+        unchosen = _m.message_id.in_(first_ones) & _m.chosen_branch.is_(None)
+        self.connection.execute(update(messages).where(unchosen).values(chosen_branch=1))
+        if self.is_continued or not self.added:
+            return
+        tree = branches_of(self.connection, self.conversation_id)
+        for message in said:
+            group = groups.get(message["message_id"], [])
+            number = message.get("chosen_branch") or 0
+            here = [fork.message_id for fork in tree.group(message["message_id"])] if group else []
+            if 0 < number <= len(group) and group[number - 1] in here:
+                self._set(message["message_id"], chosen_branch=here.index(group[number - 1]) + 1)
+
+    def _renew_text(self, message: Message, row: Any) -> None:
+        """Take over a text that follows from the one here."""
+        text, edits = storable(message["text"]), message.get("edits") or ()
+        goes_on = row.status == "interrupted" and message.get("status") == "complete" and text.startswith(row.text)
+        is_ahead = goes_on or row.text in {storable(each["text"]) for each in edits}
+        is_same = (row.chosen_variant or 1) == (message.get("chosen_variant") or 1)
+        if text == row.text or not is_ahead or not is_same:
+            return
+        known = select(_e.text, _e.replaced_at).where(_e.message_id == row.message_id)
+        here = {(each.text, each.replaced_at) for each in self.connection.execute(known)}
+        missing = [each for each in edits if (each["text"], each["replaced_at"]) not in here]
+        if missing:
+            rows = [{"message_id": row.message_id, "text": e["text"], "replaced_at": e["replaced_at"]} for e in missing]
+            self.connection.execute(insert(message_edits), rows)
+        variant = (_v.message_id == row.message_id) & (_v.number == (row.chosen_variant or 1))
+        self.connection.execute(update(message_variants).where(variant).values(text=text))
+        self._show(row, text=text, status=message.get("status", "complete"), edited_at=message.get("edited_at"))
+
+    def _add_variants(self, message: Message, row: Any) -> None:
+        """Add the variants of an answer that was made again."""
+        versions: Sequence[Message] = message.get("versions") or []
+        if len(versions) < 2:
+            return
+        here = self._variants_here(row, versions[0])
+        new = [version for version in versions if version["created_at"] not in here]
+        for number, version in enumerate(new, max(here.values()) + 1):
+            self._add_variant(row.message_id, number, version)
+            is_chosen = version["number"] == message.get("chosen_variant")
+            if is_chosen and not self.is_continued and row.edited_at is None:
+                said = {name: version[name] for name in ("status", "config", "created_at")}
+                self._show(row, text=storable(version["text"]), chosen_variant=number, **said)
+        if new:
+            self.changed.append(row.message_id)
+
+    def _variants_here(self, row: Any, first: Mapping[str, Any]) -> dict[str, int]:
+        """The numbers of the variants by their times; an answer that was never made again becomes the first one."""
+        known = select(_v.created_at, _v.number).where(_v.message_id == row.message_id)
+        here = {each.created_at: each.number for each in self.connection.execute(known)}
+        if here:
+            return here
+        values = {"message_id": row.message_id, "number": 1, "created_at": first["created_at"]}
+        said = {"text": row.text, "status": row.status, "config": first["config"]}
+        self.connection.execute(insert(message_variants).values({**values, **said}))
+        self._set(row.message_id, chosen_variant=1)
+        return {first["created_at"]: 1}
+
+    def _add_variant(self, message_id: str, number: int, version: Mapping[str, Any]) -> None:
+        said = {name: version[name] for name in ("text", "status", "config", "created_at")}
+        self.connection.execute(insert(message_variants).values({"message_id": message_id, "number": number, **said}))
+        if parts := part_rows(message_id, version.get("parts") or (), version=number):
+            self.connection.execute(insert(message_parts), parts)
+            self._set(message_id, has_parts=1)
+        documents = version.get("document_references") or ()
+        if documents:
+            rows = document_rows(message_id, documents, user_email=self.user_email, version=number)
+            self.connection.execute(insert(document_references), rows)
+            self._set(message_id, has_documents=1)
+
+    def _show(self, row: Any, *, text: str, **values: Any) -> None:
+        message = rows_where(self.connection, _m.message_id == row.message_id)[0]
+        fulltext_index.reindex(self.connection, message, text=text)
+        forget_summary(self.connection, self.conversation_id, ordinal=row.ordinal)
+        self._set(row.message_id, text=text, **values)
+        self.changed.append(row.message_id)
+
+    def _set(self, message_id: str, **values: Any) -> None:
+        self.connection.execute(update(messages).where(_m.message_id == message_id).values(**values))
+
+    def finish(self, updated_at: str) -> None:
+        """Count the messages, renew the path, and tell open pages."""
+        renew_path(self.connection, self.conversation_id)
+        here = _m.conversation_id == self.conversation_id
+        has_documents = self.connection.execute(select(func.max(_m.has_documents)).where(here)).scalar() or 0
+        values = {"last_ordinal": self.last_ordinal, "updated_at": max(self.updated_at, updated_at)}
+        touch_quietly(self.connection, self.conversation_id, has_documents=has_documents, **values)
+        who: dict[str, Any] = {"user_email": self.user_email, "conversation_id": self.conversation_id}
+        if 0 < len(self.added) <= _TOLD_MESSAGES:
+            record(self.connection, MESSAGE, "created", ids=self.added, **who)
+        if 0 < len(self.changed) <= _TOLD_MESSAGES:
+            record(self.connection, MESSAGE, "changed", ids=self.changed, **who)
+        record_listed(self.connection, [read_live(self.connection, **who)], "changed")
+
+
+def _placed(each: ImportedActivity, placed: Mapping[str, Message]) -> tuple[ImportedActivity, Message | None]:
+    """An activity with what it says, in its place here."""
+    return each, None if each.message is None else placed[each.activity.activity_id]
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where new messages of a file stand among those here. rows: all of here; ours: those that the file does not have.
+
+    forked: questions that others are asked in the place of now.
+    """
+
+    rows: Mapping[str, Any]
+    ours: Sequence[Any]
+    new: set[str]
+    forked: set[str] = field(default_factory=set)
+
+    def placed(self, said: Sequence[Message]) -> list[Message]:
+        """The new ones of these messages, which are in order."""
+        made, before, diverted = list[Message](), dict[str | None, int](), dict[str | None, str]()
+        first_ones: dict[str, str] = {}
+        for message in said:
+            name, branch = message["message_id"], message["branch_id"]
+            if name not in self.new:
+                row = self.rows.get(name)
+                before[branch] = row.ordinal if row is not None else before.get(branch, 0)
+                continue
+            place = {"branch_id": diverted.get(branch, branch)}
+            if message.get("branch_of"):
+                place["branch_of"] = first_ones.get(message["branch_of"], message["branch_of"])
+            elif branch not in diverted and (rival := self._rival(message, before.get(branch, 0))):
+                self.forked.add(rival)
+                first_ones[name], diverted[branch] = rival, name
+                place |= {"branch_id": name, "branch_of": rival, "chosen_branch": None}
+            made.append({**message, **place})
+        self._check(made)
+        return made
+
+    def _check(self, made: Sequence[Message]) -> None:
+        """Raise ConflictError where a message lies in a branch that is not there."""
+        names = self.rows.keys() | {message["message_id"] for message in made}
+        branches = {row.message_id for row in self.rows.values() if row.branch_of is not None}
+        branches |= {message["message_id"] for message in made if message.get("branch_of")}
+        for message in made:
+            if message["branch_id"] not in branches | {None} or message.get("branch_of") not in names | {None}:
+                raise ConflictError(say("import_contradiction"))
+
+    def _rival(self, message: Message, ordinal: int) -> str | None:
+        """The first question that the person asked here, behind this place, instead of a new question."""
+        branch = message["branch_id"]
+        asked = (row for row in self.ours if row.branch_id == branch and row.ordinal > ordinal)
+        found = next((row for row in asked if row.sender == "user" and row.message_id != branch), None)
+        return None if found is None or message["sender"] != "user" else str(found.message_id)
