@@ -54,8 +54,12 @@ PARTS: dict[str, Part] = {
     ),
     "two-servers": Part(
         "60 kills of one of two servers under 100 running turns lose and double nothing, and their watchers go on; "
-        "a kill of serve-scaled stops no later start",
-        _pytest("tests/load/test_one_of_two_servers_killed.py", "tests/load/test_serve_scaled.py"),
+        "a kill of serve-scaled stops no later start; PostgreSQL and Valkey are killed and cut off, duties pass on",
+        _pytest(
+            "tests/load/test_one_of_two_servers_killed.py",
+            "tests/load/test_serve_scaled.py",
+            "tests/load/test_faults.py",
+        ),
     ),
     "examples": Part(
         "Properties and state machines hold for twenty times as many examples",

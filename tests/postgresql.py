@@ -22,7 +22,6 @@ _OPTIONS = {
     "shared_buffers": "32MB",
     # Nothing of it outlives the tests.
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
     "jit": "off",
@@ -49,10 +48,14 @@ _EMPTY = """
 class PostgreSQLServer:
     """A running server. Its databases are emptied and used again, which is five times as quick as copying one."""
 
-    def __init__(self) -> None:
-        """Start it. Raises subprocess.CalledProcessError, EngineError with what the server said."""
+    def __init__(self, *, is_killed: bool = False) -> None:
+        """Start it. is_killed: tests kill it, and ask what it had committed.
+
+        Raises subprocess.CalledProcessError, EngineError with what the server said.
+        """
         self._folder = Path(tempfile.mkdtemp(prefix="pg-"))
-        self.engine = LocalPostgreSQL(self._folder / "data", options=_OPTIONS, syncs=False)
+        options = _OPTIONS if is_killed else _OPTIONS | {"synchronous_commit": "off"}
+        self.engine = LocalPostgreSQL(self._folder / "data", options=options, syncs=False)
         self.engine.start()
         self._numbers = itertools.count(1)
         self._unused: list[str] = []

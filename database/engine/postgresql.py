@@ -39,6 +39,8 @@ from .clock import StoreTime
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""
 LOCK_TIMEOUT_MS = 10_000
+# A network that drops everything is noticed after about fifteen seconds, not after the system's two hours.
+_NOTICE_CUTS = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 _WRITER_LOCK, _SERVER_LOCK = 20_260_208, 20_260_209
 _SECONDS_FOR_ANOTHER_START = 20.0
 """So long a server waits while another one that starts puts the store in order."""
@@ -89,6 +91,7 @@ class PostgreSQLDatabase:
                 "autocommit": True,  # `beginning` begins each transaction
                 "application_name": "anaphora",
                 "connect_timeout": 10,
+                **_NOTICE_CUTS,
                 "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
             },
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import threading
 import time
 from collections import Counter
@@ -20,6 +18,7 @@ from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
 from tests.load.crash import check_answer, check_stream, find, messages_of
+from tests.load.figures import record
 from tests.load.test_failing_storage import eventually
 from tests.load.test_two_servers import two_servers
 from tests.load.witnesses import Witness, talkative
@@ -118,11 +117,5 @@ def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_ar
             servers[killed].start()
     assert outcomes["complete"] >= TURNS // 2
     assert outcomes["interrupted"] >= TURNS // 2
-    record_figures(closed_after, outcomes)
-
-
-def record_figures(closed_after: list[float], outcomes: Counter[str]) -> None:
-    """For `benchmarks/proofs.json`."""
-    if file := os.environ.get("PROOF_FIGURES"):
-        figures = {"kills": len(closed_after), "longest until all turns were closed, seconds": max(closed_after)}
-        Path(file).write_text(json.dumps(figures | dict(outcomes)), encoding="utf-8")
+    longest = {"longest until all turns were closed, seconds": round(max(closed_after), 1)}
+    record(**{"kills": len(closed_after)} | longest | dict(outcomes))
