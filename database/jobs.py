@@ -21,8 +21,9 @@ from database.engine.database import Database, Urgency
 from database.errors import JobNotFoundError
 from database.schema import jobs
 
-LEASE_SECONDS = 60.0
-"""A step that takes longer may be done twice where several processes run."""
+LEASE_SECONDS = 10.0
+RENEW_SECONDS = 3.0
+"""A step whose process dies is done by another one when its lease, which is renewed while it runs, has ended."""
 KEPT_DAYS = 7
 """How long finished and failed jobs are kept."""
 
@@ -112,6 +113,13 @@ def claim_job(*, database: Database, kinds: Collection[str], owner: str) -> Job 
         return Job(**row._mapping)
 
     return database.write(claim, urgency=Urgency.INDEX)
+
+
+def renew_job(*, database: Database, job: Job, owner: str) -> None:
+    """Let the step of `owner` be taken as alive for `LEASE_SECONDS` from now on."""
+    mine = (_c.job_id == job.job_id) & (_c.owner == owner)
+    renewal = update(jobs).where(mine).values(lease_until=store_time(seconds=LEASE_SECONDS))
+    database.write(lambda connection: connection.execute(renewal).rowcount, urgency=Urgency.STREAM)
 
 
 def store_progress(

@@ -6,14 +6,16 @@ A kind of job is one object with the shape of `JobKind`, given to the runner.
 from __future__ import annotations
 
 import logging
+import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from database.engine.database import Database
 from database.errors import StoreError
-from database.jobs import Job, Progress, add_job, claim_job, store_failure, store_progress
+from database.jobs import RENEW_SECONDS, Job, Progress, add_job, claim_job, renew_job, store_failure, store_progress
 from language_models.errors import ModelError
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
@@ -84,7 +86,8 @@ class JobRunner:
 
     def _run(self, job: Job, kind: JobKind) -> None:
         try:
-            progress = kind.step(job)
+            with self._held(job):
+                progress = kind.step(job)
         except (StoreError, KnowledgeUnavailableError, ModelError) as error:
             log.warning("the job %s has to wait: %s", job.kind, error.message)
             self._failed(job, kind, error.message)
@@ -96,7 +99,25 @@ class JobRunner:
                 database=self._database, job=job, owner=self.owner, progress=progress, repeat_after=kind.every
             )
             if not is_stored:
-                log.warning("a step of the job %s took longer than its lease, and may be done twice", job.kind)
+                log.warning("the lease of the job %s could not be renewed, and its step may be done twice", job.kind)
+
+    @contextmanager
+    def _held(self, job: Job) -> Iterator[None]:
+        """Renew the lease of the job, in another thread, while a step of it runs here."""
+        over = threading.Event()
+
+        def keep_renewing() -> None:
+            while not over.wait(RENEW_SECONDS):
+                with suppress(StoreError):  # it is tried again
+                    renew_job(database=self._database, job=job, owner=self.owner)
+
+        renewing = threading.Thread(target=keep_renewing, name=f"lease of {job.kind}", daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            over.set()
+            renewing.join()
 
     def _failed(self, job: Job, kind: JobKind, error: str) -> None:
         gives_up = kind.every is None and job.attempts + 1 >= MOST_ATTEMPTS

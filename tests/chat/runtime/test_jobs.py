@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -178,3 +180,29 @@ def test_old_jobs_are_purged_and_those_of_an_erased_account_go_with_it(database:
     database.write(lambda connection: connection.execute(update(jobs).values(old)).rowcount)
     assert purge_jobs(database=database) == 1
     assert changes_after(database=database, user_email=ANN, after=0, most=10)[-1].change == "gone"
+
+
+def test_the_lease_of_a_step_is_renewed_as_long_as_it_runs(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "RENEW_SECONDS", 0.01)
+    renewals, renew, enough = list[str](), runners.renew_job, threading.Event()
+
+    def counted(**keywords: Any) -> None:
+        renew(**keywords)
+        renewals.append(keywords["owner"])
+        if len(renewals) > 1:
+            enough.set()
+
+    def slow() -> None:
+        make_due(database, lease_until=iso_in(seconds=-1))
+        renewals.clear()
+        enough.clear()
+        assert enough.wait(60), "nobody renewed the lease"
+        claimed.append(claim_job(database=database, kinds=["slow"], owner="another process"))
+
+    claimed: list[Job | None] = []
+    monkeypatch.setattr(runners, "renew_job", counted)
+    assert run(database, RecurringWork(name="slow", work=slow)) == 1
+    assert claimed == [None]
+    after = len(renewals)
+    assert run(database, RecurringWork(name="slow", work=slow)) == 0
+    assert len(renewals) == after
