@@ -86,7 +86,7 @@ class Listener(Protocol):
         """So many more rows of a table were compared ("compare"), copied ("copy") or indexed ("index")."""
 
     def round_begins(self, tables: Sequence[TableCount]) -> None:
-        """A round begins, which compares so many rows of these tables."""
+        """A round over one store begins, which compares so many rows of these tables."""
 
     def waits(self) -> None:
         """All that was there has been copied. The rest comes once no server works on the source."""
@@ -220,11 +220,10 @@ def _until_equal(ours: Sequence[StoreTables], theirs: Sequence[StoreTables], lis
 
 
 def _round(ours: Sequence[StoreTables], theirs: Sequence[StoreTables], listener: Listener) -> list[TableFinding]:
-    listener.round_begins(_counts(ours))
-    findings = [
-        finding
-        for source, target in zip(ours, theirs, strict=True)
-        for finding in transfer_round(source, target, progress=listener.rows)
-    ]
-    index_messages(theirs[0].database, progress=lambda count: listener.rows("index", messages.name, count))
+    findings = list[TableFinding]()
+    for source, target in zip(ours, theirs, strict=True):
+        listener.round_begins(_counts([source]))
+        findings += transfer_round(source, target, progress=listener.rows)
+        if target is theirs[0]:
+            index_messages(target.database, progress=lambda count: listener.rows("index", messages.name, count))
     return findings
