@@ -92,9 +92,10 @@ NAMES = (
 @pytest.fixture(scope="module")
 def known() -> re.Pattern[str]:
     """What stands on screens in Latin letters and is no English: German words of the templates, and names."""
-    words = sorted(template_strings(LANGUAGE).values(), key=len, reverse=True)
+    words = template_strings(LANGUAGE).values()
     pieces = [piece.strip() for each in words for piece in re.split(r"%\(\w+\)s", each) if piece.strip()]
-    return re.compile("|".join([*NAMES, *map(re.escape, pieces)]))
+    # The longest first: a piece such as "Mit" begins other words, too.
+    return re.compile("|".join([*NAMES, *map(re.escape, sorted(pieces, key=len, reverse=True))]))
 
 
 @dataclass

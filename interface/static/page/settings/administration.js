@@ -7,6 +7,7 @@ import { fullTime, shortTime } from '../core/times.js';
 import { attempt } from '../ui/attempts.js';
 import { labelled, openDialog } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';
+import { createAdministrationApi } from './administration_api.js';
 import { fill, record, records } from './records.js';
 import { megabytes, quotaOf, used } from './usage_model.js';
 
@@ -152,7 +153,8 @@ function mountAudit(place, form, { settings }) {
   return () => show();
 }
 
-export function mountAdministration(section, page) {
+export function mountAdministration(section, { api }) {
+  const page = { api, settings: createAdministrationApi(api) };
   const place = (name) => section.querySelector(`[data-part='${name}']`);
   const shows = [
     mountPeopleUse(place('people'), page),

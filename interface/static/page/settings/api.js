@@ -43,14 +43,6 @@ export function createSettingsApi(api) {
     /** Waits for that server, which may take a while. */
     tryToolServer: (name) => api.post(`/api/tool_servers/${part(name)}/try`, {}, { patience: LONG_PATIENCE_MS }),
     limits: () => api.get('/limits'),
-    usage: () => api.get('/usage'),
-    administeredPeople: () => api.get('/admin/people'),
-    changeQuota: (email, quota) => api.put(`/admin/people/${part(email)}/quota`, quota),
-    jobs: () => api.get('/admin/jobs'),
-    retryJob: (jobId) => api.post(`/admin/jobs/${part(jobId)}/retry`, {}),
-    health: () => api.get('/admin/health'),
-    /** The latest acts first. @param {{act: string, subject: string, before: number|null}} which '' for all */
-    audit: ({ act, subject, before }) => api.get(`/admin/audit?${new URLSearchParams({ act, subject, ...(before === null ? {} : { before }) })}`),
     people: () => api.get('/users'),
     createPerson: (person) => api.post('/users', person),
     passwordLink: (email) => api.post(`/users/${part(email)}/password_link`, {}),

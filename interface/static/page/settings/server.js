@@ -4,6 +4,7 @@ import { saidText } from '../core/said.js';
 import { number } from '../strings/en/count.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { element } from '../ui/dom.js';
+import { createAdministrationApi } from './administration_api.js';
 import { fill, record, records } from './records.js';
 import { mountUsage } from './usage.js';
 
@@ -55,8 +56,8 @@ export function mountModels(section, { api }) {
 }
 
 /** What a person may see of the server's limits, and what they have used. */
-export function mountLimits(section, { settings }) {
-  const showUsage = mountUsage(section.querySelector('#own-usage'), { settings });
+export function mountLimits(section, { settings, api }) {
+  const showUsage = mountUsage(section.querySelector('#own-usage'), { settings: createAdministrationApi(api) });
   const place = section.querySelector('[data-fill]');
   const figure = (value) => (value === null ? words.limits.byModel : number(value));
   fill(place, () => settings.limits(), (limits) => {
