@@ -12,7 +12,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
@@ -20,6 +20,7 @@ from database.activities.renaming import ids_of_others, renamed, renamed_activit
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import ConflictError
 from database.imports.workspaces import Folder, workspace_at
@@ -48,6 +49,10 @@ from .tags import insert_tags
 
 _OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
 _AT_ONCE = 10_000
+_COUNTED = Prepared(
+    update(conversations).where(conversations.c.conversation_id == bindparam("counted")),
+    columns=("message_count", "last_ordinal", "branch_id", "has_documents"),
+)
 
 Message = Mapping[str, Any]
 """A message in the shape of the message list; `sender` and `text` alone are required.
@@ -65,19 +70,20 @@ def import_conversation(
     friendly_id: str | None,
     tags: Sequence[str] = (),
     workspace_id: str | None = None,
+    is_checked: bool = False,
     recorded: bool = True,
     **columns: Any,
 ) -> list[dict[str, Any]]:
     """Store a conversation with these messages; the rows of its messages, in order.
 
-    columns: of the conversation, domain and title among them. workspace_id: None for the default one. recorded: False
-    tells open pages nothing of it. Without a friendly id, messages that bring no short hash
-    get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice, ConflictError where
-    the branches of the messages make no sense.
+    columns: of the conversation, domain and title among them. workspace_id: None for the default one. is_checked: see
+    `insert_conversation`. recorded: False tells open pages nothing of it. Without a friendly id, messages that bring no
+    short hash get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice,
+    ConflictError where the branches of the messages make no sense.
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
     values = {**own, "conversation_friendly_id": friendly_id, **columns}
-    insert_conversation(connection, values, workspace_id=workspace_id)
+    insert_conversation(connection, values, workspace_id=workspace_id, is_checked=is_checked)
     insert_tags(connection, tags, **own)
     stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
     rows = _store_messages(connection, imported, stored, friendly_id=friendly_id, **own)
@@ -380,8 +386,7 @@ def _count_messages(connection: Connection, rows: Sequence[dict[str, Any]], *, c
         "branch_id": active_branch,
         "has_documents": max((row["has_documents"] for row in rows), default=0),
     }
-    here = conversations.c.conversation_id == conversation_id
-    connection.execute(update(conversations).where(here).values(**counts))
+    _COUNTED.run(connection, counted=conversation_id, **counts)
 
 
 def _delete_activities(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:

@@ -126,21 +126,22 @@ def created_before(
     return read_live(connection, user_email=user_email, conversation_id=conversation_id)
 
 
-def insert_conversation(connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None) -> None:
+def insert_conversation(
+    connection: Connection, values: Mapping[str, Any], *, workspace_id: str | None, is_checked: bool = False
+) -> None:
     """Store a conversation (`values`: columns; times, settings and memory may be left out) and put it in its workspace.
 
+    is_checked: this transaction knows already that the conversation may lie in `workspace_id`.
     Raises WorkspaceNotFoundError and InvalidChangeError as `create_conversation` does.
     """
     moment = now_iso()
     defaults = {"created_at": moment, "updated_at": moment, "settings": {}, "memory": {}}
-    connection.execute(insert(conversations).values({**defaults, **values}))
-    user_email, domain = values["user_email"], values["domain"]
-    place = workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
-    connection.execute(
-        insert(conversation_workspaces).values(
-            conversation_id=values["conversation_id"], user_email=user_email, workspace_id=place
-        )
-    )
+    connection.execute(insert(conversations), {**defaults, **values})
+    user_email, domain, place = values["user_email"], values["domain"], workspace_id
+    if place is None or not is_checked:
+        place = workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
+    lies = {"conversation_id": values["conversation_id"], "user_email": user_email, "workspace_id": place}
+    connection.execute(insert(conversation_workspaces), lies)
 
 
 def workspace_for(connection: Connection, *, user_email: str, domain: str, workspace_id: str | None) -> str:

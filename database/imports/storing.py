@@ -175,6 +175,7 @@ def _store_new(
         conversation_id=conversation_id,
         friendly_id=friendly_id,
         workspace_id=target.place_of(each),
+        is_checked=True,
         recorded=recorded,
         **columns_of(each, target),
     )

@@ -1,0 +1,41 @@
+"""What storing costs: how many statements each further conversation of a batch takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from database.imports.repository import Import
+
+from .conftest import conversation
+
+Imported = Callable[..., Import]
+
+
+@contextmanager
+def seen() -> Iterator[Counter[str]]:
+    """The statements that are executed, by the table that they write, or how they begin."""
+    found: Counter[str] = Counter()
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        found[" ".join(statement.split()[:3])] += 1
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_a_further_conversation_of_a_batch_takes_six_statements(imported: Imported) -> None:
+    """The conversation, its place, free short ids, its activities, its messages, its counts; all else is per batch."""
+    # The first twenty of an import are told to open pages one by one.
+    with seen() as few:
+        imported(*[conversation(f"few{number}") for number in range(22)])
+    with seen() as many:
+        imported(*[conversation(f"many{number}") for number in range(38)])
+    assert (many.total() - few.total()) / 16 <= 6, (many - few).most_common()
