@@ -14,6 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import Environment, nodes
 
+from chat.tools.catalogue import BUILT_IN
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.errors import NotFoundError
 from endpoints.http.errors import AMBIGUOUS, ERROR_TABLE
@@ -234,3 +235,10 @@ def test_each_sentence_of_the_server_has_words_that_take_its_values(language: st
         taken = re.match(r"\(\{ (.+?) \}\) => ", words[code])
         names = {name.partition(":")[0] for name in taken[1].split(", ")} if taken else set()
         assert names == values_of(english), code
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_each_tool_that_people_switch_has_a_name_in_words(language: str) -> None:
+    settings = (PAGE_STRINGS / language / "answer_settings.js").read_text(encoding="utf-8")
+    named = re.findall(r"^      (\w+): '", re.split(r"^    names: \{$", settings, flags=re.MULTILINE)[1], re.MULTILINE)
+    assert {tool.name for tool in BUILT_IN} - set(named) == set()

@@ -34,6 +34,7 @@ export const answerSettingsStrings = fill(english, {
       regex_search: 'Nach Mustern suchen',
       resolve_reference: 'Verweise nachschlagen',
       read_document: 'Ein Dokument lesen',
+      read_file: 'Eine Datei einer Nachricht lesen',
       find_excerpts: 'Stellen in Dokumenten finden',
       find_documents: 'Dokumente finden',
       add_memory: 'Erinnerungen vorschlagen',

@@ -34,6 +34,7 @@ export const answerSettingsStrings = {
       regex_search: 'Search by patterns',
       resolve_reference: 'Look references up',
       read_document: 'Read a document',
+      read_file: 'Read a file of a message',
       find_excerpts: 'Find places in documents',
       find_documents: 'Find documents',
       add_memory: 'Suggest memories',

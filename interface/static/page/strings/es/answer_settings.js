@@ -34,6 +34,7 @@ export const answerSettingsStrings = fill(english, {
       regex_search: 'Buscar por patrones',
       resolve_reference: 'Consultar referencias',
       read_document: 'Leer un documento',
+      read_file: 'Leer un archivo de un mensaje',
       find_excerpts: 'Encontrar pasajes en documentos',
       find_documents: 'Encontrar documentos',
       add_memory: 'Proponer recuerdos',

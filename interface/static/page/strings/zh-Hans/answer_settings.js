@@ -34,6 +34,7 @@ export const answerSettingsStrings = fill(english, {
       regex_search: '按模式搜索',
       resolve_reference: '查找引用',
       read_document: '阅读文档',
+      read_file: '阅读消息的文件',
       find_excerpts: '查找文档中的段落',
       find_documents: '查找文档',
       add_memory: '建议记忆',
