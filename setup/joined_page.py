@@ -29,6 +29,8 @@ BUILT = STATIC / "built"
 ESBUILD = WORK / "bin" / "esbuild"
 PAGE = "page/app/main.js"
 OTHER_PAGES = ("page/app/settings.js", "page/app/shared.js")
+# What these modules load when they need it is joined with their page.
+ANOTHER_PAGES_FOLDER = "settings"
 STYLES = "bootstrap.min.css"
 OPTIONS = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--charset=utf8", "--log-level=warning")
 _ENGLISH = "en"
@@ -96,7 +98,8 @@ def _join_page(copy: Path, target: Path, language: str) -> None:
     if language != _ENGLISH:
         _translate(folder, language)
     _esbuild(target, *(copy / entry for entry in OTHER_PAGES))
-    later = sorted({part for path in folder.rglob("*.js") for part in _take_from_later(path, folder)})
+    modules = (path for path in folder.rglob("*.js") if not path.is_relative_to(folder / ANOTHER_PAGES_FOLDER))
+    later = sorted({part for path in modules for part in _take_from_later(path, folder)})
     lines = [f"import * as part{number} from './{part}';" for number, part in enumerate(later)]
     lines += ["export const modules = {", *(f"  '{part}': part{number}," for number, part in enumerate(later)), "};"]
     (folder / "later.js").write_text("\n".join(lines), encoding="utf-8")
