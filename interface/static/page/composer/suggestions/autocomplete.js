@@ -1,5 +1,6 @@
 import { bring } from '../../core/api.js';
 import { createLatest } from '../../core/latest.js';
+import { composerStrings } from '../../strings/en/composer.js';
 import { strings } from '../../strings/en/conversation.js';
 import { argumentAt } from '../commands/commands_model.js';
 import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
@@ -7,7 +8,7 @@ import { createSuggestions } from './suggestions.js';
 import { OFFERS, replacementFor } from './sources.js';
 import { attempt } from '../../ui/attempts.js';
 
-const words = strings.composer;
+const words = composerStrings.suggestions;
 /** What is chosen of these is followed by something to choose. */
 const LEADS_ON = new Set(['conversation', 'command']);
 
@@ -22,7 +23,7 @@ const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, ca
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
 export function createAutocomplete(input, { api, events, conversationId = () => null }, { onComplete }) {
-  const suggestions = createSuggestions(input, { label: words.suggestions, onChoose: choose, onAction: useNow });
+  const suggestions = createSuggestions(input, { label: words.label, onChoose: choose, onAction: useNow });
   let mention = null;
   let dismissed = -1;
 

@@ -17,7 +17,7 @@ import { iconOf } from '../../references/report_model.js';
 import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from './suggestions_model.js';
 import { element } from '../../ui/dom.js';
 
-const words = strings.composer;
+const words = composerStrings.suggestions;
 const commandWords = composerStrings.commands;
 const MOST_OF_A_KIND = 5;
 const MOST_ACTIVITIES = 8;

@@ -1,4 +1,4 @@
-import { strings } from '../../strings/en/conversation.js';
+import { composerStrings } from '../../strings/en/composer.js';
 import { element, uniqueId } from '../../ui/dom.js';
 import { createListbox } from '../../ui/listbox.js';
 
@@ -34,7 +34,7 @@ export function createSuggestions(input, { label, onChoose, onAction }) {
   function show(groups, { keys, more = '', preselects = true }) {
     list.show(groups);
     note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
-    said.textContent = strings.composer.choices(list.length);
+    said.textContent = composerStrings.suggestions.choices(list.length);
     box.hidden = false;
     isCurrent = true;
     if (preselects) list.activate(0);

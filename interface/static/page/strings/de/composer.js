@@ -9,6 +9,35 @@ export const composerStrings = fill(english, {
   again: 'Erneut versuchen',
   close: 'Schließen',
 
+  suggestions: {
+    label: 'Vorschläge',
+    prompts: 'Prompts',
+    noConversations: 'Keine Unterhaltung passt.',
+    nothing: 'Nichts passt.',
+    noMessages: 'Keine Nachricht passt.',
+    searching: 'Suche läuft …',
+    searchFailed: 'Die Suche ist fehlgeschlagen.',
+    sourceFailed: {
+      agents: 'Agenten konnten nicht durchsucht werden.',
+      conversations: 'Die Unterhaltungen konnten nicht durchsucht werden.',
+      memories: 'Die Erinnerungen konnten nicht durchsucht werden.',
+      messages: 'Die Nachrichten konnten nicht durchsucht werden.',
+    },
+    choices: (n) => count(n, 'Vorschlag', 'Vorschläge'),
+    keysConversation: '↑ ↓ zum Wählen, Enter zeigt ihre Nachrichten, Esc schließt',
+    keysMessage: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
+    keysUseNow: '↑ ↓ zum Wählen, Enter fügt ein, Strg+Enter verwendet eine Erinnerung jetzt, Esc schließt',
+    groups: {
+      activity: 'Aktivitäten',
+      agent: 'Agenten',
+      conversation: 'Unterhaltungen', claim: 'Erinnerungen', context: 'Kontexte', entity: 'Entitäten', tag: 'Schlagwörter', domain: 'Bereiche',
+      found: 'Nachrichten',
+    },
+    useNow: 'Jetzt verwenden',
+    useNowTitle: 'Deiner nächsten Nachricht beilegen',
+    memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
+  },
+
   commands: {
     about: {
       title: 'Diese Unterhaltung benennen; ohne Text ihren Namen bearbeiten',

@@ -9,6 +9,35 @@ export const composerStrings = {
   again: 'Try again',
   close: 'Close',
 
+  suggestions: {
+    label: 'Suggestions',
+    prompts: 'Prompts',
+    noConversations: 'No conversation matches.',
+    nothing: 'Nothing matches.',
+    noMessages: 'No message matches.',
+    searching: 'Searching…',
+    searchFailed: 'The search failed.',
+    sourceFailed: {
+      agents: 'Agents could not be searched.',
+      conversations: 'Conversations could not be searched.',
+      memories: 'Memories could not be searched.',
+      messages: 'Messages could not be searched.',
+    },
+    choices: (n) => count(n, 'suggestion', 'suggestions'),
+    keysConversation: '↑ ↓ to choose, Enter to see its messages, Esc to close',
+    keysMessage: '↑ ↓ to choose, Enter to insert, Esc to close',
+    keysUseNow: '↑ ↓ to choose, Enter to insert, Ctrl+Enter to use a memory now, Esc to close',
+    groups: {
+      activity: 'Activities',
+      agent: 'Agents',
+      conversation: 'Conversations', claim: 'Memories', context: 'Contexts', entity: 'Entities', tag: 'Tags', domain: 'Domains',
+      found: 'Messages',
+    },
+    useNow: 'Use now',
+    useNowTitle: 'Attach to your next message',
+    memories: (n) => count(n, 'memory', 'memories'),
+  },
+
   commands: {
     about: {
       title: 'Name this conversation; without a text, edit its name',

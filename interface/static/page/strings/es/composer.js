@@ -9,6 +9,35 @@ export const composerStrings = fill(english, {
   again: 'Reintentar',
   close: 'Cerrar',
 
+  suggestions: {
+    label: 'Sugerencias',
+    prompts: 'Prompts',
+    noConversations: 'Ninguna conversación coincide.',
+    nothing: 'Nada coincide.',
+    noMessages: 'Ningún mensaje coincide.',
+    searching: 'Buscando…',
+    searchFailed: 'La búsqueda falló.',
+    sourceFailed: {
+      agents: 'No se pudieron buscar los agentes.',
+      conversations: 'No se pudo buscar en las conversaciones.',
+      memories: 'No se pudo buscar en los recuerdos.',
+      messages: 'No se pudo buscar en los mensajes.',
+    },
+    choices: (n) => count(n, 'sugerencia', 'sugerencias'),
+    keysConversation: '↑ ↓ para elegir, Intro muestra sus mensajes, Esc cierra',
+    keysMessage: '↑ ↓ para elegir, Intro inserta, Esc cierra',
+    keysUseNow: '↑ ↓ para elegir, Intro inserta, Ctrl+Intro usa un recuerdo ahora, Esc cierra',
+    groups: {
+      activity: 'Actividades',
+      agent: 'Agentes',
+      conversation: 'Conversaciones', claim: 'Recuerdos', context: 'Contextos', entity: 'Entidades', tag: 'Etiquetas', domain: 'Ámbitos',
+      found: 'Mensajes',
+    },
+    useNow: 'Usar ahora',
+    useNowTitle: 'Adjuntar a tu próximo mensaje',
+    memories: (n) => count(n, 'recuerdo', 'recuerdos'),
+  },
+
   commands: {
     about: {
       title: 'Poner nombre a esta conversación; sin texto, editar su nombre',

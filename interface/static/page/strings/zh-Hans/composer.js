@@ -9,6 +9,35 @@ export const composerStrings = fill(english, {
   again: '重试',
   close: '关闭',
 
+  suggestions: {
+    label: '建议',
+    prompts: '提示词',
+    noConversations: '没有匹配的对话。',
+    nothing: '没有匹配项。',
+    noMessages: '没有匹配的消息。',
+    searching: '正在搜索…',
+    searchFailed: '搜索失败。',
+    sourceFailed: {
+      agents: '无法搜索智能体。',
+      conversations: '无法搜索对话。',
+      memories: '无法搜索记忆。',
+      messages: '无法搜索消息。',
+    },
+    choices: (n) => `${number(n)} 条建议`,
+    keysConversation: '↑ ↓ 选择，Enter 查看其消息，Esc 关闭',
+    keysMessage: '↑ ↓ 选择，Enter 插入，Esc 关闭',
+    keysUseNow: '↑ ↓ 选择，Enter 插入，Ctrl+Enter 立即使用记忆，Esc 关闭',
+    groups: {
+      activity: '活动',
+      agent: '智能体',
+      conversation: '对话', claim: '记忆', context: '情境', entity: '实体', tag: '标签', domain: '领域',
+      found: '消息',
+    },
+    useNow: '立即使用',
+    useNowTitle: '附加到你的下一条消息',
+    memories: (n) => `${number(n)} 条记忆`,
+  },
+
   commands: {
     about: {
       title: '为此对话命名；不带文本则编辑其名称',
