@@ -29,9 +29,13 @@ Act = Literal[
     "token_made",
     "invitation_made",
     "invitation_withdrawn",
+    "identity_connected",
     "role_changed",
     "quota_changed",
     "model_fetched",
+    "store_restored",
+    "store_moved",
+    "store_compacted",
 ]
 """What can be done; the page has words for each."""
 
@@ -71,6 +75,8 @@ def record_act(
 ) -> None:
     """Note in the transaction of an act who did what to whom; nothing where `by` is None: nobody administers.
 
+    Who makes their own account, by an invitation or a provider, is the actor of that.
+
     details: what changed, as JSON, without secrets.
     """
     if by is None:
@@ -86,6 +92,13 @@ def record_act(
             details=dict(details or {}),
         )
     )
+
+
+def note_act(
+    *, database: Database, by: Actor, act: Act, subject: str, details: Mapping[str, Any] | None = None
+) -> None:
+    """`record_act` in a transaction of its own, for what was done to a whole store."""
+    database.write(lambda connection: record_act(connection, by, act, subject, details=details))
 
 
 def list_acts(

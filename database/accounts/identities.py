@@ -13,6 +13,7 @@ from database.errors import ConflictError, UserNotFoundError
 from database.schema import sign_in_identities, users
 from sentences import say
 
+from .audit import Actor, record_act
 from .invitations import use_invitation
 from .roles import ADMINISTRATOR, MEMBER, Role
 from .users import UserRow, account_key, get_user, insert_account, new_account
@@ -46,12 +47,14 @@ def create_account(
     identity: Identity,
     user_email: str,
     name: str,
+    by: Actor,
     role: Role | None = None,
     invitation: str | None = None,
 ) -> UserRow:
     """A new account without a password, linked with the identity.
 
-    role: that of the invitation when None, else a member. invitation: the token of one, which is used.
+    by: the person whose account it is. role: that of the invitation when None, else a member. invitation: the token of
+    one, which is used.
 
     Raises:
         InvitationNotFoundError: the invitation is not valid.
@@ -65,13 +68,19 @@ def create_account(
         values = new_account(user_email, "", name, is_admin=(role or invited) == ADMINISTRATOR)
         user = insert_account(connection, values)
         link_account(connection, identity, user.user_email)
+        because = "provider" if invitation is None else "invitation"
+        record_act(
+            connection, by, "account_made", user.user_email, details={"is_admin": user.is_admin, "because": because}
+        )
         return user
 
     return database.write(job)
 
 
-def link(*, database: Database, identity: Identity, user_email: str) -> None:
+def link(*, database: Database, identity: Identity, user_email: str, by: Actor | None = None) -> None:
     """Let the identity sign in to an account that exists; the caller has checked that both are the same person's.
+
+    by: that person.
 
     Raises:
         UserNotFoundError: there is no such account.
@@ -83,6 +92,7 @@ def link(*, database: Database, identity: Identity, user_email: str) -> None:
         if connection.execute(select(users.c.user_email).where(users.c.user_email == key)).first() is None:
             raise UserNotFoundError
         link_account(connection, identity, key)
+        record_act(connection, by, "identity_connected", key, details={"issuer": identity.issuer})
 
     database.write(job)
 

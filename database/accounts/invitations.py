@@ -138,8 +138,10 @@ def invited_email(*, database: Database, token: str) -> str | None:
     return None if row.invited_email is None else str(row.invited_email)
 
 
-def accept_invitation(*, database: Database, token: str, user_email: str, password: str, name: str = "") -> UserRow:
-    """Make the account that the invitation is for, and use it.
+def accept_invitation(
+    *, database: Database, token: str, user_email: str, password: str, name: str = "", by: Actor | None = None
+) -> UserRow:
+    """Make the account that the invitation is for, and use it. by: the person whose account it is.
 
     Raises:
         InvitationNotFoundError: it is unknown, used up, withdrawn or expired.
@@ -153,7 +155,10 @@ def accept_invitation(*, database: Database, token: str, user_email: str, passwo
     def job(connection: Connection) -> UserRow:
         role = use_invitation(connection, token, user_email)
         values = new_account(user_email, password_hash, name, is_admin=role == ADMINISTRATOR)
-        return insert_account(connection, values)
+        user = insert_account(connection, values)
+        details = {"is_admin": user.is_admin, "because": "invitation"}
+        record_act(connection, by, "account_made", user.user_email, details=details)
+        return user
 
     return database.write(job)
 

@@ -13,7 +13,7 @@ from database.schema import users
 from sentences import say
 
 from .audit import Actor, record_act
-from .users import account_key
+from .users import account_key, is_only_administrator
 
 Role = Literal["administrator", "member"]
 ADMINISTRATOR: Role = "administrator"
@@ -40,17 +40,10 @@ def set_role(
             raise UserNotFoundError
         if found == is_admin:
             return False
-        if not is_admin:
-            _refuse_last(connection, key)
+        if not is_admin and is_only_administrator(connection, key):
+            raise LastAdministratorError(say("only_administrator"))
         connection.execute(update(users).where(theirs).values(is_admin=is_admin))
         record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
         return True
 
     return database.write(job)
-
-
-def _refuse_last(connection: Connection, key: str) -> None:
-    # The rows are locked, so that of two administrators who are made members at once one stays.
-    active = select(_c.user_email).where(_c.is_admin == 1, _c.disabled_at.is_(None)).with_for_update()
-    if not set(connection.execute(active).scalars()) - {key}:
-        raise LastAdministratorError(say("only_administrator"))

@@ -18,7 +18,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import InvalidChangeError, UserExistsError, UserNotFoundError
+from database.errors import InvalidChangeError, LastAdministratorError, UserExistsError, UserNotFoundError
 from database.schema import api_tokens, conversations, password_links, sessions, users
 from sentences import say
 
@@ -185,11 +185,15 @@ def list_users(*, database: Database) -> list[Account]:
 def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Actor | None = None) -> None:
     """Disable an account, which ends its sessions and suspends its tokens, or enable it again. by: who does.
 
-    Raises UserNotFoundError.
+    Raises:
+        UserNotFoundError: there is no such account.
+        LastAdministratorError: it is the only administrator who can sign in.
     """
     key, moment = account_key(user_email), now_iso()
 
     def job(connection: Connection) -> None:
+        if disabled and is_only_administrator(connection, key):
+            raise LastAdministratorError(say("only_administrator"))
         since = func.coalesce(_c.disabled_at, moment) if disabled else None
         theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
         changed = connection.execute(theirs.values(disabled_at=since))
@@ -201,6 +205,16 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Act
         record_act(connection, by, "account_disabled" if disabled else "account_enabled", key)
 
     database.write(job)
+
+
+def is_only_administrator(connection: Connection, key: str) -> bool:
+    """Whether this account is the only administrator who can sign in. key: an `account_key`.
+
+    Ask in the transaction that takes that from the account: of two administrators who shut each other out at once, the
+    second is then the only one.
+    """
+    active = select(_c.user_email).where(_c.is_admin == 1, _c.disabled_at.is_(None)).limit(2)
+    return list(connection.execute(active).scalars()) == [key]
 
 
 def rename_user(*, database: Database, user_email: str, name: str) -> None:
@@ -221,8 +235,14 @@ def verify_password(*, database: Database, user_email: str, password: str) -> Us
     if not password_matches(password, row.password_hash if row else None) or row is None or row.disabled_at is not None:
         return None
     if needs_new_hash(row.password_hash):
-        _update(database, key, {"password_hash": hash_password(password)})
+        _renew_hash(database, key, row.password_hash, hash_password(password))
     return get_user(database=database, user_email=key)
+
+
+def _renew_hash(database: Database, key: str, known: str, renewed: str) -> None:
+    """Store a stronger hash of the same password, unless another password was set meanwhile."""
+    own = update(users).where(_c.user_email == key, _c.password_hash == known).values(password_hash=renewed)
+    database.write(lambda connection: connection.execute(own).rowcount)
 
 
 def set_password(

@@ -17,7 +17,7 @@ from endpoints.http.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models
-from .sign_in import card_page, refuse_password_sign_in, shown_again_in, signed_in
+from .sign_in import card_page, refuse_password_sign_in, shown_again_in, signed_in, themself
 from .views import require_administrator
 
 blueprint = Blueprint("invitations", __name__)
@@ -92,6 +92,7 @@ def accept_invitation(token: str, body: account_models.AcceptedInvitation) -> Ba
         user_email=body.email,
         password=body.password,
         name=body.name,
+        by=themself(body.email),
     )
     return signed_in(user)
 

@@ -88,8 +88,9 @@ class OpenIDProvider:
             ProviderUnavailableError: the provider can't be reached, or talks nonsense.
         """
         described = self._described()
-        if issuer is not None and issuer != described["issuer"]:
-            raise refused("the answer is another provider's")
+        named = described["issuer"] if _may_leave_out_issuer(described) and issuer is None else issuer
+        if named != described["issuer"]:
+            raise refused("the answer is another provider's, or does not say whose it is")
         tokens = self._tokens(described, code, attempt, redirect_uri=redirect_uri)
         claims = self._checked(described, tokens, nonce=attempt.nonce)
         return claims | self._user_info(described, tokens, claims)
@@ -155,7 +156,11 @@ class OpenIDProvider:
         told = _answer("GET", address, headers={"Authorization": f"Bearer {token}"})
         if told.get("sub") != claims["sub"]:
             raise refused("what is told about the person is about somebody else")
-        return {name: value for name, value in told.items() if name not in claims}
+        lacking = {name: value for name, value in told.items() if name not in claims}
+        if not claims.keys() >= set(_EMAIL_CLAIMS):
+            # Together, or an address of the token would count as verified because another one is.
+            lacking |= {name: told.get(name) for name in _EMAIL_CLAIMS}
+        return lacking
 
 
 def provider_of(settings: Settings) -> OpenIDProvider:
@@ -227,14 +232,20 @@ def _check_description(found: Mapping[str, Any], issuer: str) -> None:
     if str(found.get("issuer")).rstrip("/") != issuer.rstrip("/"):
         raise _unavailable("it calls itself by another address than ANAPHORA_OIDC_ISSUER")
     metadata = OpenIDProviderMetadata(found)
+    optional = [name for name in ("userinfo_endpoint", "end_session_endpoint") if found.get(name) is not None]
     try:
-        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri", *optional):
             address = str(metadata.get(name))
             if not address.startswith("https://" if issuer.startswith("https://") else ("http://", "https://")):
                 raise ValueError(f"{name} is no safe address")
         metadata.validate_response_types_supported()
     except ValueError as error:
         raise _unavailable(str(error)) from error
+
+
+def _may_leave_out_issuer(described: Mapping[str, Any]) -> bool:
+    """Whether the provider does not promise to name itself in its answers (RFC 9207, 2.4)."""
+    return described.get("authorization_response_iss_parameter_supported") is not True
 
 
 def _authentication(described: Mapping[str, Any], client_secret: str | None) -> str:

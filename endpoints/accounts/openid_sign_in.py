@@ -17,7 +17,6 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import identities, roles, throttle, users
-from database.accounts.audit import Actor
 from database.accounts.identities import Identity
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role
 from database.errors import LastAdministratorError, UserExistsError
@@ -38,7 +37,7 @@ from sentences import say
 from settings import Settings
 
 from . import models as account_models
-from .sign_in import begin_session, safe_next, shown_again_in, signed_in, verified, way_on
+from .sign_in import begin_session, safe_next, shown_again_in, signed_in, themself, verified, way_on
 
 if TYPE_CHECKING:
     from .openid import OpenIDProvider
@@ -58,7 +57,7 @@ _LONGEST_NAME = 200
 @asks(account_models.SignInStart)
 @answers(None, media="text/html", redirect=HTTPStatus.SEE_OTHER)
 @fails("provider_unavailable", "not_found")
-@works(Work.MODEL)
+@works(Work.PROVIDER)
 def start(query: account_models.SignInStart) -> BaseResponse:
     """Send the browser to the OpenID provider, to log in there. 404 where the server has none."""
     from .openid import Attempt
@@ -89,7 +88,7 @@ def start(query: account_models.SignInStart) -> BaseResponse:
     "invitation_not_found",
     "not_found",
 )
-@works(Work.MODEL)
+@works(Work.PROVIDER)
 def callback(query: account_models.ProviderAnswer) -> BaseResponse:
     """Where the provider sends the browser back: log in to the account of the person, or make it.
 
@@ -132,7 +131,7 @@ def link(body: account_models.LinkConfirmation) -> BaseResponse:
     user = verified(account_models.Credentials(email=str(kept["email"]), password=body.password))
     database = current_state().database
     identity = Identity(issuer=str(kept["issuer"]), subject=str(kept["subject"]))
-    identities.link(database=database, identity=identity, user_email=user.user_email)
+    identities.link(database=database, identity=identity, user_email=user.user_email, by=themself(user.user_email))
     user = _with_role(user, kept["role"])
     answer = signed_in(user, next_page=str(kept["next"]))
     _forget(answer, LINK_COOKIE)
@@ -241,6 +240,7 @@ def _new_account(
             identity=identity,
             user_email=email,
             name=name[:_LONGEST_NAME] if isinstance(name, str) else "",
+            by=themself(email),
             role=role,
             invitation=invitation or None,
         )
@@ -254,11 +254,9 @@ def _with_role(user: users.UserRow, role: Role | None) -> users.UserRow:
         return user
     database = current_state().database
     # Nobody else does it: the person logs in, and the groups decide.
-    actor = Actor(user_email=user.user_email, door="page", address=request.remote_addr or "")
+    by = themself(user.user_email)
     try:
-        roles.set_role(
-            database=database, user_email=user.user_email, role=role, by=actor, details={"because": "groups"}
-        )
+        roles.set_role(database=database, user_email=user.user_email, role=role, by=by, details={"because": "groups"})
     except LastAdministratorError:
         log.warning("The only administrator is in none of ANAPHORA_OIDC_ADMIN_GROUPS, and stays administrator")
     return users.get_user(database=database, user_email=user.user_email)

@@ -17,6 +17,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import sessions, throttle, users
+from database.accounts.audit import Actor
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.conversations.importing import had_conversations
 from database.errors import StoreError, StoreIncompleteError
@@ -167,6 +168,11 @@ def begin_session(user: users.UserRow, answer: BaseResponse) -> BaseResponse:
     if user.language is not None:
         remember_language(answer, user.language)
     return answer
+
+
+def themself(user_email: str) -> Actor:
+    """Somebody who makes or connects their own account by the page, before they are logged in."""
+    return Actor(user_email=users.account_key(user_email), door="page", address=request.remote_addr or "")
 
 
 def by_password() -> bool:

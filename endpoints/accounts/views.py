@@ -35,8 +35,10 @@ blueprint = Blueprint("accounts", __name__)
 @fails("conflict")
 @works(Work.PASSWORD)
 def create_user(body: account_models.NewAccount) -> object:
-    """Make a further account; administrators only."""
+    """Make a further account; administrators only, and an administrator's by session only."""
     require_administrator("Only an administrator makes accounts.")
+    if body.is_admin and current_access().by != "session":
+        raise ForbiddenError("A token can't make administrators.")
     user = users.create_user(
         database=current_state().database,
         user_email=body.email,
@@ -60,6 +62,7 @@ def list_users() -> object:
 @blueprint.put("/users/<user_email>")
 @takes(account_models.AccountState)
 @answers(http_models.Done)
+@fails("conflict")
 def change_user(user_email: str, body: account_models.AccountState) -> None:
     """Shut an account out, or let it in again; administrators only, and never for their own."""
     require_administrator("Only an administrator changes accounts.")
@@ -220,7 +223,10 @@ def list_tokens() -> object:
 @takes(account_models.NewToken)
 @answers(account_models.NewTokenItem, status=HTTPStatus.CREATED)
 def create_token(body: account_models.NewToken) -> object:
-    """Make a token for a program; this answer alone holds its secret."""
+    """Make a token for a program, by session; this answer alone holds its secret."""
+    if current_access().by != "session":
+        # Whoever has found a token could go on after it is revoked.
+        raise ForbiddenError("A token can't make tokens.")
     row, secret = api_tokens.create_token(**current_user_scope(), name=body.name, read_only=body.read_only)
     return {**asdict(row), "token": secret}
 

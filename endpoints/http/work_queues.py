@@ -23,6 +23,7 @@ from .errors import RateLimitedError, ServerBusyError
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
 _RETRY_SECONDS = 2.0
+_PROVIDER_THREADS = 4
 _TOO_MANY = "You have too many of these requests under way. Wait until one has ended."
 
 
@@ -43,6 +44,8 @@ class Work(StrEnum):
     """Answers a program that speaks the Model Context Protocol."""
     PASSWORD = "password"
     """Hashes a password."""
+    PROVIDER = "provider"
+    """Waits for the OpenID provider, before anybody is logged in."""
 
 
 WorkOf = Callable[[Mapping[str, str], bytes], Work]
@@ -167,4 +170,5 @@ def pools(settings: Settings, *, shared: SharedPlaces | None = None) -> dict[Wor
         Work.MCP: shared_pool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),
         # A queued request waits for the hashes before it: half a second, with these numbers.
         Work.PASSWORD: shared_pool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
+        Work.PROVIDER: shared_pool(Work.PROVIDER, threads=_PROVIDER_THREADS, waiting=16, share=10),
     }

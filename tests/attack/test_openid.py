@@ -183,6 +183,14 @@ def test_a_code_that_another_provider_gave_is_refused(app: Flask, provider: Prov
     assert len(provider.token_requests) == asked, "the code was given to nobody"
 
 
+def test_a_provider_that_promises_to_name_itself_has_to(app: Flask, provider: Provider) -> None:
+    provider.knows("u1", EMAIL)
+    provider.describe = lambda described: described.update(authorization_response_iss_parameter_supported=True)
+    asked = len(provider.token_requests)
+    assert is_refused(log_in(app.test_client(), provider, "u1"), 403, "sign_in_refused")
+    assert len(provider.token_requests) == asked, "the code was given to nobody"
+
+
 def test_a_description_of_another_issuer_is_refused(app: Flask, provider: Provider) -> None:
     provider.describe = lambda described: described.update(issuer="https://login.evil.example")
     assert is_refused(app.test_client().get("/oidc/start", headers=BROWSER), 503, "provider_unavailable")
@@ -193,6 +201,18 @@ def test_a_description_of_another_issuer_is_refused(app: Flask, provider: Provid
 def test_a_description_with_an_unsafe_address_is_refused(
     name: str, address: object, app: Flask, provider: Provider
 ) -> None:
+    provider.describe = lambda described: described.update({name: address})
+    assert is_refused(app.test_client().get("/oidc/start", headers=BROWSER), 503, "provider_unavailable")
+
+
+@pytest.mark.parametrize("name", ["userinfo_endpoint", "end_session_endpoint"])
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", 7])
+def test_a_description_may_leave_these_out_but_not_name_an_unsafe_one(
+    name: str, address: object, app: Flask, provider: Provider
+) -> None:
+    provider.describe = lambda described: described.pop(name)
+    assert app.test_client().get("/oidc/start", headers=BROWSER).status_code == 303
+    openid._provider.cache_clear()
     provider.describe = lambda described: described.update({name: address})
     assert is_refused(app.test_client().get("/oidc/start", headers=BROWSER), 503, "provider_unavailable")
 

@@ -176,6 +176,22 @@ def test_a_read_only_token_changes_nothing(app: Flask, ada: Person) -> None:
     assert script.post("/create_conversation/assistant/", headers=bearer).status_code == 403
 
 
+def test_whoever_finds_a_token_makes_no_tokens_and_no_administrators_with_it(
+    app: Flask, person: Callable[..., Person]
+) -> None:
+    root = person("root@example.org", is_admin=True)
+    found = root.post("/api_tokens", json={"name": "script"}).json["token"]
+    thief, bearer = app.test_client(), {"Authorization": f"Bearer {found}"}
+    further = thief.post("/api_tokens", json={"name": "for later"}, headers=bearer)
+    assert (further.status_code, further.json["code"]) == (403, "forbidden")
+    own = {"email": "thief@example.org", "password": PASSWORD}
+    administrator = thief.post("/users", json={**own, "is_admin": True}, headers=bearer)
+    assert (administrator.status_code, administrator.json["code"]) == (403, "forbidden")
+    assert [each["name"] for each in root.get("/api_tokens").json] == ["script"]
+    assert [each["user_email"] for each in root.get("/users").json] == [root.email]
+    assert thief.post("/users", json=own, headers=bearer).status_code == 201
+
+
 def test_only_administrators_make_accounts(person: Callable[..., Person], ada: Person) -> None:
     new = {"email": "bob@example.org", "password": PASSWORD}
     assert ada.post("/users", json=new).status_code == 403

@@ -16,11 +16,12 @@ import pytest
 from flask import Flask
 from numpy.typing import NDArray
 
+from endpoints.accounts import openid
 from endpoints.http import validation
 from endpoints.http.asgi_server import Bridge
-from endpoints.http.errors import InvalidRequestError
+from endpoints.http.errors import InvalidRequestError, ProviderUnavailableError
 from endpoints.http.openapi import routes
-from endpoints.http.scope import EXTENSION
+from endpoints.http.scope import EXTENSION, SETTINGS
 from endpoints.http.work_queues import Work, work_of
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
@@ -268,6 +269,36 @@ def test_strangers_take_no_place_of_long_work(app: Flask) -> None:
         assert (answer.status, json.loads(answer.body)["code"]) == (401, "unauthorized")
 
     run(scene())
+
+
+def test_a_provider_that_hangs_keeps_nobody_waiting_but_those_who_log_in_by_it(
+    app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, asked = Event(), list[str]()
+    named = {"oidc_issuer": "https://login.example.org", "oidc_client_id": "anaphora"}
+    app.extensions[SETTINGS] = app.extensions[SETTINGS].model_copy(update=named)
+
+    def hangs(_method: str, url: str, **_: Any) -> dict[str, Any]:
+        asked.append(url)
+        assert go_on.wait(60)
+        raise ProviderUnavailableError
+
+    monkeypatch.setattr(openid, "_answer", hangs)
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        begun = [asyncio.create_task(answered(bridge, request(None, "GET", "/oidc/start"))) for _ in range(6)]
+        await until(lambda: taken(bridge, Work.PROVIDER) == 6 and asked)
+        for person, path in ((None, "/login"), (ada, "/get_user_info"), (ada, "/interface/")):
+            assert (await answered(bridge, request(person, "GET", path))).status == 200, path
+        assert not any(task.done() for task in begun)
+        go_on.set()
+        assert {connection.status for connection in await asyncio.gather(*begun)} == {503}
+
+    try:
+        run(scene())
+    finally:
+        go_on.set()
 
 
 def test_when_no_thread_is_free_that_is_said_on_the_loop(app: Flask, ada: Person) -> None:

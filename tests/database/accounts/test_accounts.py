@@ -17,6 +17,7 @@ from database.engine import clock
 from database.engine.database import Database, Urgency
 from database.errors import (
     InvalidChangeError,
+    LastAdministratorError,
     SessionNotFoundError,
     TokenNotFoundError,
     UserExistsError,
@@ -197,6 +198,34 @@ def test_a_new_password_ends_the_old_one_and_every_session(ann: dict[str, str]) 
     assert sessions.find_session(database=ann["database"], token=token) is None
     with pytest.raises(UserNotFoundError):
         users.set_password(**{**ann, "user_email": "no@example.org"}, password="another good one")
+
+
+def test_a_password_that_is_set_while_the_old_one_is_hashed_anew_stays(
+    ann: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renewed(_hash: str) -> bool:
+        users.set_password(**ann, password="another good one")
+        return True
+
+    monkeypatch.setattr(users, "needs_new_hash", renewed)
+    users.verify_password(**ann, password=PASSWORD)
+    monkeypatch.undo()
+    assert users.verify_password(**ann, password=PASSWORD) is None
+    assert users.verify_password(**ann, password="another good one") is not None
+
+
+def test_the_only_administrator_who_can_sign_in_is_not_disabled(ann: dict[str, str]) -> None:
+    database = ann["database"]
+    for email in ("root@example.org", "grace@example.org"):
+        users.create_user(database=database, user_email=email, password=PASSWORD, is_admin=True)
+    users.set_disabled(database=database, user_email="root@example.org", disabled=True)
+    users.set_disabled(database=database, user_email="root@example.org", disabled=True)
+    # As where two administrators disable each other at once: whoever asks is no matter here.
+    with pytest.raises(LastAdministratorError):
+        users.set_disabled(database=database, user_email="grace@example.org", disabled=True)
+    users.set_disabled(database=database, user_email=ANN, disabled=True)
+    disabled = {each["user_email"] for each in users.list_users(database=database) if each["disabled_at"]}
+    assert disabled == {"root@example.org", ANN}
 
 
 def test_a_disabled_account_gets_in_by_no_door(ann: dict[str, str]) -> None:

@@ -244,6 +244,15 @@ def test_the_audit_log_says_who_invited_whom_and_gave_which_role(grace: Person, 
     assert path.rpartition("/")[2] not in answer.get_data(as_text=True)
 
 
+def test_the_audit_log_says_who_made_an_account_by_an_invitation(app: Flask, grace: Person) -> None:
+    path = invite(grace, role="administrator", uses=2)
+    assert accept(app.test_client(), path, grace.email).status_code == 409
+    assert accept(app.test_client(), path).status_code == 200
+    made = grace.get("/admin/audit", query_string={"act": "account_made"}).json["acts"]
+    told = [(each["actor_email"], each["subject"], each["door"], each["address"], each["details"]) for each in made]
+    assert told == [(BOB, BOB, "page", "127.0.0.1", {"is_admin": True, "because": "invitation"})]
+
+
 def test_the_command_line_invites(app: Flask, grace: Person) -> None:
     run = app.test_cli_runner().invoke
     made = run(args=["users", "invite", "--email", BOB, "--admin"])

@@ -18,7 +18,15 @@ from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person, refused, settings_in, with_shared_routes
-from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OLD_FASHIONED, Provider, query_of, running_provider
+from tests.openid_provider import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    OLD_FASHIONED,
+    Forged,
+    Provider,
+    query_of,
+    running_provider,
+)
 
 pytestmark = [*OLD_FASHIONED]
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -260,6 +268,39 @@ def test_nobody_connects_without_a_login_at_the_provider(app: Flask, ada: Person
     client = app.test_client()
     assert is_refused(client.get("/oidc/link", headers=BROWSER), 400, "sign_in_expired")
     assert refused(client.post("/oidc/link", json={"password": PASSWORD})) == (400, "sign_in_expired")
+
+
+def test_an_address_is_not_verified_by_what_is_said_of_another(app: Flask, provider: Provider) -> None:
+    provider.knows("u1", "eve@example.org")
+
+    def forge(header: dict[str, Any], claims: dict[str, Any], key: Any) -> Forged:
+        told = {name: value for name, value in claims.items() if name != "email_verified"}
+        return header, told | {"email": EMAIL}, key
+
+    provider.forge = forge
+    client = app.test_client()
+    log_in(client, provider, "u1")
+    # The user info, which says that an address is verified, says eve's.
+    assert (who(client) or {})["user_email"] == "eve@example.org"
+
+
+def test_the_audit_log_says_who_came_by_the_provider(
+    app: Flask, ada: Person, provider: Provider, person: Callable[..., Person]
+) -> None:
+    log_in(app.test_client(), provider, provider.knows("u2", "bob@example.org"))
+    client = app.test_client()
+    log_in(client, provider, provider.knows("u1", EMAIL))
+    assert client.post("/oidc/link", json={"password": PASSWORD}).status_code == 200
+    log_in(app.test_client(), provider, "u1")
+    grace = person("grace@example.org", is_admin=True)
+    acts = [
+        (each["act"], each["actor_email"], each["subject"], each["details"])
+        for each in grace.get("/admin/audit").json["acts"]
+    ]
+    assert acts == [
+        ("identity_connected", EMAIL, EMAIL, {"issuer": provider.issuer}),
+        ("account_made", "bob@example.org", "bob@example.org", {"is_admin": False, "because": "provider"}),
+    ]
 
 
 def test_an_account_without_a_password_is_nobody_elses(app: Flask, provider: Provider) -> None:

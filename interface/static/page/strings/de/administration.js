@@ -86,9 +86,13 @@ export const administrationStrings = fill(english, {
       token_made: 'Token erstellt',
       invitation_made: 'Einladung erstellt',
       invitation_withdrawn: 'Einladung zurückgezogen',
+      identity_connected: 'Anmeldung über den Anbieter verbunden',
       role_changed: 'Rolle geändert',
       quota_changed: 'Kontingent geändert',
       model_fetched: 'Modell geholt',
+      store_restored: 'Sicherung eingespielt',
+      store_moved: 'Daten umgezogen',
+      store_compacted: 'Daten verdichtet',
     },
   },
 });

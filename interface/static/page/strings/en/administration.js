@@ -85,9 +85,13 @@ export const administrationStrings = {
       token_made: 'Token made',
       invitation_made: 'Invitation made',
       invitation_withdrawn: 'Invitation withdrawn',
+      identity_connected: 'Login by the provider connected',
       role_changed: 'Role changed',
       quota_changed: 'Quota changed',
       model_fetched: 'Model fetched',
+      store_restored: 'Backup restored',
+      store_moved: 'Store moved',
+      store_compacted: 'Store compacted',
     },
   },
 };

@@ -86,9 +86,13 @@ export const administrationStrings = fill(english, {
       token_made: 'Token creado',
       invitation_made: 'Invitación creada',
       invitation_withdrawn: 'Invitación retirada',
+      identity_connected: 'Inicio de sesión del proveedor conectado',
       role_changed: 'Función cambiada',
       quota_changed: 'Cuota cambiada',
       model_fetched: 'Modelo descargado',
+      store_restored: 'Copia de seguridad restaurada',
+      store_moved: 'Datos trasladados',
+      store_compacted: 'Datos compactados',
     },
   },
 });

@@ -86,9 +86,13 @@ export const administrationStrings = fill(english, {
       token_made: '创建令牌',
       invitation_made: '创建邀请',
       invitation_withdrawn: '撤回邀请',
+      identity_connected: '连接提供方登录',
       role_changed: '更改角色',
       quota_changed: '更改额度',
       model_fetched: '下载模型',
+      store_restored: '恢复备份',
+      store_moved: '迁移数据',
+      store_compacted: '压缩数据',
     },
   },
 });
