@@ -13,6 +13,7 @@ from attachments.storage import Attachments
 from attachments.verification import verify_attachments
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import ServerRunningError, sole_server
+from database.accounts.audit import COMMAND_LINE, Act, note_act
 from database.accounts.users import get_user
 from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
@@ -33,12 +34,10 @@ from portability.imports.parts import PartStore
 from portability.imports.runner import FOLDER as UPLOADS
 from portability.imports.runner import ImportRunner
 from portability.restoring import restore
-from truth_management_system import PKBConfig, PKBDatabase, get_database
+from truth_management_system import PKBDatabase
 from truth_management_system.interface.structured_api import (
     KnowledgeError,
-    copy_memories,
     import_data,
-    people_with_memories,
     read_first_knowledge_base,
     reindex_knowledge,
     repair_knowledge,
@@ -94,6 +93,7 @@ def restore_backup(file: Path, force: bool) -> None:
     click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
     if restored.former is not None:
         click.echo(f"What was there before lies in {restored.former}.")
+    _note_act("store_restored", file.name, made=restored.created_at)
 
 
 @group.command("import", epilog=examples("data import conversations.zip --email ada@example.org"))
@@ -206,36 +206,6 @@ def forget(older_than_days: float, email: str | None) -> None:
         click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
 
 
-@group.command(
-    "copy-memories",
-    epilog=examples("data copy-memories --email ada@example.org --source /srv/anaphora/users/pkb.sqlite"),
-)
-@click.option("--email", help="Whose memories; everybody's when left out.")
-@click.option(
-    "--source",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The SQLite file; by default users/pkb.sqlite of the data folder.",
-)
-def copy_memories_to_postgresql(email: str | None, source: Path | None) -> None:
-    """Copy memories from an SQLite file into the PostgreSQL database of DATABASE_URL.
-
-    Each person's are copied whole and compared with their source, or not at all; copying again changes nothing. A
-    person who has other memories in the database, or no account, is left out, and the exit status is 1. The file stays
-    as it is. The history of changes is not copied; vectors are made anew. A server may keep running.
-    """
-    settings = current_settings()
-    if settings.database_url is None:
-        raise click.ClickException("DATABASE_URL names no PostgreSQL database to copy to.")
-    file = source or settings.data_dir / KNOWLEDGE
-    if not file.exists():
-        raise click.ClickException(f"There is no file {file}.")
-    with _one_line_errors(), get_database(PKBConfig(db_path=file)) as stored, _knowledge() as target:
-        known = {email} if email else set(people_with_memories(stored))
-        left_out = [person for person in sorted(known) if not _was_copied(stored, target, person)]
-    if left_out:
-        raise click.ClickException(f"Left out: {', '.join(left_out)}.")
-
-
 @group.command("import-memories", epilog=examples("data import-memories old/pkb.sqlite --email ada@example.org"))
 @click.option("--email", required=True, help="Into whose account.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -258,18 +228,6 @@ def import_memories(email: str, file: Path) -> None:
     click.echo(f"{added:,} memories were imported, {found - added:,} were there already.")
 
 
-def _was_copied(source: PKBDatabase, target: PKBDatabase, email: str) -> bool:
-    """Copy one person's memories, and say what came of it."""
-    try:
-        user = get_user(database=open_store(current_settings().users_dir), user_email=email)
-        claims, is_new = copy_memories(source, target, user_email=user.user_email)
-    except (StoreError, KnowledgeError) as error:
-        click.echo(f"{email}: {error.message}")
-        return False
-    click.echo(f"{email}: {claims:,} memories were {'copied and compared' if is_new else 'there already'}.")
-    return True
-
-
 @group.command("compact", epilog=examples("data compact"))
 def compact() -> None:
     """Rewrite both stores without free space, so that no deleted text is left in their files.
@@ -281,6 +239,14 @@ def compact() -> None:
     with _one_line_errors():
         before, after = current_state().account_erasure.compact()
     click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")
+    _note_act("store_compacted", "", bytes=[before, after])
+
+
+def _note_act(act: Act, subject: str, **details: object) -> None:
+    """Note in the audit log what was done to the whole store."""
+    with _one_line_errors():
+        database = open_store(current_settings().users_dir)
+        note_act(database=database, by=COMMAND_LINE, act=act, subject=subject, details=details)
 
 
 def _reindex_messages(database: Database) -> None:

@@ -10,9 +10,10 @@ import click
 from flask.cli import with_appcontext
 
 from chat.runtime.startup import ServerRunningError
+from database.accounts.audit import COMMAND_LINE, note_act
 from database.errors import StoreError
 from endpoints.http.scope import current_settings
-from portability.engines import Place, TableCount, place_at, plan_transfer, transfer
+from portability.engines import Place, TableCount, opened_stores, place_at, plan_transfer, transfer
 from portability.errors import BackupError
 from truth_management_system.interface.structured_api import KnowledgeError
 
@@ -54,13 +55,21 @@ def migrate(to_url: str, from_url: str | None, dry_run: bool) -> None:
             return
         listener = _Shown()
         found = transfer(source, target, listener=listener)
+        listener.end()
+        _report([TableCount(each.store, each.table, each.rows) for each in found], [each.digest for each in found])
+        click.echo(f"Every row of {source.name} is in {target.name}, and equal.")
+        _note(source, target, rows=sum(each.rows for each in found))
     except (StoreError, KnowledgeError, BackupError) as error:
         raise click.ClickException(error.message) from None
     except ServerRunningError as error:
         raise click.ClickException(str(error)) from None
-    listener.end()
-    _report([TableCount(each.store, each.table, each.rows) for each in found], [each.digest for each in found])
-    click.echo(f"Every row of {source.name} is in {target.name}, and equal.")
+
+
+def _note(source: Place, target: Place, *, rows: int) -> None:
+    """Note in the audit log of the target from where its rows came."""
+    with opened_stores(target) as stores:
+        database = stores[0].database
+        note_act(database=database, by=COMMAND_LINE, act="store_moved", subject=source.name, details={"rows": rows})
 
 
 def _report(counts: Sequence[TableCount], digests: Sequence[str] = ()) -> None:

@@ -71,29 +71,6 @@ class StaleStatementError(KnowledgeError):
         super().__init__(say("memory_changed"))
 
 
-class MemoriesPresentError(KnowledgeError):
-    """The person has memories where others are to be copied to."""
-
-    code = "conflict"
-
-    def __init__(self, user_email: str) -> None:
-        super().__init__(
-            f"{user_email} has other memories there already; nothing was copied. "
-            "Use Import and export to bring the two together."
-        )
-
-
-class KnowledgeCopyError(KnowledgeError):
-    """A copy would differ from its source."""
-
-    code = "conflict"
-
-    def __init__(self, user_email: str, tables: Sequence[str]) -> None:
-        super().__init__(
-            f"The copy of {user_email}'s memories differs from its source in {', '.join(tables)}; nothing was copied."
-        )
-
-
 class KnowledgeNotFoundError(KnowledgeError):
     """What was named is not there, or belongs to somebody else: the two look the same."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx2
 import orjson
+from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.client import OAuth2Client
 from authlib.oauth2.rfc6749.parameters import prepare_token_request
 from authlib.oidc.core import CodeIDToken
@@ -77,6 +78,14 @@ class OpenIDProvider:
             redirect_uri=redirect_uri,
         )
         return str(url)
+
+    def log_out_url(self) -> str | None:
+        """Where the browser goes to end the session there, which the provider asks the person about; None without it.
+
+        Specification: OpenID Connect RP-Initiated Logout 1.0. Raises ProviderUnavailableError.
+        """
+        address = self._described().get("end_session_endpoint")
+        return None if address is None else add_params_to_uri(address, [("client_id", self._client.client_id)])
 
     def redeem(self, code: str, attempt: Attempt, *, redirect_uri: str, issuer: str | None) -> Mapping[str, Any]:
         """The claims about the person, for the code that the provider sent along with them.

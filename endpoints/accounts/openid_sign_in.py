@@ -138,6 +138,16 @@ def link(body: account_models.LinkConfirmation) -> BaseResponse:
     return answer
 
 
+@blueprint.get("/oidc/log_out")
+@public
+@answers(None, media="text/html", redirect=HTTPStatus.SEE_OTHER)
+@fails("provider_unavailable", "not_found")
+@works(Work.PROVIDER)
+def log_out() -> BaseResponse:
+    """Send the browser to where the OpenID provider ends its own session; to `/login` where it has no such page."""
+    return redirect(_provider().log_out_url() or "/login", code=HTTPStatus.SEE_OTHER)
+
+
 def _provider() -> OpenIDProvider:
     """The provider of this server; 404 where it has none."""
     settings = current_settings()

@@ -76,7 +76,8 @@ def login_page() -> BaseResponse:
     """The sign-in page; while there is no account, the way to `/setup`, where passwords are used."""
     if by_password() and not users.any_user_exists(database=current_state().database):
         return redirect("/setup")
-    return card_page("login.html", next=safe_next(request.args.get("next", "")))
+    has_left = request.args.get("left") == "1"
+    return card_page("login.html", next=safe_next(request.args.get("next", "")), has_left=has_left)
 
 
 @blueprint.post("/login")
@@ -97,11 +98,12 @@ def login(body: account_models.Credentials) -> BaseResponse:
 @takes(http_models.Nothing, form=True, optional=True)
 @answers(http_models.Done, redirect=HTTPStatus.SEE_OTHER)
 def logout(body: http_models.Nothing) -> BaseResponse:
-    """End this session."""
+    """End this session. Where people log in by a provider, the page that follows offers to end the one there, too."""
     secret = request.cookies.get(SESSION_COOKIE)
     if secret:
         sessions.end_session(database=current_state().database, token=secret)
-    answer: BaseResponse = redirect("/login", code=HTTPStatus.SEE_OTHER) if _is_form() else ok()
+    page = "/login" if current_state().settings.oidc_issuer is None else "/login?left=1"
+    answer: BaseResponse = redirect(page, code=HTTPStatus.SEE_OTHER) if _is_form() else ok()
     answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
     return answer
 

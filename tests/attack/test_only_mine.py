@@ -212,6 +212,7 @@ WITHOUT_ID = {
     ("GET", "/oidc/start"),
     ("GET", "/oidc/callback"),
     ("GET", "/oidc/link"),
+    ("GET", "/oidc/log_out"),
     ("POST", "/oidc/link"),
     ("GET", "/presets"),
     ("GET", "/prompts"),

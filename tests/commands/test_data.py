@@ -18,6 +18,7 @@ from flask.cli import FlaskGroup
 from attachments.storage import Attachments
 from chat.runtime.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import sole_server
+from database.accounts.audit import list_acts
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
@@ -131,6 +132,20 @@ def test_what_is_backed_up_is_what_is_restored(lived_in: Installation, install: 
     assert (other.folder / "secret_key").read_bytes() == (lived_in.folder / "secret_key").read_bytes()
     assert {path.name for path in other.folder.iterdir()} == {"users", "secret_key", "server.lock"}
     assert other.run("verify").exit_code == 0
+    (act,) = list_acts(database=open_store(other.users_dir), limit=10)
+    assert (act["act"], act["door"], act["subject"]) == ("store_restored", "command line", file.name)
+    assert act["details"]["made"] in restored.output
+
+
+def test_a_store_that_is_compacted_is_in_the_audit_log(lived_in: Installation) -> None:
+    compacted = lived_in.run("compact")
+    assert compacted.exit_code == 0, compacted.output
+    (act,) = list_acts(database=open_store(lived_in.users_dir), limit=10)
+    before, after = act["details"]["bytes"]
+    assert (act["act"], compacted.output) == (
+        "store_compacted",
+        f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.\n",
+    )
 
 
 def test_documents_and_their_index_are_backed_up_and_restored_together(
@@ -424,29 +439,3 @@ def test_memories_of_the_first_implementation_are_imported_once(lived_in: Instal
     refused = lived_in.run("import-memories", __file__, "--email", ADA)
     assert refused.exit_code == 1
     assert "no whole knowledge base of the first implementation" in refused.output
-
-
-def test_memories_are_copied_into_postgresql_for_people_who_have_an_account_there(
-    lived_in: Installation, postgresql_server: PostgreSQLServer, tmp_path: Path
-) -> None:
-    close_knowledge(lived_in.users_dir)
-    refused = lived_in.run("copy-memories")
-    assert refused.exit_code == 1
-    assert "DATABASE_URL names no PostgreSQL database" in refused.output
-    url = postgresql_server.empty_store()
-    environ = {**lived_in.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(tmp_path / "elsewhere")}
-    settings = load_settings(environ, env_file=tmp_path / "no.env")
-    runner = create_app(settings).test_cli_runner()
-    command = ["data", "copy-memories", "--source", str(lived_in.folder / "users" / "pkb.sqlite")]
-    without_account = runner.invoke(args=command)
-    assert without_account.exit_code == 1
-    assert f"Left out: {ADA}." in without_account.output
-    create_user(database=open_store(settings.users_dir), user_email=ADA, password="correct horse battery")
-    outputs = [runner.invoke(args=[*command, *chosen]).output for chosen in ([], ["--email", ADA])]
-    close_knowledge(settings.users_dir)
-    close_store(settings.users_dir)
-    postgresql_server.take_back(url)
-    assert outputs == [
-        f"{ADA}: 1 memories were copied and compared.\n",
-        f"{ADA}: 1 memories were there already.\n",
-    ]

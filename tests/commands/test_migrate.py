@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from chat.runtime.knowledge import close_knowledge
+from database.accounts.audit import list_acts
 from database.accounts.users import create_user, list_users
 from database.connection import close_store, open_store
 from server import create_app
@@ -31,6 +32,7 @@ def test_a_store_is_moved_by_command_with_a_report(postgresql_server: PostgreSQL
         assert "Copying users: 1 of 1," in moved.stderr
         assert re.search(r"^conversations +users +1  [0-9a-f]{16}$", moved.stdout, re.MULTILINE)
         assert moved.stdout.endswith(", and equal.\n")
+        rows = int(re.findall(r"^([\d,]+) rows in", moved.stdout, re.MULTILINE)[0].replace(",", ""))
         back = ["data", "migrate", "--from", url, "--to", f"sqlite://{tmp_path}"]
         refused = runner.invoke(args=back)
         assert refused.exit_code == 1
@@ -39,7 +41,11 @@ def test_a_store_is_moved_by_command_with_a_report(postgresql_server: PostgreSQL
         served = load_settings({**environ, "ANAPHORA_DATA_DIR": str(tmp_path), "DATABASE_URL": url})
         close_store(settings.users_dir)
         create_app(served)
-        assert [row["user_email"] for row in list_users(database=open_store(settings.users_dir))] == [ADA]
+        store = open_store(settings.users_dir)
+        assert [row["user_email"] for row in list_users(database=store)] == [ADA]
+        (act,) = list_acts(database=store, limit=10)
+        assert (act["act"], act["door"]) == ("store_moved", "command line")
+        assert (act["subject"], act["details"]) == (f"sqlite://{tmp_path}", {"rows": rows})
     finally:
         close_knowledge(settings.users_dir)
         close_store(settings.users_dir)

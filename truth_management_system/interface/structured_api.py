@@ -29,12 +29,10 @@ from ..errors import (
 )
 from ..model_questions import KnowledgeModels
 from ..portability import (
-    copy_memories,
     export_data,
     export_markdown,
     import_data,
     knowledge_tables,
-    people_with_memories,
     read_first_knowledge_base,
 )
 from ..results import ActionResult
@@ -64,7 +62,6 @@ __all__ = [
     "StructuredAPI",
     "changes_before",
     "changes_of",
-    "copy_memories",
     "erase_claims",
     "erase_user",
     "forget_former_texts",
@@ -75,7 +72,6 @@ __all__ = [
     "last_change",
     "mark_delivered",
     "merge_search_indexes",
-    "people_with_memories",
     "read_first_knowledge_base",
     "reindex_knowledge",
     "repair_knowledge",

@@ -80,7 +80,7 @@ def _where(table: str, columns: tuple[str, ...], column: str) -> Prepared:
 
 def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int]:
     """A number for each new claim of the owner's: the one that is wanted, where nothing ever had it, else a new one."""
-    last = last_number(db, owner)
+    last = _last_number(db, owner)
     # In Python, True is a whole number, too.
     wanted = [0 if isinstance(number, bool) else number for number in wanted]
     kept = {number for number in wanted if last < number <= _FURTHEST_NUMBER}
@@ -94,17 +94,17 @@ def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int
             highest += 1
             numbers.append(highest)
     if numbers:
-        set_last_number(db, owner, highest)
+        _set_last_number(db, owner, highest)
     return numbers
 
 
-def last_number(db: PKBDatabase, owner: str) -> int:
+def _last_number(db: PKBDatabase, owner: str) -> int:
     """The highest number that a claim of the owner's ever had; 0 for none."""
     row = db.row(_LAST_NUMBER, user=owner)
     return int(row[0]) if row else 0
 
 
-def set_last_number(db: PKBDatabase, owner: str, number: int) -> None:
+def _set_last_number(db: PKBDatabase, owner: str, number: int) -> None:
     """Let the owner's next claim have the number after `number`."""
     db.run(_SET_NUMBER, user=owner, number=number)
 

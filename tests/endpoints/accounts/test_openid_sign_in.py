@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from database.accounts.throttle import Limit
+from endpoints.accounts import openid
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from settings import Settings
@@ -169,6 +170,29 @@ def test_the_log_of_a_login_holds_no_secret(app: Flask, provider: Provider, capl
     assert [line for line in own if any(secret in line for secret in secrets)] == []
 
 
+def test_logging_out_offers_to_log_out_at_the_provider(app: Flask, provider: Provider) -> None:
+    client = app.test_client()
+    log_in(client, provider, provider.knows("u1", EMAIL))
+    form = {"Content-Type": "application/x-www-form-urlencoded", **BROWSER, **OWN_PAGE}
+    left = client.post("/logout", data={}, headers=form)
+    assert (left.status_code, left.headers["Location"]) == (303, "/login?left=1")
+    assert who(client) is None
+    page = client.get(left.headers["Location"], headers=BROWSER).get_data(as_text=True)
+    assert 'href="/oidc/log_out"' in page
+    assert "/oidc/log_out" not in client.get("/login", headers=BROWSER).get_data(as_text=True)
+    there = client.get("/oidc/log_out", headers=BROWSER)
+    assert there.status_code == 303
+    assert there.headers["Location"] == f"{provider.issuer}/oauth2/end_session?client_id={CLIENT_ID}"
+
+
+def test_a_provider_that_ends_no_sessions_leads_back_to_the_login(app: Flask, provider: Provider) -> None:
+    openid._provider.cache_clear()
+    provider.describe = lambda described: described.pop("end_session_endpoint")
+    answer = app.test_client().get("/oidc/log_out", headers=BROWSER)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/login")
+    openid._provider.cache_clear()
+
+
 def test_cookies_of_a_login_are_for_the_server_alone(app: Flask) -> None:
     answer = app.test_client().get("/oidc/start", base_url="https://localhost")
     cookie = next(line for line in answer.headers.getlist("Set-Cookie") if line.startswith("anaphora_oidc="))
@@ -226,7 +250,7 @@ def test_without_passwords_the_provider_is_the_only_way_in(app: Flask, ada: Pers
 @with_settings(oidc_issuer=None)
 def test_a_server_without_a_provider_has_no_such_pages(app: Flask) -> None:
     client = app.test_client()
-    for path in ("/oidc/start", "/oidc/callback?code=x&state=y", "/oidc/link"):
+    for path in ("/oidc/start", "/oidc/callback?code=x&state=y", "/oidc/link", "/oidc/log_out"):
         assert client.get(path).status_code == 404
     assert client.post("/oidc/link", json={"password": PASSWORD}).status_code == 404
     assert "/oidc/start" not in client.get("/setup").get_data(as_text=True)
