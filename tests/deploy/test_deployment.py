@@ -28,7 +28,8 @@ KNOWN = {row.name for row in SETTINGS_TABLE}
 # Of Python; of PostgreSQL's image; of the file that names what composing needs.
 OTHERS = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 OF_POSTGRESQL = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"}
-OF_COMPOSING = {"ANAPHORA_DOMAIN", "ANAPHORA_SERVERS"}
+DIGESTS = {"PYTHON_DIGEST", "CADDY_DIGEST", "POSTGRESQL_DIGEST", "VALKEY_DIGEST"}
+OF_COMPOSING = {"ANAPHORA_DOMAIN", "ANAPHORA_SERVERS"} | DIGESTS
 SECRETS = {row.name for row in SETTINGS_TABLE if re.search("KEY|URL|SECRET", row.name)}
 
 
@@ -104,13 +105,15 @@ def test_the_image_is_built_by_the_set_up_that_make_runs_and_holds_no_secret() -
     assert f"\t@{ran[0].replace('python', '$(PYTHON)')}\n" in makefile
     bases = {rest.split(" ")[0] for rest in instructions("FROM")}
     assert len(bases) == 1  # the environment was made for the Python of its stage
-    assert all(re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+", base) for base in bases)
+    assert all(re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+\$\{PYTHON_DIGEST\}", base) for base in bases)
+    assert dockerfile()[0] == ("ARG", "PYTHON_DIGEST=")  # of both stages
     assert environment().keys() <= KNOWN | OTHERS
     assert not environment().keys() & SECRETS
     assert instructions("USER") == ["10001"]
     assert instructions("ENTRYPOINT") == ['[".venv/bin/python", "server.py"]']
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").split()
-    assert {".env", ".venv", "storage", "deploy/secrets", ".git"} <= set(ignored)
+    assert {".env", ".venv", "storage", "deploy/secrets", "deploy/.env", ".git"} <= set(ignored)
+    assert "deploy/secrets/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     assert not set(ignored) & set(copied())
 
 
@@ -148,6 +151,7 @@ def test_the_parts_that_compose_starts_know_each_other(tmp_path: Path) -> None:
     assert set(re.findall(r"(?<!\$)\$\{(\w+)", text)) == OF_COMPOSING
     assert (ROOT / server["build"]["dockerfile"]).is_file()
     assert (DEPLOY / server["build"]["context"]).resolve() == ROOT
+    assert server["build"]["args"] == {"PYTHON_DIGEST": "${PYTHON_DIGEST:-}"}
     for name, service in services.items():
         for other, wanted in service.get("depends_on", {}).items():
             assert wanted == {"condition": "service_healthy"}
@@ -157,7 +161,7 @@ def test_the_parts_that_compose_starts_know_each_other(tmp_path: Path) -> None:
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
             assert (DEPLOY / source).exists() if source.startswith("./") else source in file["volumes"], name
-        assert "image" not in service or re.search(r":v?\d+\.\d+", service["image"]), name
+        assert "image" not in service or re.search(r":v?\d+\.\d+[\w.-]*\$\{\w+_DIGEST:-\}$", service["image"]), name
     address = ipaddress.ip_address(proxy["networks"]["inside"]["ipv4_address"])
     assert address in ipaddress.ip_network(file["networks"]["inside"]["ipam"]["config"][0]["subnet"])
     assert server["environment"]["ANAPHORA_TRUSTED_PROXIES"] == str(address)
@@ -220,6 +224,13 @@ def test_the_unit_of_systemd_is_one_that_systemd_takes(tmp_path: Path) -> None:
         assert [line for line in told.stderr.splitlines() if "anaphora" in line] == []
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in DEPLOY.iterdir()))
+def test_the_documentation_says_where_the_digest_of_each_image_goes() -> None:
+    text = (ROOT / "documentation" / "operations.md").read_text(encoding="utf-8")
+    tags = {re.sub(r"\$\{.*", "", each["image"]) for each in composed()["services"].values() if "image" in each}
+    tags |= {re.sub(r"\$\{.*", "", rest) for rest in instructions("FROM")}
+    assert {name for name in DIGESTS | tags if f"`{name}`" not in text} == set()
+
+
+@pytest.mark.parametrize("file", sorted({path.name for path in DEPLOY.iterdir()} - {".env", "secrets"}))
 def test_each_file_is_named_in_the_documentation(file: str) -> None:
     assert f"deploy/{file}" in (ROOT / "documentation" / "operations.md").read_text(encoding="utf-8")
