@@ -28,6 +28,7 @@ from chat.processes.supervisor import Inherited, Supervisor, inherited
 from chat.runtime.account_erasure import AccountErasure
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
+from chat.runtime.counted_model import counting_in
 from chat.runtime.data_folder import probe
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
@@ -108,7 +109,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     metrics = Metrics(is_one_of_several=settings.processes > 1)
     models = models or _models(settings)
     knowledge = KnowledgeAccess(
-        settings.users_dir, models=partial(_knowledge_models, models), synchronous=settings.synchronous
+        settings.users_dir,
+        models=partial(_knowledge_models, models),
+        counting=counting_in(database, default_quota(settings)),
+        synchronous=settings.synchronous,
     )
     vectors = MessageVectors(database=database, model=knowledge.embedding)
     vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)

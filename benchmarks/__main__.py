@@ -86,7 +86,12 @@ def main(arguments: Sequence[str]) -> int:
         metavar="FILE",
         help="others' histories for questions (benchmarks/questions/histories.py)",
     )
-    parser.add_argument("--messages", type=int, metavar="COUNT", help="how many messages are imported (imports)")
+    parser.add_argument(
+        "--messages",
+        type=int,
+        metavar="COUNT",
+        help="how many messages are imported (imports) or moved (transfer)",
+    )
     options = parser.parse_args(arguments)
     unknown = set(options.names) - BENCHMARKS.keys()
     if unknown:

@@ -37,7 +37,7 @@ from setup.engines import LocalPostgreSQL
 from tests.live_server import PASSWORD
 
 from .figures import Figure, of_samples, percentile
-from .seeded import DOMAIN, Bench, closed
+from .seeded import DOMAIN, Bench
 from .turns import QUESTION, handed_over, serving
 
 FULL_CROWD, QUICK_CROWD = (1_000, 1_000), (50, 40)
@@ -112,10 +112,10 @@ def moves(bench: Bench) -> Iterator[Figure]:
     with ExitStack() as stack:
         postgresql = _postgresql(bench, stack)
         postgresql.make_database("moved")
-        here, back = Place(closed(bench) / "data"), Place(bench.scratch("moved-back"))
+        here, back = Place(bench.moved() / "data"), Place(bench.scratch("moved-back"))
         there = Place(here.data_dir, postgresql.url("moved"))
-        what = f"{bench.size.messages:,} messages"
         went, came = _Move(here, there), _Move(there, back)
+        what = f"{went.messages:,} messages"
         assert went.digests == came.digests
         yield from went.figures(f"to PostgreSQL, {what}")
         yield from came.figures(f"to SQLite, {what}")

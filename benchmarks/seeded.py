@@ -75,7 +75,7 @@ class Bench:
 
     beside: the folder of another state of the code, which is measured in turn with this one where that is offered.
     histories: a file of histories to ask questions about, instead of the generated ones. messages: how many are
-    imported, instead of what the size says.
+    imported or moved, instead of what the size says.
     """
 
     size: Size
@@ -109,6 +109,15 @@ class Bench:
     def small(self) -> Path:
         """The seeded data of a person with 200 conversations and 20,000 messages; to be copied, not changed."""
         return _made("small", conversations=200, messages=20_000, workspaces=5)
+
+    def moved(self) -> Path:
+        """The seeded data that is moved to another kind of database, of `messages` messages where they are named."""
+        if self.messages is None:
+            return closed(self)
+        few = {"conversations": max(1, self.messages // 100), "messages": self.messages, "workspaces": 5}
+        copied = self.scratch("moved")
+        shutil.copytree(_made(f"moved-{self.messages}", **few), copied, dirs_exist_ok=True)
+        return copied
 
     def searched(self, name: str) -> Path:
         """A fresh copy, called `name`, of the seeded data in which all kinds are searched together."""

@@ -13,12 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
+import click
 import pytest
 
+from benchmarks.__main__ import BENCHMARKS
+from benchmarks.proofs import PARTS
 from database.connection import close_store
 from documentation.generate import documented_app, outdated
 from documentation.public_api import meaning_of, members_of, public_names
-from settings import load_settings
+from settings import SETTINGS_TABLE, load_settings
 from tests.live_server import LiveServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -173,3 +176,69 @@ def test_the_user_guide_names_things_as_the_page_does():
     unknown = [name for name in names if not re.search(rf"""['"`>}}]\s*{re.escape(name)}\s*['"`<]""", catalogues)]
     assert names
     assert unknown == []
+
+
+def named_in_documents(pattern: str) -> dict[str, set[str]]:
+    """What matches in the documents, each with the documents; the log of changes tells of what is gone, too."""
+    found: dict[str, set[str]] = {}
+    for file in DOCUMENTS:
+        if file.name == "CHANGELOG.md":
+            continue
+        for match in re.finditer(pattern, file.read_text(encoding="utf-8"), re.MULTILINE):
+            found.setdefault(" ".join(filter(None, match.groups())), set()).add(str(file.relative_to(ROOT)))
+    return found
+
+
+def missing(named: dict[str, set[str]], is_there: Callable[[str], object]) -> dict[str, set[str]]:
+    """What is named and not there, after checking that something is named at all."""
+    assert named
+    return {name: files for name, files in named.items() if not is_there(name)}
+
+
+def test_the_commands_that_documents_name_are_there(tmp_path):
+    app = documented_app(str(tmp_path))
+    try:
+        context = click.Context(app.cli)
+
+        def is_command(words: str) -> bool:
+            first, _, second = words.partition(" ")
+            command = {"run": app.cli}.get(first) or app.cli.get_command(context, first)
+            has_others = isinstance(command, click.Group) and not command.invoke_without_command
+            return command is not None and (
+                not has_others or not second or command.get_command(context, second) is not None
+            )
+
+        assert (
+            missing(named_in_documents(r"\bflask (?:--app server )?([a-z][\w-]*)(?: ([a-z][\w-]*))?"), is_command) == {}
+        )
+    finally:
+        close_store(load_settings({"ANAPHORA_DATA_DIR": str(tmp_path)}, "no.env").users_dir)
+
+
+def test_the_programs_that_documents_name_are_there():
+    targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+    def is_module(name: str) -> bool:
+        path = ROOT.joinpath(*name.split("."))
+        return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file() or name in ("flask", "pytest")
+
+    assert missing(named_in_documents(r"python -m ([\w.]+)"), is_module) == {}
+    assert missing(named_in_documents(r"(?:`|^)make ([a-z][\w-]*)"), targets.__contains__) == {}
+    assert missing(named_in_documents(r"\.ci/run ([a-z]+)"), lambda step: re.search(rf"\b{step}\b", steps)) == {}
+    assert missing(named_in_documents(r"`make proofs ARGS=\"?([\w-]+)"), PARTS.__contains__) == {}
+    measured = named_in_documents(r"`(?:python -m )?benchmarks ((?:[a-z_]+ ?)+)")
+    assert missing(measured, lambda names: set(names.split()) <= BENCHMARKS.keys()) == {}
+    proved = named_in_documents(r"python -m benchmarks\.proofs ([a-z][\w-]*)")
+    assert missing(proved, PARTS.__contains__) == {}
+
+
+def test_the_files_and_settings_that_documents_name_are_there():
+    # Made by a run, or by whoever installs.
+    made = ("benchmarks/data", "benchmarks/results.json", "deploy/.env", "deploy/secrets", "tests/browser/screenshots")
+    folders = "|".join(sorted(path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")))
+    named = named_in_documents(rf"`((?:{folders})/[\w./*-]*)`")
+    assert missing(named, lambda name: name.startswith(made) or any(ROOT.glob(name.rstrip("/")))) == {}
+    others = {"ANAPHORA_BENCH_CROWD", "ANAPHORA_DOMAIN", "ANAPHORA_SERVERS"}
+    known = {row.name for row in SETTINGS_TABLE} | others
+    assert missing(named_in_documents(r"\b(ANAPHORA_[A-Z_]*[A-Z])\b"), known.__contains__) == {}

@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from truth_management_system.interface.structured_api import (
     unrelated_for,
 )
 
+from .counted_model import Counting
+
 log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
@@ -45,8 +47,8 @@ class KnowledgeAccess:
     """The knowledge base of one data folder, for any of its users: a file in it, or the folder's PostgreSQL database.
 
     It opens in a background thread on first use, and again after the store failed or the file was replaced, so that a
-    repaired one works without a restart. models: called for each user's view, since models come and go. synchronous: as
-    for the other store.
+    repaired one works without a restart. models: called for each user's view, since models come and go. counting: makes
+    of a model one whose tokens count for a user. synchronous: as for the other store.
     """
 
     def __init__(
@@ -54,12 +56,14 @@ class KnowledgeAccess:
         users_dir: str | Path,
         *,
         models: Callable[[], KnowledgeModels] = KnowledgeModels,
+        counting: Counting = lambda model, _user_email: model,
         synchronous: str = "normal",
     ) -> None:
         self._config = PKBConfig(
             db_path=Path(users_dir) / _FILE, synchronous=synchronous, database_url=database_url_of(users_dir)
         )
         self._models = models
+        self._counting = counting
         self._lock = threading.Lock()
         self._opening: _Opening | None = None
         self._damage: str | None = None
@@ -72,7 +76,10 @@ class KnowledgeAccess:
 
     def for_user(self, user_email: str) -> StructuredAPI:
         """What `user_email` sees of it. Raises KnowledgeUnavailableError where the store can't be opened."""
-        return StructuredAPI(self.database(), {}, self._config, user_email, models=self._models())
+        models = self._models()
+        if models.chat is not None:
+            models = replace(models, chat=self._counting(models.chat, user_email))
+        return StructuredAPI(self.database(), {}, self._config, user_email, models=models)
 
     def database(self) -> PKBDatabase:
         """The store, opened on first use. Raises KnowledgeUnavailableError; a later call tries again."""

@@ -143,6 +143,13 @@ def take_message(connection: Connection, *, user_email: str, defaults: Quota, is
     return used_up
 
 
+def tokens_used_up(*, database: Database, user_email: str, defaults: Quota) -> UsedUp | None:
+    """The limit of tokens that a person has reached, if they have: for what is no message of theirs."""
+    with database.reading() as connection:
+        quota = own_quota(connection, user_email).with_defaults(defaults)
+        return _used_up(connection, user_email, quota, is_new=False) if quota.counts else None
+
+
 def _used_up(connection: Connection, user_email: str, quota: Quota, *, is_new: bool) -> UsedUp | None:
     """The limit that lasts longest of those that a person has reached."""
     used = _used(connection, user_email)

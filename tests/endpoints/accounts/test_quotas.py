@@ -16,6 +16,7 @@ from database.schema import usage_days
 from database.turns.turns import accept_turn, finish_turn
 from endpoints.administration.models import OwnUsage, PersonItem
 from endpoints.http.scope import EXTENSION
+from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
 
 pytestmark = pytest.mark.contract
@@ -111,6 +112,23 @@ def test_tokens_count_by_the_day_and_by_the_month(grace: Person, ada: Person, st
     assert answer.json["said"][0]["code"] == "quota_tokens_a_month"
     limit(grace, ada, tokens_a_month=used.tokens_today + 1)
     ada.say(conversation, "There is room again")
+
+
+def test_what_memories_ask_a_model_takes_tokens_and_is_refused_without_them(
+    grace: Person, ada: Person, cheap_model: ScriptedChatModel
+) -> None:
+    ada.post("/pkb/analyze_statement", json={"statement": "I like tea in the morning"})
+    ada.put("/get_user_info", json={"name": "Ada"})  # what counts is written before that
+    used = told(ada.get("/usage"), OwnUsage).usage
+    asked = cheap_model.started_streams
+    assert (used.messages_today, used.tokens_today > 0, asked > 0) == (0, True, True)
+    limit(grace, ada, tokens_a_day=used.tokens_today)
+    by_rules = ada.post("/pkb/analyze_statement", json={"statement": "I like tea in the morning"})
+    assert by_rules.json["by"] == "rules"
+    refused_text = ada.post("/pkb/ingest_text", json={"text": "I like tea. My sister is called Anna."})
+    assert f"limit of tokens within a day, {used.tokens_today:,}" in refused_text.get_data(as_text=True)
+    assert cheap_model.started_streams == asked
+    assert told(ada.get("/usage"), OwnUsage).usage.tokens_today == used.tokens_today
 
 
 def test_a_new_day_begins_with_nothing_used(grace: Person, ada: Person, store: Database) -> None:
