@@ -22,6 +22,8 @@ from .json_stream import MOST_VALUES, parsed_json
 
 _LARGEST = 256 * 2**20
 _LARGEST_DOCUMENT = 2 * 2**20
+MOST_WORKSPACES, MOST_LEVELS = 10_000, 50
+"""More workspaces are refused; what lies deeper than so many levels comes in at the last of them."""
 _MOST_VALUES = 2 * MOST_VALUES
 """Of all memories: 100,000 of them are three million values."""
 
@@ -45,17 +47,34 @@ class ArchivedWorkspace(BaseModel):
 
 
 def folders_of(workspaces: Sequence[ArchivedWorkspace]) -> dict[str, tuple[Folder, ...]]:
-    """The folders from the top down to each workspace, by its id; none for default workspaces. Circles are cut."""
+    """The folders from the top down to each workspace, by its id; none for default workspaces.
+
+    Circles are cut. What lies deeper than `MOST_LEVELS` belongs into the folder at that level.
+    """
     known = {each.workspace_id: each for each in workspaces}
-    paths = dict[str, tuple[Folder, ...]]()
+    paths: dict[str, tuple[Folder, ...]] = {name: () for name in known if name.startswith(DEFAULT_PREFIX)}
     for each in workspaces:
-        path, seen, above = list[Folder](), set[str](), each
-        while above.workspace_id not in seen and not above.workspace_id.startswith(DEFAULT_PREFIX):
-            seen.add(above.workspace_id)
-            path.insert(0, Folder(above.workspace_name, above.workspace_color))
-            above = known.get(above.parent_workspace_id or "", above)
-        paths[each.workspace_id] = tuple(path)
+        for below in reversed(_without_path(each, known, paths)):
+            above = paths.get(below.parent_workspace_id or "", ())
+            folder = Folder(below.workspace_name, below.workspace_color)
+            paths[below.workspace_id] = (*above, folder) if len(above) < MOST_LEVELS else above
     return paths
+
+
+def _without_path(
+    workspace: ArchivedWorkspace, known: Mapping[str, ArchivedWorkspace], paths: Mapping[str, object]
+) -> list[ArchivedWorkspace]:
+    """The workspace and those above it whose paths are not known yet, from it upwards."""
+    found = dict[str, ArchivedWorkspace]()
+    above: ArchivedWorkspace | None = workspace
+    while above is not None and above.workspace_id not in paths and above.workspace_id not in found:
+        found[above.workspace_id] = above
+        above = known.get(above.parent_workspace_id or "")
+    return list(found.values())
+
+
+ArchivedWorkspaces = Annotated[list[ArchivedWorkspace], Field(max_length=MOST_WORKSPACES)]
+_WORKSPACES: TypeAdapter[list[ArchivedWorkspace]] = TypeAdapter(ArchivedWorkspaces)
 
 
 class AccountArchiveImporter:
@@ -100,7 +119,7 @@ def _folders(file: ImportFile) -> dict[str, tuple[Folder, ...]]:
     """The folders of the workspaces; none where the settings can't be read, which is reported when they are stored."""
     try:
         listed = _object(file, SETTINGS).get("workspaces", []) if SETTINGS in file.members else []
-        return folders_of(TypeAdapter(list[ArchivedWorkspace]).validate_python(listed))
+        return folders_of(_WORKSPACES.validate_python(listed))
     except (BrokenImportError, ValidationError):
         return {}
 

@@ -19,7 +19,7 @@ from database.imports.workspaces import make_workspaces
 from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
-from portability.importers.account_archive import ArchivedWorkspace, folders_of
+from portability.importers.account_archive import ArchivedWorkspaces, folders_of
 from portability.importers.imported import ImportedPart
 from sentences import say
 from truth_management_system.interface.structured_api import StructuredAPI
@@ -72,7 +72,7 @@ class _Settings(_Fields):
     agents: Annotated[list[_Agent], Field(max_length=200)] = []
     presets: Annotated[list[_Preset], Field(max_length=500)] = []
     prompts: Annotated[list[_Prompt], Field(max_length=500)] = []
-    workspaces: Annotated[list[ArchivedWorkspace], Field(max_length=10_000)] = []
+    workspaces: ArchivedWorkspaces = []
 
 
 class PartStore:

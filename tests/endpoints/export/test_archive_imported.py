@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.imports.workspaces import Folder, make_workspaces
 from endpoints.export.views import account_source
 from endpoints.http.scope import EXTENSION, AppState
 from language_models.testing import ScriptedChatModel
@@ -113,6 +114,21 @@ def test_folders_come_back_one_in_another_also_empty_ones_and_pins_and_flags(
     assert sorted(found) == ["Empty", "Garden", "General", "Tomatoes"]
     assert found["Tomatoes"]["parent_workspace_id"] == found["Garden"]["workspace_id"] == own
     assert (found["Garden"]["workspace_color"], found["Tomatoes"]["workspace_color"]) == ("blue", "red")
+
+
+def test_others_write_while_many_folders_are_made(app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = app.extensions[EXTENSION].database
+    write, made = database.write, list[int]()
+
+    def noted(job: Callable[[Any], int], **how: Any) -> int:
+        made.append(write(job, **how))
+        return made[-1]
+
+    monkeypatch.setattr(database, "write", noted)
+    wanted = [("assistant", [Folder("Garden"), Folder(f"Bed {number}")]) for number in range(50)]
+    assert make_workspaces(wanted, database=database, user_email=ada.email) == 51
+    assert made == [21, 20, 10]
+    assert make_workspaces(wanted, database=database, user_email=ada.email) == 0
 
 
 def send_files(person: Person, **files: bytes) -> tuple[str, str]:

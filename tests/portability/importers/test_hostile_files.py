@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from portability.account_archive import FORMAT, MANIFEST, MEMORIES, SCHEMA
 from portability.errors import BrokenImportError
+from portability.importers.account_archive import MOST_LEVELS, MOST_WORKSPACES, ArchivedWorkspace, folders_of
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument
 from portability.importers.json_stream import UnreadableItem, json_entries, json_items, parsed_json
@@ -330,3 +331,22 @@ def test_members_of_millions_of_empty_values_are_reported(source, members, tmp_p
     assert len(found[1]) == 1
     assert "has more than" in found[1][0].reason
     assert peak < 80 * 2**20  # parsed it would take more than 300 MB
+
+
+def test_folders_one_in_another_without_end_cost_no_more_than_they_are():
+    def archived(name, parent):
+        return ArchivedWorkspace(workspace_id=name, workspace_name=name, domain="assistant", parent_workspace_id=parent)
+
+    chain = [archived(f"w{number}", f"w{number - 1}") for number in range(MOST_WORKSPACES)]
+    for listed in (chain, chain[::-1]):
+        paths = folders_of(listed)
+        assert [folder.name for folder in paths["w2"]] == ["w0", "w1", "w2"]
+        assert {len(paths[f"w{number}"]) for number in range(MOST_LEVELS, MOST_WORKSPACES)} == {MOST_LEVELS}
+        assert len({id(path) for path in paths.values()}) == MOST_LEVELS, "the deeper ones share the last"
+    circle = folders_of([archived("a", "c"), archived("b", "a"), archived("c", "b"), archived("self", "self")])
+    assert {name: [folder.name for folder in path] for name, path in circle.items()} == {
+        "a": ["b", "c", "a"],
+        "b": ["b"],
+        "c": ["b", "c"],
+        "self": ["self"],
+    }
