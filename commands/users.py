@@ -9,7 +9,7 @@ import orjson
 from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
-from database.accounts import api_tokens, users
+from database.accounts import api_tokens, identities, users
 from database.accounts.audit import COMMAND_LINE, list_acts
 from database.accounts.erasure import close_account
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
@@ -109,6 +109,20 @@ def role(email: str, role: Role) -> None:
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(f"{users.normalise_email(email)}: {role}.")
+
+
+@group.command("disconnect", epilog=examples("users disconnect --email ada@example.org"))
+@click.option("--email", required=True, help="The account's e-mail address.")
+def disconnect(email: str) -> None:
+    """Disconnect an account from the logins of the OpenID provider that lead to it, and end its sessions.
+
+    The next login by the provider asks for the account's password, and connects again.
+    """
+    try:
+        count = identities.disconnect(database=current_state().database, user_email=email, by=COMMAND_LINE)
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
+    click.echo(f"Logins of {users.normalise_email(email)} that were disconnected: {count}.")
 
 
 @group.command("delete", epilog=examples("users delete --email ada@example.org"))

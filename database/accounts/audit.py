@@ -30,6 +30,7 @@ Act = Literal[
     "invitation_made",
     "invitation_withdrawn",
     "identity_connected",
+    "identity_disconnected",
     "role_changed",
     "quota_changed",
     "model_fetched",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.errors import ConflictError, UserNotFoundError
-from database.schema import sign_in_identities, users
+from database.schema import sessions, sign_in_identities, users
 from sentences import say
 
 from .audit import Actor, record_act
@@ -95,6 +95,25 @@ def link(*, database: Database, identity: Identity, user_email: str, by: Actor |
         record_act(connection, by, "identity_connected", key, details={"issuer": identity.issuer})
 
     database.write(job)
+
+
+def disconnect(*, database: Database, user_email: str, by: Actor) -> int:
+    """Let no identity sign in to an account any more, and end its sessions; how many identities there were.
+
+    by: the administrator who does. Raises UserNotFoundError.
+    """
+    key = account_key(user_email)
+
+    def job(connection: Connection) -> int:
+        if connection.execute(select(users.c.user_email).where(users.c.user_email == key)).first() is None:
+            raise UserNotFoundError
+        count = connection.execute(delete(sign_in_identities).where(_c.user_email == key)).rowcount
+        if count:
+            connection.execute(delete(sessions).where(sessions.c.user_email == key))
+            record_act(connection, by, "identity_disconnected", key)
+        return count
+
+    return database.write(job)
 
 
 def link_account(connection: Connection, identity: Identity, key: str) -> None:

@@ -327,6 +327,20 @@ def test_the_audit_log_says_who_came_by_the_provider(
     ]
 
 
+def test_the_operator_disconnects_an_account_from_the_provider(app: Flask, ada: Person, provider: Provider) -> None:
+    client = app.test_client()
+    log_in(client, provider, provider.knows("u1", EMAIL))
+    assert client.post("/oidc/link", json={"password": PASSWORD}).status_code == 200
+    run = app.test_cli_runner().invoke
+    done = run(args=["users", "disconnect", "--email", "Ada@example.org"])
+    assert (done.exit_code, done.output) == (0, f"Logins of {EMAIL} that were disconnected: 1.\n")
+    assert who(client) is None
+    assert log_in(client, provider, "u1").headers["Location"] == "/oidc/link"
+    assert run(args=["users", "disconnect", "--email", EMAIL]).output.endswith(": 0.\n")
+    assert run(args=["users", "disconnect", "--email", "nobody@example.org"]).exit_code == 1
+    assert '"act":"identity_disconnected"' in run(args=["users", "audit", "--json", "--limit", "1"]).output
+
+
 def test_an_account_without_a_password_is_nobody_elses(app: Flask, provider: Provider) -> None:
     log_in(app.test_client(), provider, provider.knows("u1", EMAIL))
     thief = app.test_client()

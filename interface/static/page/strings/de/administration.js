@@ -87,6 +87,7 @@ export const administrationStrings = fill(english, {
       invitation_made: 'Einladung erstellt',
       invitation_withdrawn: 'Einladung zurückgezogen',
       identity_connected: 'Anmeldung über den Anbieter verbunden',
+      identity_disconnected: 'Anmeldungen über den Anbieter getrennt',
       role_changed: 'Rolle geändert',
       quota_changed: 'Kontingent geändert',
       model_fetched: 'Modell geholt',

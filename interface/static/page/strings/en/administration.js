@@ -86,6 +86,7 @@ export const administrationStrings = {
       invitation_made: 'Invitation made',
       invitation_withdrawn: 'Invitation withdrawn',
       identity_connected: 'Login by the provider connected',
+      identity_disconnected: 'Logins by the provider disconnected',
       role_changed: 'Role changed',
       quota_changed: 'Quota changed',
       model_fetched: 'Model fetched',

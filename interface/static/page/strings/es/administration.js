@@ -87,6 +87,7 @@ export const administrationStrings = fill(english, {
       invitation_made: 'Invitación creada',
       invitation_withdrawn: 'Invitación retirada',
       identity_connected: 'Inicio de sesión del proveedor conectado',
+      identity_disconnected: 'Inicios de sesión del proveedor desconectados',
       role_changed: 'Función cambiada',
       quota_changed: 'Cuota cambiada',
       model_fetched: 'Modelo descargado',

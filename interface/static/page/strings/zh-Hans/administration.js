@@ -87,6 +87,7 @@ export const administrationStrings = fill(english, {
       invitation_made: '创建邀请',
       invitation_withdrawn: '撤回邀请',
       identity_connected: '连接提供方登录',
+      identity_disconnected: '断开提供方登录',
       role_changed: '更改角色',
       quota_changed: '更改额度',
       model_fetched: '下载模型',
