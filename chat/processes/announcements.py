@@ -1,7 +1,8 @@
 """Announcements: what one process tells all others at once, so that they look into the store sooner.
 
 An announcement is a hint. One that is lost, late, repeated or for nothing costs a look at the store and never a word:
-whoever hears it reads the store, and looks there every now and then in any case.
+whoever hears it reads the store, and looks there every now and then in any case. Only the events of turns that are not
+kept travel themselves, since no store has them; whoever misses some asks for them again.
 """
 
 from __future__ import annotations
@@ -25,10 +26,21 @@ EVENTS = "events"
 """The topic of committed events of such turns; payload: a JSON array of the message ids of their streams."""
 STOPS = "stops"
 """The topic of turns that another process has to stop; payload: a JSON array of the names of those processes."""
+UNKEPT = "unkept"
+"""The topic of turns that are not kept and whose events a process has in memory; payload: a JSON object."""
+ASKED = "asked"
+"""The topic of such turns that are watched in another process than their own; payload: a JSON array of objects."""
+TOLD = "told"
+"""The topic of the events of such turns, which are in no store; payload: a line of JSON, then a line each event."""
 
 
 class Announcements(Protocol):
     """Tells the subscribers of a topic, those of this process before `announce` returns, of others soon after."""
+
+    @property
+    def reaches_others(self) -> bool:
+        """Whether other processes hear now what is announced here, and the other way round."""
+        ...
 
     def announce(self, topic: str, payload: bytes) -> None:
         """Tell the subscribers of `topic`. Never waits for another process, and never raises."""
@@ -45,6 +57,11 @@ class LocalAnnouncements:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._subscribers: dict[str, list[Heard]] = {}
+
+    @property
+    def reaches_others(self) -> bool:
+        """Never."""
+        return False
 
     def announce(self, topic: str, payload: bytes) -> None:
         """Call the subscribers of `topic` in this thread; what one of them raises is logged."""

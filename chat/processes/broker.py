@@ -71,6 +71,11 @@ class Broker:
         """Whether announcements of other processes arrive."""
         return self._up.is_set()
 
+    @property
+    def reaches_others(self) -> bool:
+        """As of Announcements."""
+        return self.is_up
+
     def begin(self) -> None:
         """Connect, in the background. Idempotent; a forked process begins anew."""
         if self._begun_in == os.getpid():

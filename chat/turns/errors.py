@@ -5,6 +5,7 @@ TurnError
  ├─ MessageTooLongError   more than one message may hold
  ├─ TooManyTurnsError     the person has as many answers written as one may
  ├─ QuotaReachedError     the person has used what they may use within a day or a month
+ ├─ StreamElsewhereError  an answer that is not kept is in the memory of another process, which can't be asked now
  └─ ShuttingDownError     the server is stopping and takes no new turns
 """
 
@@ -35,6 +36,17 @@ class MessageTooLongError(TurnError):
     def __init__(self, *, limit: int) -> None:
         super().__init__(say("message_too_long", most=limit))
         self.limit = limit
+
+
+class StreamElsewhereError(TurnError):
+    """An answer that is not kept is in another process, which can't be asked now; `retry_after` is in seconds."""
+
+    retry_after = 1.0
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This answer is not kept, and the process that writes it can't be reached from here. Try again in a moment."
+        )
 
 
 class ShuttingDownError(TurnError):

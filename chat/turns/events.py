@@ -107,6 +107,12 @@ def done(answer_status: str) -> Event:
     return {"text": "", "status": "", "done": True, "answer_status": answer_status}
 
 
+def farewell(*, code: str, message: str, after: int) -> list[bytes]:
+    """The last events of a stream that breaks off after number `after`, encoded: why, and that it is interrupted."""
+    last = error(code=code, message=message), done("interrupted")
+    return [encode(event, seq=after + n) for n, event in enumerate(last, 1)]
+
+
 def encode(event: Mapping[str, Any], *, seq: int) -> bytes:
     """`event` as one JSON object without line break, numbered."""
     # Events are kept until their answer ends, and what orjson returns goes on holding 4 KB, however short it is.

@@ -2,6 +2,8 @@
 
 Every FOLLOW_SECONDS one statement asks for what is new of all followed turns; an announcement of the process that runs
 them wakes the reader sooner. A turn whose process died ends for its watchers when another process has closed it.
+
+The events of a turn that is not kept are in no store: its own process is asked for them, by announcements.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from operator import itemgetter
 
 import orjson
 
-from chat.processes.announcements import EVENTS, WATCHED, Announcements
+from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, Announcements
 from database.engine.database import Database
 from database.errors import NotFoundError, StoreError, StreamExpiredError
 from database.turns.events import read_events
 from database.turns.watching import events_beyond, still_written
+from sentences import say, together
 
+from . import events
+from .errors import StreamElsewhereError
 from .streams import LiveStream
 from .threads import in_thread
 
@@ -34,15 +39,23 @@ WATCHED_SECONDS = 10.0
 _PAUSE = 0.015
 _MOST_EVENTS = 5_000
 _CHECK_SECONDS = 1.0
+_ASK_SECONDS = 1.0
+_SILENT_SECONDS = 5.0
+"""A process that is asked for events answers at once, also where there are none: longer than this, it is gone."""
 _KEPT_UNWATCHED = 5.0
 
 
 class FollowedStream(LiveStream):
-    """The events of a turn that another process runs, as far as they were read, while anybody watches them."""
+    """The events of a turn that another process runs, as far as they are known, while anybody watches them.
 
-    def __init__(self, *, message_id: str, conversation_id: str, user_email: str) -> None:
-        super().__init__(message_id=message_id, conversation_id=conversation_id, user_email=user_email)
+    checked_at: when it was last known to go on. asked_at: when events were last asked for that no store has.
+    """
+
+    def __init__(self, *, message_id: str, conversation_id: str, user_email: str, kept: bool) -> None:
+        who = {"message_id": message_id, "conversation_id": conversation_id, "user_email": user_email}
+        super().__init__(**who, kept=kept)
         self.checked_at = self._left_at = time.monotonic()
+        self.asked_at = 0.0
         self._watchers = 0
         self._counting = threading.Lock()
 
@@ -62,6 +75,11 @@ class FollowedStream(LiveStream):
         """Whether anybody watches it, or did so a moment ago."""
         with self._counting:
             return bool(self._watchers) or time.monotonic() - self._left_at < _KEPT_UNWATCHED
+
+    @property
+    def quiet_seconds(self) -> float:
+        """So long nothing has to be heard of it until the store is asked whether it still goes on."""
+        return _CHECK_SECONDS if self.kept else _SILENT_SECONDS
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -93,16 +111,23 @@ class FollowedTurns:
         self._woken = asyncio.Event()
         self._told_at = 0.0
         announcements.subscribe(EVENTS, self._heard)
+        announcements.subscribe(TOLD, self._hear_told)
 
-    def follow(self, *, message_id: str, answer_id: str, conversation_id: str, user_email: str) -> FollowedStream:
-        """The stream that is stored under `message_id`, of which `answer_id` is the answer that is being written."""
+    def follow(
+        self, *, message_id: str, answer_id: str, conversation_id: str, user_email: str, kept: bool
+    ) -> FollowedStream:
+        """The stream that is stored under `message_id`, of which `answer_id` is the answer that is being written.
+
+        kept: False where no store has its events. Then it raises StreamElsewhereError while its process can't be asked.
+        """
+        if not kept and not self._announcements.reaches_others:
+            raise StreamElsewhereError
         loop = self._loop()
         with self._lock:
             stream = self._streams.get(message_id)
             if stream is None or stream.closed:
-                stream = self._streams[message_id] = FollowedStream(
-                    message_id=message_id, conversation_id=conversation_id, user_email=user_email
-                )
+                who = {"message_id": message_id, "conversation_id": conversation_id, "user_email": user_email}
+                stream = self._streams[message_id] = FollowedStream(**who, kept=kept)
                 self._told_at = 0.0
             if answer_id not in stream.answers:
                 stream.answers.append(answer_id)
@@ -116,10 +141,13 @@ class FollowedTurns:
     async def _read_on(self) -> None:
         """Read until nobody watches any more."""
         while streams := self._followed():
-            self._tell_owners(streams)
+            self._woken.clear()  # before the store is read: what is committed from now on wakes again
+            stored = [stream for stream in streams if stream.kept]
+            self._tell_owners(stored)
+            self._ask_owners([stream for stream in streams if not stream.kept])
             read = 0
             try:
-                read = await self._read(streams)
+                read = await self._read(stored)
                 await self._check(streams)
             except StoreError as error:
                 log.warning("turns of other servers can't be followed now: %s", error.message)
@@ -136,34 +164,54 @@ class FollowedTurns:
 
     def _tell_owners(self, streams: Sequence[FollowedStream]) -> None:
         """Ask those who run the turns to announce new events."""
-        if time.monotonic() - self._told_at > WATCHED_SECONDS / 2:
+        if streams and time.monotonic() - self._told_at > WATCHED_SECONDS / 2:
             self._told_at = time.monotonic()
             self._announcements.announce(WATCHED, orjson.dumps([stream.message_id for stream in streams]))
 
+    def _ask_owners(self, streams: Sequence[FollowedStream]) -> None:
+        """Ask those who run turns that are not kept for what is new, again and again; end these where nobody hears it.
+
+        Whoever watches comes again, and is told then why it can't be watched here.
+        """
+        now = time.monotonic()
+        if not self._announcements.reaches_others:
+            for stream in streams:
+                stream.close()
+            return
+        asked = [stream for stream in streams if now - stream.asked_at > _ASK_SECONDS]
+        for stream in asked:
+            stream.asked_at = now
+        if asked:
+            self._announcements.announce(ASKED, orjson.dumps([_asked(stream) for stream in asked]))
+
     async def _read(self, streams: Sequence[FollowedStream]) -> int:
         """Publish what is new, by one statement for all; how many events there were."""
-        self._woken.clear()  # before the store is read: what is committed from now on wakes again
         positions = {stream.message_id: stream.last_seq for stream in streams}
         rows = await in_thread(events_beyond, database=self._database, positions=positions, most=_MOST_EVENTS)
         by_name = {stream.message_id: stream for stream in streams}
-        for name, events in groupby(rows, key=itemgetter(0)):
-            publish_stored(by_name[name], [(seq, event) for _, seq, event in events])
+        for name, new in groupby(rows, key=itemgetter(0)):
+            publish_stored(by_name[name], [(seq, event) for _, seq, event in new])
         return len(rows)
 
     async def _check(self, streams: Sequence[FollowedStream]) -> None:
         """End the streams whose turns have ended without telling so: their closing events are made from the answer."""
         now = time.monotonic()
-        quiet = [stream for stream in streams if not stream.closed and now - stream.checked_at > _CHECK_SECONDS]
+        quiet = [stream for stream in streams if not stream.closed and now - stream.checked_at > stream.quiet_seconds]
         if not quiet:
             return
         current = {stream.answers[-1] for stream in quiet}
         written = await in_thread(still_written, database=self._database, message_ids=current)
         for stream in quiet:
-            stream.checked_at = now
+            stream.checked_at = now - stream.quiet_seconds + _CHECK_SECONDS
             if stream.answers[-1] not in written:
                 await self._end(stream)
 
     async def _end(self, stream: FollowedStream) -> None:
+        if not stream.kept:  # its process has died
+            message = together(say("server_stopped"), say("not_kept"))
+            stream.publish(events.farewell(code="interrupted", message=message, after=stream.last_seq))
+            stream.close()
+            return
         try:
             rest = await in_thread(
                 read_events,
@@ -185,6 +233,26 @@ class FollowedTurns:
         with suppress(TimeoutError):
             async with asyncio.timeout(FOLLOW_SECONDS - _PAUSE):
                 await self._woken.wait()
+
+    def _hear_told(self, told: bytes) -> None:
+        """Take events that another process tells: those that follow on what is known; others are asked for again."""
+        head, *lines = told.split(b"\n")
+        said = orjson.loads(head)
+        with self._lock:
+            found = [self._streams[name] for name in said["messages"] if name in self._streams]
+        for stream in found:
+            if not stream.kept and stream.user_email == said["user_email"]:
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop().call_soon_threadsafe(self._take, stream, said["first"], lines)
+
+    def _take(self, stream: FollowedStream, first: int, lines: Sequence[bytes]) -> None:
+        if stream.closed:
+            return
+        stream.checked_at = time.monotonic()
+        if first > stream.last_seq + 1:
+            stream.asked_at = 0.0
+            self._woken.set()
+        publish_stored(stream, list(enumerate(lines, first)))
 
     def _heard(self, names: bytes) -> None:
         with self._lock:
@@ -212,5 +280,10 @@ def publish_stored(stream: FollowedStream, events: Sequence[tuple[int, bytes]]) 
 def _note_answer(stream: FollowedStream, event: bytes) -> None:
     """A turn with several answers tells when the next one begins."""
     begun = orjson.loads(event).get("answer") if b'"answer"' in event else None
-    if begun and begun["message_id"] not in stream.answers:
-        stream.answers.append(begun["message_id"])
+    if begun:
+        stream.answers = [*(each for each in stream.answers if each != begun["message_id"]), begun["message_id"]]
+
+
+def _asked(stream: FollowedStream) -> dict[str, object]:
+    """What is asked for of a turn that is not kept."""
+    return {"message_id": stream.message_id, "user_email": stream.user_email, "after": stream.last_seq}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from database.errors import ConflictError
 
@@ -28,6 +31,11 @@ class SentMessage:
     def key(self) -> Key:
         """Under what the person's client knows it."""
         return (self.user_email, self.client_message_id)
+
+    @property
+    def digest(self) -> str:
+        """Of `what`: by it other processes know the message."""
+        return hashlib.sha256(orjson.dumps(self.what)).hexdigest()
 
 
 def sent_message(query: Mapping[str, Any], *, user_email: str, conversation_id: str) -> SentMessage | None:
@@ -78,9 +86,7 @@ class SentMessages:
         with self._lock:
             known, stream = self._streams.get(sent.key, (sent, None))
         if known.what != sent.what:
-            raise ConflictError(
-                "This client_message_id belongs to another message. Send this one under an id of its own."
-            )
+            raise another_message()
         return stream
 
     def remember(self, sent: SentMessage, stream: LiveStream) -> None:
@@ -93,3 +99,8 @@ class SentMessages:
         with self._lock:
             for key in [key for key, (_, known) in self._streams.items() if known is stream]:
                 del self._streams[key]
+
+
+def another_message() -> ConflictError:
+    """What refuses another message under an id that is taken."""
+    return ConflictError("This client_message_id belongs to another message. Send this one under an id of its own.")

@@ -1,4 +1,8 @@
-"""Turns and the other servers of the same store: having them stop theirs, and letting them watch and stop ours."""
+"""Turns and the other servers of the same store: having them stop theirs, and letting them watch and stop ours.
+
+The events of a turn that is not kept are in no store. Its server announces every two seconds which such turns it
+has, tells their events to whoever asks, and new ones for as long as somebody goes on asking.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
 
-from chat.processes.announcements import EVENTS, STOPS, WATCHED, Announcements
+from chat.processes.announcements import ASKED, EVENTS, STOPS, TOLD, UNKEPT, WATCHED, Announcements
 from database.engine.database import Database
 from database.errors import StoreError
 from database.turns.identity import Admission
@@ -19,7 +25,22 @@ from database.turns.watching import ask_to_stop, running_turns, take_stop_reques
 
 from .errors import TooManyTurnsError
 from .following import FOLLOW_SECONDS, WATCHED_SECONDS
+from .idempotency import Key, SentMessage, another_message
+from .streams import LiveStream
 from .threads import in_thread
+
+HOLD_SECONDS = 30.0
+"""So long the events of a turn that is not kept can be watched again after its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unkept:
+    """A turn that another server has in memory. sent: key and digest of the message, or None. until: monotonic."""
+
+    messages: tuple[str, ...]
+    user_email: str
+    sent: tuple[Key, str] | None
+    until: float
 
 
 class OtherServers:
@@ -37,7 +58,12 @@ class OtherServers:
         self._stop_asked = asyncio.Event()
         # Streams that others watch, and until when (monotonic seconds).
         self._watched: dict[str, float] = {}
+        # Turns that are not kept: those of this server, with what opened them, and those of others.
+        self._shown: dict[LiveStream, SentMessage | None] = {}
+        self._elsewhere: dict[str, _Unkept] = {}
         if self.exist:
+            announcements.subscribe(UNKEPT, self._note_unkept)
+            announcements.subscribe(ASKED, self._answer_asked)
             announcements.subscribe(WATCHED, self._note_watched)
             announcements.subscribe(STOPS, self._wake)
 
@@ -74,6 +100,40 @@ class OtherServers:
         if names:
             stored.add_done_callback(lambda _: self._announcements.announce(EVENTS, orjson.dumps(list(names))))
 
+    def show(self, stream: LiveStream, sent: SentMessage | None) -> None:
+        """Let others watch a turn that is not kept, until `hide`. sent: the request that opened it."""
+        if self.exist:
+            self._shown[stream] = sent
+            stream.on_news = partial(self._tell_news, stream)
+            self.tell_unkept()
+
+    def hide(self, stream: LiveStream) -> None:
+        """Forget a stream that was shown; a no-op for another one."""
+        self._shown.pop(stream, None)
+
+    def tell_unkept(self) -> None:
+        """Announce which turns that are not kept run here, or end now."""
+        running = [_described(stream, sent) for stream, sent in list(self._shown.items()) if not stream.closed]
+        if running:
+            self._announcements.announce(UNKEPT, orjson.dumps({"owner": self._owner, "turns": running}))
+
+    def has_unkept(self, message_id: str, *, user_email: str) -> bool:
+        """Whether another server has said just now that it has the turn of this answer in memory."""
+        known = self._elsewhere.get(message_id)
+        return known is not None and known.user_email == user_email and known.until > time.monotonic()
+
+    def unkept_answer(self, sent: SentMessage) -> str | None:
+        """The message id of the answer that another server has in memory to a message that is sent again.
+
+        Raises ConflictError for another message under the same id.
+        """
+        for known in list(self._elsewhere.values()):
+            if known.sent is not None and known.sent[0] == sent.key and known.until > time.monotonic():
+                if known.sent[1] != sent.digest:
+                    raise another_message()
+                return known.messages[0]
+        return None
+
     def admission(self, user_email: str, *, most: int | None) -> Admission | None:
         """What refuses a turn where a person has as many written, by all servers together, as one may.
 
@@ -98,3 +158,37 @@ class OtherServers:
         now = time.monotonic()
         kept = {name: until for name, until in self._watched.items() if until > now}
         self._watched = kept | dict.fromkeys(orjson.loads(streams), now + WATCHED_SECONDS)
+
+    def _note_unkept(self, announced: bytes) -> None:
+        now, said, told = time.monotonic(), orjson.loads(announced), dict[str, _Unkept]()
+        if said["owner"] == self._owner:
+            return
+        for turn in said["turns"]:
+            sent = turn["sent"] and ((turn["user_email"], turn["sent"][0]), turn["sent"][1])
+            unkept = _Unkept(tuple(turn["messages"]), turn["user_email"], sent, now + HOLD_SECONDS)
+            told |= dict.fromkeys(unkept.messages, unkept)
+        self._elsewhere = {name: each for name, each in self._elsewhere.items() if each.until > now} | told
+
+    def _answer_asked(self, turns: bytes) -> None:
+        """Tell what others ask for: also where nothing is new, so that they know that this server lives."""
+        asked = {turn["message_id"]: turn for turn in orjson.loads(turns)}
+        for stream in list(self._shown):
+            wanted = [asked[name] for name in stream.answers if name in asked]
+            for turn in wanted:
+                if turn["user_email"] == stream.user_email:
+                    self._note_watched(orjson.dumps([stream.message_id]))
+                    self._tell(stream, after=turn["after"])
+
+    def _tell_news(self, stream: LiveStream, before: int) -> None:
+        if self._watched.get(stream.message_id, 0.0) > time.monotonic():
+            self._tell(stream, after=before)
+
+    def _tell(self, stream: LiveStream, *, after: int) -> None:
+        head = {"messages": stream.answers, "user_email": stream.user_email, "first": after + 1}
+        self._announcements.announce(TOLD, b"\n".join([orjson.dumps(head), *stream.beyond(after)]))
+
+
+def _described(stream: LiveStream, sent: SentMessage | None) -> dict[str, Any]:
+    """A turn that is not kept, as `_note_unkept` reads it."""
+    opened = None if sent is None else [sent.client_message_id, sent.digest]
+    return {"messages": stream.answers, "user_email": stream.user_email, "sent": opened}

@@ -18,7 +18,7 @@ from chat.runtime.metrics import Metrics, TurnWatch
 from database.accounts.quotas import Quota, take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
-from database.errors import AlreadySentError, StoreError, TurnInProgressError
+from database.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
 from database.turns.identity import Admission
@@ -32,7 +32,7 @@ from .errors import QuotaReachedError, ShuttingDownError, TooManyTurnsError
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
-from .other_servers import OtherServers
+from .other_servers import HOLD_SECONDS, OtherServers
 from .streams import LiveStream, StoredStream
 from .threads import in_thread, undisturbed
 from .turn import TurnStream
@@ -44,7 +44,6 @@ STORAGE_FAILED = "storage_failed"
 _SALVAGE_EVERY = 1.0
 _STOP_SECONDS = 2.0
 _LOOK_EVERY = 0.02
-_HOLD_SECONDS = 30.0
 
 
 class Replies(Protocol):
@@ -135,7 +134,14 @@ class TurnRunner:
             except AlreadySentError as error:
                 return self.watch(user_email=sent.user_email, message_id=error.message_id, after=0)
 
+    def _refuse_sent_elsewhere(self, sent: SentMessage) -> None:
+        """Raises AlreadySentError where another server has the answer in memory, which the store does not know."""
+        answer_id = self._others.unkept_answer(sent)
+        if answer_id is not None:
+            raise AlreadySentError(message_id=answer_id)
+
     def _start_unless_sent(self, conversation: Replies, query: Mapping[str, Any], sent: SentMessage) -> LiveStream:
+        self._refuse_sent_elsewhere(sent)
         try:
             return self._start(conversation, query, sent)
         except TooManyTurnsError:
@@ -175,6 +181,8 @@ class TurnRunner:
                 self._streams[stream.message_id] = stream
                 if sent is not None:
                     self._sent.remember(sent, stream)
+                if not stream.kept:
+                    self._others.show(stream, sent)
                 loop.call_soon_threadsafe(self._spawn, turn, stream)
         except BaseException:
             with self._lock:
@@ -214,20 +222,22 @@ class TurnRunner:
         """The events of the turn that wrote an answer, after number `after`, live or stored.
 
         An answer that is not kept can be watched again for half a minute after its end. Raises MessageNotFoundError,
-        StreamExpiredError.
+        StreamExpiredError, StreamElsewhereError.
         """
         with self._lock:
             stream = self._streams.get(message_id) or self._ended.get(message_id)
         if stream is not None and stream.user_email == user_email:
             return stream
-        stored = read_events(database=self.database, user_email=user_email, message_id=message_id, after=after)
+        who = {"answer_id": message_id, "user_email": user_email}
+        try:
+            stored = read_events(database=self.database, user_email=user_email, message_id=message_id, after=after)
+        except MessageNotFoundError:
+            if not self._others.has_unkept(message_id, user_email=user_email):
+                raise
+            return self._followed.follow(message_id=message_id, conversation_id="", kept=False, **who)
         if not stored.complete and self._others.exist:
-            return self._followed.follow(
-                message_id=stored.stream,
-                answer_id=message_id,
-                conversation_id=stored.conversation_id,
-                user_email=user_email,
-            )
+            where = {"message_id": stored.stream, "conversation_id": stored.conversation_id}
+            return self._followed.follow(**where, **who, kept=stored.kept)
         return StoredStream(message_id=message_id, events=[event for _, event in stored.events])
 
     def cancel(self, *, user_email: str, conversation_id: str) -> bool:
@@ -309,6 +319,7 @@ class TurnRunner:
         if self._renewing:
             # Where this fails it is tried again soon; nobody but other processes closes our turns meanwhile.
             self.database.submit(partial(renew_leases, owner=self.owner), urgency=Urgency.STREAM)
+            self._others.tell_unkept()
             asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_leases)
 
     def close_abandoned(self) -> int:
@@ -337,6 +348,8 @@ class TurnRunner:
             with self._lock:
                 stream.answers.append(message_id)
                 self._streams[message_id] = stream
+            if not stream.kept:
+                self._others.tell_unkept()
 
     def _forget(self, stream: LiveStream, task: asyncio.Task[None]) -> None:
         # An answer may be made again while the end of the turn before is still at work.
@@ -379,7 +392,8 @@ class TurnRunner:
                 self._ended[stream.message_id] = stream
         if known and not stream.kept:
             # Whoever lost the connection just now finds the end of what is stored nowhere.
-            asyncio.get_running_loop().call_later(_HOLD_SECONDS, self._let_go, stream)
+            self._others.tell_unkept()
+            asyncio.get_running_loop().call_later(HOLD_SECONDS, self._let_go, stream)
         elif known:
             self._sent.forget(stream)
         if known:
@@ -388,6 +402,7 @@ class TurnRunner:
 
     def _let_go(self, stream: LiveStream) -> None:
         self._ended.pop(stream.message_id, None)
+        self._others.hide(stream)
         self._sent.forget(stream)
 
     def _stop(self, stream: LiveStream, why: str) -> None:
@@ -423,6 +438,5 @@ class TurnRunner:
         code, message = "internal_error", str(say("fault"))
         if isinstance(error, StoreError):
             code, message = STORAGE_FAILED, error.message
-        farewell = (events.error(code=code, message=message), events.done(INTERRUPTED))
-        stream.publish([events.encode(event, seq=stream.last_seq + n) for n, event in enumerate(farewell, 1)])
+        stream.publish(events.farewell(code=code, message=message, after=stream.last_seq))
         stream.close()

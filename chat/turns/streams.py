@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import orjson
 
@@ -17,13 +17,15 @@ class LiveStream:
     `publish` and `close` are called on the loop that runs the turn. `tail` is for watchers on that loop, `lines` for
     watchers in threads of their own. A watcher that begins at `after=N` gets the events N+1, N+2, … without gap or
     repetition. message_id: of the first answer. answers: the message ids of all answers that were begun. kept: False
-    for a turn that is not kept: its events are stored nowhere else.
+    for a turn that is not kept: its events are stored nowhere else. on_news: called with the number of the last
+    event before those that were published just now.
     """
 
     def __init__(self, *, message_id: str, conversation_id: str, user_email: str, kept: bool = True) -> None:
         self.message_id = message_id
         self.answers = [message_id]
         self.kept = kept
+        self.on_news: Callable[[int], None] | None = None
         self.conversation_id = conversation_id
         self.user_email = user_email
         self._lines: list[bytes] = []
@@ -43,8 +45,15 @@ class LiveStream:
 
     def publish(self, lines: Sequence[bytes]) -> None:
         """Give watchers the next events, encoded, without line breaks, in order."""
+        before = len(self._lines)
         self._lines.extend(lines)
         self._wake()
+        if self.on_news is not None:
+            self.on_news(before)
+
+    def beyond(self, after: int) -> list[bytes]:
+        """The events after number `after` that there are now."""
+        return self._lines[after:]
 
     def close(self) -> None:
         """No more events will come."""

@@ -19,6 +19,7 @@ from database.errors import MessageNotFoundError, StreamExpiredError
 from database.messages.parts import parts_of, told_parts
 from database.schema import conversations, message_variants, messages, stream_events
 
+from .ephemeral import is_unkept
 from .identity import finished_turn
 
 INTERRUPTED = {
@@ -66,7 +67,7 @@ class StreamRead:
     """What was stored of an answer after a given point.
 
     stream: the message id under which they are stored. status: the answer's. events: (seq, one JSON object without
-    line break), in order. complete: nothing will come after them.
+    line break), in order. complete: nothing will come after them. kept: False for a turn whose events are in no store.
     """
 
     stream: str
@@ -74,6 +75,7 @@ class StreamRead:
     status: str
     events: list[tuple[int, bytes]]
     complete: bool
+    kept: bool = True
 
 
 def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]) -> None:
@@ -100,7 +102,8 @@ def read_events(*, database: Database, user_email: str, message_id: str, after: 
         events = stored_events(connection, stream, after=after)
         where = {"stream": stream, "conversation_id": answer.conversation_id}
         if answer.status == "streaming":
-            return StreamRead(**where, status=answer.status, events=events, complete=False)
+            kept = not is_unkept(answer.config)
+            return StreamRead(**where, status=answer.status, events=events, complete=False, kept=kept)
         if not events or not _is_done(events[-1][1]):
             told = _Told(stream, stored_events(connection, stream))
             answers = _answers_of(connection, told, answer)

@@ -239,6 +239,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
     Row(ServerRunningError, HTTPStatus.SERVICE_UNAVAILABLE, "server_running"),
     Row(ServerBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "server_busy"),
+    Row(errors.StreamElsewhereError, HTTPStatus.SERVICE_UNAVAILABLE, "stream_elsewhere"),
     Row(errors.ShuttingDownError, HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down"),
     Row(models.ModelNotAllowedError, HTTPStatus.FORBIDDEN, "model_not_allowed"),
     Row(models.ModelRateLimitedError, HTTPStatus.SERVICE_UNAVAILABLE, "model_rate_limited"),

@@ -43,6 +43,7 @@ blueprint = Blueprint("turns", __name__)
     "model_not_allowed",
     "quota_reached",
     "shutting_down",
+    "stream_elsewhere",
     "stream_expired",
     "thread_mismatch",
     "too_many_turns",
@@ -68,6 +69,7 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
     "model_not_allowed",
     "quota_reached",
     "shutting_down",
+    "stream_elsewhere",
     "stream_expired",
     "too_many_turns",
     "turn_in_progress",
@@ -87,6 +89,7 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
     "model_not_allowed",
     "quota_reached",
     "shutting_down",
+    "stream_elsewhere",
     "stream_expired",
     "too_many_turns",
     "turn_in_progress",
@@ -120,6 +123,7 @@ def choose_variant(message_id: str, number: int) -> Response:
     "model_not_allowed",
     "quota_reached",
     "shutting_down",
+    "stream_elsewhere",
     "stream_expired",
     "too_many_turns",
     "turn_in_progress",
@@ -174,7 +178,7 @@ def usage_of_conversation(conversation_id: str) -> Response:
 @blueprint.get("/stream/<message_id>")
 @asks(turn_models.StreamPosition)
 @answers(None, media=NDJSON)
-@fails("stream_expired")
+@fails("stream_elsewhere", "stream_expired")
 def watch_stream(message_id: str, query: turn_models.StreamPosition) -> StreamResponse:
     """Watch an answer from the event after number `after` on, whether it is still being written or stored."""
     stream = current_state().turns.watch(user_email=current_user_email(), message_id=message_id, after=query.after)

@@ -162,7 +162,7 @@ def test_who_reconnects_just_after_the_end_gets_all_of_it_and_later_nobody_does(
     assert joined(parsed(again.lines())) == "Fine, thank you."
     with pytest.raises(MessageNotFoundError):
         runner.watch(user_email="eve@example.com", message_id=stream.message_id, after=0)
-    monkeypatch.setattr(turn_runner, "_HOLD_SECONDS", 0.0)
+    monkeypatch.setattr(turn_runner, "HOLD_SECONDS", 0.0)
     late = runner.start(tomatoes, talk.query("Salted?"))
 
     def gone() -> bool:

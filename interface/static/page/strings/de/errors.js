@@ -40,6 +40,7 @@ export const errorWords = {
   request_timeout: 'Die Anfrage kam nicht rechtzeitig an.',
   turn_in_progress: 'Diese Unterhaltung antwortet noch. Warte darauf, oder halte die Antwort zuerst an.',
   stream_expired: 'Diese Antwort lässt sich nicht mehr mitverfolgen.',
+  stream_elsewhere: 'Diese Antwort wird nicht gespeichert, und der Prozess, der sie schreibt, ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   too_many_turns: 'So viele deiner Nachrichten werden schon beantwortet, wie es zugleich sein dürfen. Warte, bis eine fertig ist.',
   quota_reached: 'Du hast verbraucht, was du innerhalb eines Tages oder Monats verbrauchen darfst.',
   knowledge_unavailable: 'Die Erinnerungen sind gerade nicht verfügbar.',

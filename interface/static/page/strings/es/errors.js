@@ -40,6 +40,7 @@ export const errorWords = {
   request_timeout: 'La petición no llegó a tiempo.',
   turn_in_progress: 'Esta conversación todavía está respondiendo. Espera, o detén antes la respuesta.',
   stream_expired: 'Esta respuesta ya no se puede seguir en directo.',
+  stream_elsewhere: 'Esta respuesta no se guarda, y ahora no se puede llegar al proceso que la escribe. Inténtalo de nuevo en un momento.',
   too_many_turns: 'Ya se están respondiendo todos los mensajes tuyos que se permiten a la vez. Espera a que termine uno.',
   quota_reached: 'Has gastado lo que puedes usar en un día o en un mes.',
   knowledge_unavailable: 'Los recuerdos no están disponibles ahora.',

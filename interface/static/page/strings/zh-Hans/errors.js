@@ -40,6 +40,7 @@ export const errorWords = {
   request_timeout: '请求没有及时到达。',
   turn_in_progress: '此对话仍在回答。请等待，或先停止回答。',
   stream_expired: '已无法继续跟随此回答。',
+  stream_elsewhere: '此回答不会保存，而且目前无法连接到正在撰写它的进程。请稍后再试。',
   too_many_turns: '同时回答的消息数已达上限。请等其中一个完成。',
   quota_reached: '你已用完一天或一个月内可用的额度。',
   knowledge_unavailable: '记忆目前不可用。',
