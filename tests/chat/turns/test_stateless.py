@@ -46,7 +46,9 @@ def everything(talk: Talk) -> dict[str, list[Any]]:
     """All rows of the store, but for what counts changes."""
     with closing(sqlite3.connect(talk.database.folder / "users.db")) as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        own = [name for name in names if not name.startswith(("sqlite_", "messages_fts", "search_state"))]
+        # What was used counts, whatever is kept of it.
+        passing = ("sqlite_", "messages_fts", "search_state", "usage_days")
+        own = [name for name in names if not name.startswith(passing)]
         rows = {name: _rows(connection.execute(f'SELECT * FROM "{name}"')) for name in own}
     for row in rows["UserToConversationId"]:
         del row["version"]
