@@ -19,9 +19,10 @@ ICONS = INTERFACE / "icons.txt"
 ESBUILD = WORK / "bin" / "esbuild"
 LOCK = ("package.json", "package-lock.json", ".npmrc")
 
-# The copied files, as a pattern below node_modules, and their folder in VENDOR.
+# The copied files, as a pattern below node_modules, and their folder in VENDOR, or their name there.
 USED = (
-    ("jquery/dist/jquery.min.js", "."),
+    # Without AJAX and effects: jsTree uses these only where it fetches nodes itself, or is told to animate.
+    ("jquery/dist/jquery.slim.min.js", "jquery.min.js"),
     ("jstree/dist/jstree.min.js", "."),
     ("bootstrap/dist/css/bootstrap.min.css", "."),
     ("marked/lib/marked.esm.js", "."),
@@ -96,9 +97,10 @@ def _copy_used(packages: Path) -> None:
         found = sorted(packages.glob(pattern))
         if not found:
             raise SetupError(f"{pattern} is not in the fetched packages.")
-        (draft / target).mkdir(parents=True, exist_ok=True)
+        place = draft / target
+        (place.parent if place.suffix else place).mkdir(parents=True, exist_ok=True)
         for file in found:
-            shutil.copy(file, draft / target)
+            shutil.copy(file, place)
     _keep_esbuild(packages)
     _join_libraries(packages, draft)
     (draft / "icons.svg").write_text(sprite(ICONS, packages / "bootstrap-icons" / "icons"), encoding="utf-8")

@@ -5,7 +5,8 @@ The other pages are one file each. `manifest.json` tells the server which module
 `bootstrap.min.css` is Bootstrap's style sheet with the rules for classes that a module or a template names.
 
 Modules import the words that people read from `page/strings/en`. Each other language has the same files in a folder of
-its own, joined with the words of `page/strings/<language>`: a page loads one language (and English, for what it lacks).
+its own, joined with the words of `page/strings/<language>`: a page loads one language. The English words that a
+translation begins with stay out, since each translation is complete (`tests/js/languages.test.mjs`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ STYLES = "bootstrap.min.css"
 OPTIONS = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--charset=utf8", "--log-level=warning")
 _ENGLISH = "en"
 _WORDS = re.compile(r"(?<=/strings/)en(?=/(\w+\.js)')")
+_ENGLISH_WORDS = re.compile(r"^import \{ \w+ as english \} from '\.\./en/\w+\.js';\n", re.MULTILINE)
+_FILLED = re.compile(r"\bfill\(english, (?=\{)")
 _IMPORT = re.compile(r"\bimport\('(\.[^']+\.js)'\)")
 _COMMENT = ("*", "/*", "//")
 
@@ -107,8 +110,11 @@ def _join_page(copy: Path, target: Path, language: str) -> None:
 
 
 def _translate(folder: Path, language: str) -> None:
-    """Make modules import their words in `language`; a translation begins with the English words by itself."""
+    """Make modules import their words in `language`, and its words do without the English ones."""
     strings = folder / "strings"
+    for path in (strings / language).glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(_ENGLISH_WORDS.sub("", _FILLED.sub("(", text)), encoding="utf-8")
     for path in folder.rglob("*.js"):
         if not path.is_relative_to(strings):
             text = path.read_text(encoding="utf-8")

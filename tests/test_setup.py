@@ -200,7 +200,9 @@ def test_the_page_is_joined_for_each_language_with_its_words(page_folder: Path) 
     words = {
         "en/panel.js": "export const words = { title: 'Search' };",
         "en/other.js": "export const other = 'not translated';",
-        "de/panel.js": "import { words as en } from '../en/panel.js';\nexport const words = { ...en, title: 'Suche' };",
+        "de/panel.js": "import { words as english } from '../en/panel.js';\nimport { fill } from '../fill.js';\n"
+        "export const words = fill(english, { title: 'Suche' });",
+        "fill.js": "export const fill = (english, own) => ({ ...english, ...own });",
     }
     for name, text in words.items():
         file = page_folder / "page/strings" / name
@@ -214,6 +216,8 @@ def test_the_page_is_joined_for_each_language_with_its_words(page_folder: Path) 
     assert "Search" in english
     assert "Suche" not in english
     assert "Suche" in german
+    # A translation is complete: what it begins with is not sent along.
+    assert "Search" not in german
     assert "not translated" in german
     assert "Suche" in (page_folder / "built/de/settings.js").read_text()
 

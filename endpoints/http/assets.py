@@ -200,7 +200,7 @@ class Assets:
         content = b"\n".join(parts)
         if path.suffix == ".html":
             content = _LINK.sub(lambda found: self.address(found[0].decode()).encode(), content)
-        packed = gzip.compress(content, compresslevel=6, mtime=0) if path.suffix in _COMPRESSIBLE else None
+        packed = gzip.compress(content, compresslevel=9, mtime=0) if path.suffix in _COMPRESSIBLE else None
         if packed is not None and len(packed) >= len(content):
             packed = None
         media_type = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.made_up.history import SeedPlan
+from endpoints.languages import ENGLISH, LANGUAGES
+from joined_page import BUILT
 from tests.browser.history import hold_talk, store_talk
 from tests.browser.traffic import Traffic
 from tests.browser.transcript import card
@@ -35,9 +38,21 @@ def opened(page: Page, path: str) -> None:
     expect(card(page, 2 * TURNS)).to_be_in_viewport()
 
 
+def longest_language() -> str:
+    """The language whose words make the page heaviest."""
+
+    def weight(language: str) -> int:
+        return sum(len(gzip.compress((BUILT / language / name).read_bytes())) for name in ("common.js", "main.js"))
+
+    return max(set(LANGUAGES) - {ENGLISH}, key=weight)
+
+
+@pytest.mark.parametrize("is_translated", [False, True])
 def test_a_long_conversation_opens_with_few_requests_and_fewer_the_second_time(
-    shared_server: LiveServer, person: Client, open_page: OpenPage
+    is_translated: bool, shared_server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
+    if is_translated:
+        assert person.put("/language", {"language": longest_language()}).status == 200
     # As heavy as the one that `python -m benchmarks page` opens.
     talk = store_talk(shared_server, person, "Growing tomatoes", turns=TURNS, chars=SeedPlan().chars)
     page = open_page(person, "/healthz", empty_cache=True)
