@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
-from tests.browser.screens import findings
+from tests.browser.screens import NARROW, findings
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -44,6 +44,25 @@ def test_one_section_is_shown_at_a_time_and_named_in_the_address(person: Client,
     expect(shown).to_have_text("Keyboard shortcuts")
     # Other people's accounts are the administrator's.
     expect(page.get_by_role("link", name="People")).to_have_count(0)
+
+
+def test_in_a_narrow_window_the_sections_are_one_list_to_choose_from(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings", viewport=NARROW)
+    shown = page.locator(".settings-section:visible h2")
+    sections = page.get_by_role("combobox", name="Settings")
+    expect(page.locator(".settings-nav")).to_be_hidden()
+    expect(shown).to_be_in_viewport(ratio=1)
+    sections.focus()
+    page.keyboard.press("ArrowDown")
+    expect(shown).to_have_text("Devices")
+    # Whoever goes through the list by keys stays in it.
+    expect(sections).to_be_focused()
+    sections.select_option(label="Shared links")
+    expect(shown).to_have_text("Shared links")
+    expect(page).to_have_url(re.compile("#shares$"))
+    page.go_back()
+    expect(sections).to_have_value("devices")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_the_server_has_and_allows_is_told(person: Client, open_page: OpenPage) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.history import Talk, former_texts, messages, store_talk, told
+from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
+from tests.browser.screens import NARROW
 from tests.browser.transcript import (
     AT_END,
     FIRST_PAGE,
@@ -96,6 +97,23 @@ def test_several_messages_are_selected_moved_and_their_references_copied(person:
     bar.get_by_role("button", name="Clear selection").click()
     expect(bar).to_be_hidden()
     expect(page.locator(".message-card.selected")).to_have_count(0)
+
+
+def test_what_is_said_stands_above_the_bar_of_selected_messages(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
+    page = open_page(person, talk.path, viewport=NARROW)
+    choose(page, 1, "Select")
+    bar = page.get_by_role("toolbar", name="Selected messages")
+    expect(bar).to_be_visible()
+    choose(page, 4, "Delete")
+    said = page.locator(".toast-message")
+    expect(said).to_be_visible()
+    page.wait_for_function(
+        """([said, bar]) => said.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top""",
+        arg=[said.element_handle(), bar.element_handle()],
+    )
+    bar.get_by_role("button", name="Clear selection").click()
+    expect(bar).to_be_hidden()
 
 
 def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPage) -> None:

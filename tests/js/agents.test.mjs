@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { agentName, agentTitle } from '../../interface/static/page/core/agent_name.js';
 import { activityKinds, bodyOf, formOf, isSameForm, lineOf, withGone } from '../../interface/static/page/settings/agents_model.js';
+import { shellStrings } from '../../interface/static/page/strings/en/shell.js';
 
 const tools = [{ name: 'search', on_by_default: true }, { name: 'write', on_by_default: false }];
 const agent = {
@@ -52,11 +54,11 @@ test('rules have the id of their conversation, and the title that it is shown by
   assert.ok(!isSameForm(form, formOf(agent, tools)));
 });
 
-test('chat messages are offered first, and each kind says its recipe', () => {
+test('chat messages are offered first, kinds of the product by their own names, others by their recipe', () => {
   const chat = { domain: 'general-discussion', title: 'Chat', activity_types: [{ type: 'chat_message', section: 'Messages' }] };
   const game = { domain: 'game', title: 'Game', activity_types: [{ type: 'move', section: 'Moves' }] };
-  assert.deepEqual(activityKinds([game, chat]), [
-    { kind: 'general-discussion/chat_message', label: 'Chat: Messages (chat_message)' },
+  assert.deepEqual(activityKinds([game, chat], { 'general-discussion/chat_message': 'Nachrichten' }), [
+    { kind: 'general-discussion/chat_message', label: 'Nachrichten' },
     { kind: 'game/move', label: 'Game: Moves (move)' },
   ]);
 });
@@ -65,4 +67,20 @@ test('an activity is one line, a long one its beginning', () => {
   assert.equal(lineOf({ line: '[#a1b2c3] It runs', actor: { name: 'x' }, content: null }), '[#a1b2c3] It runs');
   assert.equal(lineOf({ line: null, actor: { name: 'Ada' }, content: 'One\ntwo' }), 'Ada: One…');
   assert.equal(lineOf({ line: 'x'.repeat(500), actor: { name: 'x' }, content: null }).length, 201);
+});
+
+test('the agent that everybody has is named in the words of the page, until it is renamed', () => {
+  assert.equal(agentName('Global Assistant'), shellStrings.globalAssistant);
+  assert.equal(agentName('The Botanist'), 'The Botanist');
+  assert.equal(agentName(null), null);
+  assert.equal(agentTitle(shellStrings.globalAssistant), 'Global Assistant');
+  const form = formOf({ ...agent, title: 'Global Assistant' }, tools);
+  assert.deepEqual([form.title, bodyOf(form).title], [shellStrings.globalAssistant, 'Global Assistant']);
+});
+
+test('the Global Assistant has another name in each other language', async () => {
+  for (const language of ['de', 'es', 'zh-Hans']) {
+    const { shellStrings: words } = await import(`../../interface/static/page/strings/${language}/shell.js`);
+    assert.notEqual(words.globalAssistant, 'Global Assistant', language);
+  }
 });

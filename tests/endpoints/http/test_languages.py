@@ -14,6 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import Environment, nodes
 
+from activity.builtin import BUILT_IN as RECIPES
 from chat.tools.catalogue import BUILT_IN
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.errors import NotFoundError
@@ -242,3 +243,10 @@ def test_each_tool_that_people_switch_has_a_name_in_words(language: str) -> None
     settings = (PAGE_STRINGS / language / "answer_settings.js").read_text(encoding="utf-8")
     named = re.findall(r"^      (\w+): '", re.split(r"^    names: \{$", settings, flags=re.MULTILINE)[1], re.MULTILINE)
     assert {tool.name for tool in BUILT_IN} - set(named) == set()
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_each_kind_of_activity_of_the_product_has_a_name_in_words(language: str) -> None:
+    settings = (PAGE_STRINGS / language / "settings.js").read_text(encoding="utf-8")
+    named = set(re.findall(r"^        '([\w-]+/\w+)': '", settings, re.MULTILINE))
+    assert {f"{recipe.domain}/{name}" for recipe in RECIPES for name in recipe.activity_types} == named

@@ -19,7 +19,7 @@ import { mountModelStatus } from '../composer/models/status.js';
 import { mountProposalCount } from '../proposals/count.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
 import { watchSession } from '../ui/session.js';
-import { raiseToastsAbove, showToast } from '../ui/toast.js';
+import { keepToastsWithin, showToast } from '../ui/toast.js';
 import { createVersionWatch } from '../ui/version.js';
 import { keepShell, withAccount } from '../ui/installed.js';
 import { askForAddressed } from '../conversation/ahead.js';
@@ -185,7 +185,7 @@ function panelFrame() {
 /** The elements of the first conversation. */
 function firstPlace() {
   const [container, composer, header, rail, railToggle] = ['chatView', 'composer', 'conversation-header', 'rail', 'rail-toggle'].map((id) => document.getElementById(id));
-  raiseToastsAbove(composer);
+  keepToastsWithin(container);
   return { container, composer, header, rail, railToggle, dropArea: document };
 }
 
@@ -195,6 +195,7 @@ function secondPlace() {
   const [container, composer, header, find, swap, close] = ['.chat-view', '.composer', '.conversation-header', '.find-toggle', '.beside-swap', '.beside-close']
     .map((selector) => root.querySelector(selector));
   document.querySelector('main').after(root);
+  keepToastsWithin(container);
   return { root, container, composer, header, find, swap, close, dropArea: root };
 }
 

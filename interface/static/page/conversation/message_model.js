@@ -1,5 +1,7 @@
 /** What follows from a message's own fields: its name, its badge, its reference. */
 
+import { agentName } from '../core/agent_name.js';
+
 /**
  * @param {object} message
  * @returns {boolean}
@@ -31,8 +33,8 @@ export function isCut({ text, status, config }) {
  * @returns {string}
  */
 export function senderName(message, names) {
-  if (isFromUser(message)) return message.source_agent_title || names.user;
-  if (message.agent?.title) return message.agent.title;
+  if (isFromUser(message)) return agentName(message.source_agent_title) || names.user;
+  if (message.agent?.title) return agentName(message.agent.title);
   const model = message.model || message.config?.model_name || message.config?.model;
   // Where no model is configured the server calls it so.
   return model && model !== 'none' ? model : names.assistant;

@@ -1,5 +1,6 @@
 /** What the server says to the person, in the language of the page. */
 
+import { agentName } from './agent_name.js';
 import { betweenSentences, saidWords } from '../strings/en/said.js';
 
 /**
@@ -11,7 +12,7 @@ import { betweenSentences, saidWords } from '../strings/en/said.js';
 
 function sentenceOf({ code, values, text }) {
   const words = Object.hasOwn(saidWords, code ?? '') ? saidWords[code] : text;
-  return typeof words === 'function' ? words(values ?? {}) : words;
+  return typeof words === 'function' ? words({ ...values, agent: agentName(values?.agent) }) : words;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Reading the report on references: the entries that the server stores with a user's message. */
 
 import { excerpt } from '../conversation/message_model.js';
+import { agentName } from '../core/agent_name.js';
 import { saidText } from '../core/said.js';
 import { referenceStrings } from '../strings/en/references.js';
 
@@ -85,6 +86,7 @@ export function labelOf(entry) {
 
 /** A memory's title is the name that it is referred to by, which says less than what is in it. */
 function titleOf({ kind, title, preview }) {
+  if (kind === 'agent') return agentName(title);
   return kind === 'claim' && preview ? preview : title;
 }
 

@@ -1,5 +1,6 @@
 /** The person's agents: a list, the form of one of them, and a message to try it with. */
 
+import { agentName } from '../core/agent_name.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { answerSettingsStrings } from '../strings/en/answer_settings.js';
 import { attempt } from '../ui/attempts.js';
@@ -153,7 +154,7 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
   function turnTo(id) {
     const agent = agentOf(id);
     open = id;
-    find('agent-form-title').textContent = agent ? words.change(agent.title) : words.make;
+    find('agent-form-title').textContent = agent ? words.change(agentName(agent.title)) : words.make;
     setHidden(find('agent-editor'), false);
     setHidden(find('agent-trial'), !agent);
     setHidden(find('agent-inbox'), !agent);
@@ -194,7 +195,7 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
     if (!isGlobal) actions.push({ label: words.delete, onAct: () => remove(agent) });
     const { pending = 0, claimed = 0, failed = 0 } = counts.find(({ agent_id: each }) => each === id) ?? {};
     const badges = [pending + claimed > 0 && words.inbox.waiting(pending + claimed), failed > 0 && words.inbox.failed(failed)];
-    return record({ name: title, badges: badges.filter(Boolean), note: [reference, model].filter(Boolean).join(' · '), actions });
+    return record({ name: agentName(title), badges: badges.filter(Boolean), note: [reference, model].filter(Boolean).join(' · '), actions });
   }
 
   async function load() {
@@ -215,7 +216,7 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
     agents = found;
     tools = offered;
     counts = waiting;
-    fields.offer({ tools, choices, kinds: activityKinds(recipes) });
+    fields.offer({ tools, choices, kinds: activityKinds(recipes, words.rules.kinds) });
     setHidden(find('agent-new'), false);
     if (!isFilled) resume();
     isFilled = true;

@@ -1,5 +1,7 @@
 /** The form of an agent: what it shows of an agent, and what of it is sent. */
 
+import { agentName, agentTitle } from '../core/agent_name.js';
+
 /** Stands for the id of an agent that is not made yet. */
 export const NEW = 'new';
 
@@ -34,7 +36,7 @@ export function formOf(agent, tools) {
   const { title = '', slug = '', system_prompt: told = '', model, enabled_tools: own } = agent ?? {};
   const { service = 'asked', hourly_limit: limit = HOURLY_LIMIT, rules = [], conversations = {} } = agent ?? {};
   const inbox = { service, hourlyLimit: String(limit), rules: rules.map((rule) => ruleForm(rule, conversations)) };
-  return { title, slug, told, model: model ?? '', ownTools: Boolean(own), tools: own ?? usual, ...inbox };
+  return { title: agentName(title), slug, told, model: model ?? '', ownTools: Boolean(own), tools: own ?? usual, ...inbox };
 }
 
 /**
@@ -43,7 +45,7 @@ export function formOf(agent, tools) {
  */
 export function bodyOf({ title, slug, told, model, ownTools, tools, service, hourlyLimit, rules }) {
   return {
-    title: title.trim(),
+    title: agentTitle(title.trim()),
     slug: slug.trim().replace(/^@?agent_/i, ''),
     system_prompt: told,
     model: model || null,
@@ -71,12 +73,15 @@ export function withGone(known, chosen) {
 
 /**
  * @param {Array<{domain: string, title: string, activity_types: Array<{type: string, section: string}>}>} recipes as `GET /api/recipes` tells of them
+ * @param {Object<string, string>} names of the kinds that come with the product
  * @returns {Array<{kind: string, label: string}>} what a rule can take, chat messages first
  */
-export function activityKinds(recipes) {
-  const kinds = recipes.flatMap(({ domain, title, activity_types: types }) => types.map(({ type, section }) => ({
-    kind: `${domain}/${type}`, label: `${title}: ${section} (${type})`,
-  })));
+export function activityKinds(recipes, names) {
+  const kindOf = ({ domain, title }, { type, section }) => {
+    const kind = `${domain}/${type}`;
+    return { kind, label: names[kind] ?? `${title}: ${section} (${type})` };
+  };
+  const kinds = recipes.flatMap((recipe) => recipe.activity_types.map((type) => kindOf(recipe, type)));
   const isChat = ({ kind }) => kind === 'general-discussion/chat_message';
   return [...kinds.filter(isChat), ...kinds.filter((each) => !isChat(each))];
 }

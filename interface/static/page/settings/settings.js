@@ -77,6 +77,8 @@ export function mountSettings({ api, bootstrap, kept }) {
   const page = { api, bootstrap, kept, settings: createSettingsApi(api) };
   const sections = new Map([...document.querySelectorAll('[data-section]')].map((node) => [node.dataset.section, node]));
   const links = document.querySelectorAll('.settings-nav a');
+  // The same list where there is no room beside the sections.
+  const choice = document.getElementById('settings-choice');
   const looked = new Map();
 
   function mount(name, section) {
@@ -92,12 +94,17 @@ export function mountSettings({ api, bootstrap, kept }) {
       if (link.hash === `#${name}`) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
+    choice.value = name;
     mount(name, sections.get(name));
     if (!moved) return;
     document.documentElement.scrollTop = 0;
-    sections.get(name).querySelector('h2').focus({ preventScroll: true });
+    // Keys go through the list section by section: the focus stays in it.
+    if (document.activeElement !== choice) sections.get(name).querySelector('h2').focus({ preventScroll: true });
   }
 
+  choice.addEventListener('change', () => {
+    location.hash = choice.value;
+  });
   addEventListener('hashchange', () => show({ moved: true }));
   addEventListener('keydown', (event) => {
     if (shortcutOf(event) === 'help' && !document.querySelector('dialog[open]')) location.hash = 'shortcuts';

@@ -24,10 +24,23 @@ function leave() {
   place?.focus({ preventScroll: true });
 }
 
-/** Keeps toasts above the box where messages are written, however high that grows. @param {HTMLElement} box */
-export function raiseToastsAbove(box) {
-  const raise = () => region().style.setProperty('--below-toasts', `${box.offsetHeight}px`);
-  new ResizeObserver(raise).observe(box);
+const transcripts = new Set();
+const belowOf = (node) => document.documentElement.clientHeight - node.getBoundingClientRect().bottom;
+
+function raise() {
+  const below = [...transcripts].filter((node) => node.offsetHeight > 0).map(belowOf);
+  region().style.setProperty('--below-toasts', `${Math.max(0, ...below)}px`);
+}
+
+/**
+ * Keeps toasts above what stands below the messages, however high that grows: the box where they are written, and the bar of
+ * what can be done with those that are selected.
+ *
+ * @param {HTMLElement} transcript
+ */
+export function keepToastsWithin(transcript) {
+  transcripts.add(transcript);
+  new ResizeObserver(raise).observe(transcript);
 }
 
 /** The one place of all toasts. */

@@ -1,5 +1,7 @@
 /** What `@` offers: the answers of several sources as one list in groups. */
 
+import { agentName } from '../../core/agent_name.js';
+
 /** In the order in which they are shown; `part` is where an answer of `/pkb/autocomplete` has them. */
 const MEMORIES = { kind: 'claim', part: 'memories' };
 const FILED = [
@@ -34,7 +36,7 @@ export function sourcesFor(query) {
  * @returns {Array<{friendly_id: string, name: string}>} the agents among it
  */
 export function agentsOf(suggested) {
-  return suggested.filter(({ kind }) => kind === 'agent').map(({ reference, title }) => ({ friendly_id: reference, name: title }));
+  return suggested.filter(({ kind }) => kind === 'agent').map(({ reference, title }) => ({ friendly_id: reference, name: agentName(title) }));
 }
 
 /**

@@ -78,6 +78,17 @@ export const settingsStrings = fill(english, {
       everywhere: 'In allen Unterhaltungen',
       fromAgents: 'Auch von Agenten und Modellen',
       remove: 'Entfernen',
+      kinds: {
+        'general-discussion/chat_message': 'Nachrichten',
+        'tools/tool_invocation': 'Aufrufe von Werkzeugen',
+        'system-monitoring/system_event': 'Ereignisse des Systems',
+        'system-monitoring/data_change': 'Änderungen an Daten',
+        'knowledge/pkb_change': 'Änderungen an Erinnerungen',
+        'vault/document_read': 'Gelesene Dokumente',
+        'vault/document_search': 'Suchen in Dokumenten',
+        'vault/document_write': 'Geänderte Dokumente',
+        'agents/agent_consultation': 'Fragen an Agenten',
+      },
     },
     inbox: {
       none: 'Nichts wartet.',

@@ -16,6 +16,7 @@ export const shellStrings = fill(english, {
   },
 
   defaultWorkspace: 'Allgemein',
+  globalAssistant: 'Globaler Assistent',
 
   toast: { dismiss: 'Schließen', undo: 'Rückgängig' },
 

@@ -3,7 +3,7 @@
 import { count, number } from './count.js';
 
 const GIGA = 1e9;
-const size = (bytes) => (bytes >= GIGA ? `${(bytes / GIGA).toFixed(1)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
+const size = (bytes) => (bytes >= GIGA ? `${number(bytes / GIGA)} GB` : `${Math.max(1, Math.round(bytes / 1e6))} MB`);
 
 export const composerStrings = {
   again: 'Try again',

@@ -44,7 +44,7 @@ export const strings = {
 
   usage: {
     tokens: (asked, answered) => `${number(asked)} → ${number(answered)} tokens`,
-    speed: (tokens) => `${tokens < 10 ? tokens.toFixed(1) : Math.round(tokens)} tokens/s`,
+    speed: (tokens) => `${number(tokens < 10 ? tokens : Math.round(tokens))} tokens/s`,
     title: 'Tokens that the model read → tokens that it wrote',
     cost: (amount, currency) => money(amount, currency),
   },

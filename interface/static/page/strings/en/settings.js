@@ -78,6 +78,17 @@ export const settingsStrings = {
       everywhere: 'In all conversations',
       fromAgents: 'Also of agents and models',
       remove: 'Remove',
+      kinds: {
+        'general-discussion/chat_message': 'Messages',
+        'tools/tool_invocation': 'Calls of tools',
+        'system-monitoring/system_event': 'System events',
+        'system-monitoring/data_change': 'Changes of data',
+        'knowledge/pkb_change': 'Changes of memories',
+        'vault/document_read': 'Documents that are read',
+        'vault/document_search': 'Searches in documents',
+        'vault/document_write': 'Documents that are changed',
+        'agents/agent_consultation': 'Questions to agents',
+      },
     },
     inbox: {
       none: 'Nothing waits.',

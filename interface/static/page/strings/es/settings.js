@@ -78,6 +78,17 @@ export const settingsStrings = fill(english, {
       everywhere: 'En todas las conversaciones',
       fromAgents: 'También de agentes y modelos',
       remove: 'Quitar',
+      kinds: {
+        'general-discussion/chat_message': 'Mensajes',
+        'tools/tool_invocation': 'Llamadas a herramientas',
+        'system-monitoring/system_event': 'Eventos del sistema',
+        'system-monitoring/data_change': 'Cambios de datos',
+        'knowledge/pkb_change': 'Cambios de recuerdos',
+        'vault/document_read': 'Documentos leídos',
+        'vault/document_search': 'Búsquedas en documentos',
+        'vault/document_write': 'Documentos cambiados',
+        'agents/agent_consultation': 'Preguntas a agentes',
+      },
     },
     inbox: {
       none: 'No hay nada en espera.',

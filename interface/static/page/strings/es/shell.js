@@ -16,6 +16,7 @@ export const shellStrings = fill(english, {
   },
 
   defaultWorkspace: 'General',
+  globalAssistant: 'Asistente global',
 
   toast: { dismiss: 'Cerrar', undo: 'Deshacer' },
 

@@ -78,6 +78,17 @@ export const settingsStrings = fill(english, {
       everywhere: '所有对话',
       fromAgents: '也包括智能体和模型的',
       remove: '移除',
+      kinds: {
+        'general-discussion/chat_message': '消息',
+        'tools/tool_invocation': '工具调用',
+        'system-monitoring/system_event': '系统事件',
+        'system-monitoring/data_change': '数据变更',
+        'knowledge/pkb_change': '记忆变更',
+        'vault/document_read': '读取的文档',
+        'vault/document_search': '文档搜索',
+        'vault/document_write': '更改的文档',
+        'agents/agent_consultation': '对智能体的提问',
+      },
     },
     inbox: {
       none: '没有等待的内容。',

@@ -16,6 +16,7 @@ export const shellStrings = fill(english, {
   },
 
   defaultWorkspace: '常规',
+  globalAssistant: '全局助手',
 
   toast: { dismiss: '关闭', undo: '撤销' },
 
