@@ -110,3 +110,86 @@ def test_a_prompt_is_written_once_and_used_by_its_name_with_its_fields_filled(
     expect(fields).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(INPUT)).to_have_value("/translate")
+
+
+def run_command(page: Page, command: str) -> None:
+    page.fill(INPUT, command)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+
+
+def test_what_is_typed_into_a_prompt_stays_until_it_is_saved_or_thrown_away(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    library = page.get_by_role("dialog", name="Prompt library")
+    name, text = library.get_by_label("Name"), library.get_by_label("Text")
+    throw_away = library.get_by_role("button", name="Throw away")
+    run_command(page, "/prompts")
+    expect(throw_away).to_be_hidden()
+    name.fill("letter")
+    text.fill("Dear {{name}},\nthank you.")
+    page.keyboard.press("Escape")
+    expect(library).to_have_count(0)
+    page.reload()
+    run_command(page, "/prompts")
+    expect(text).to_have_value("Dear {{name}},\nthank you.")
+    library.get_by_role("button", name="Add prompt").click()
+    expect(text).to_have_value("")
+
+    library.get_by_role("button", name="Edit /letter").click()
+    text.fill("Dear {{name}},\nthank you very much.")
+    page.reload()
+    run_command(page, "/prompts")
+    expect(library.get_by_role("button", name="Save prompt")).to_be_visible()
+    expect(text).to_have_value("Dear {{name}},\nthank you very much.")
+    throw_away.click()
+    expect(throw_away).to_be_hidden()
+    library.get_by_role("button", name="Edit /letter").click()
+    expect(text).to_have_value("Dear {{name}},\nthank you.")
+    page.keyboard.press("Escape")
+
+    run_command(page, "/letter")
+    field = page.get_by_role("dialog", name="/letter").get_by_label("name")
+    field.fill("Grace")
+    page.keyboard.press("Escape")
+    run_command(page, "/letter")
+    expect(field).to_have_value("Grace")
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("Dear Grace,\nthank you.")
+    run_command(page, "/letter")
+    expect(field).to_have_value("")
+
+
+def test_settings_that_are_not_saved_and_those_of_a_conversation_to_come_outlive_a_reload(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    page = open_page(person)
+    dialog = page.get_by_role("dialog", name="Settings of this conversation")
+    prompt = dialog.get_by_label("System prompt")
+    run_command(page, "/settings")
+    prompt.fill("Talk like a pirate.")
+    page.reload()
+    run_command(page, "/settings")
+    expect(prompt).to_have_value("Talk like a pirate.")
+    expect(dialog.get_by_role("status")).to_contain_text("is here again")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("are saved")
+
+    # There is no conversation yet that the server could keep them for.
+    page.reload()
+    run_command(page, "/settings")
+    expect(prompt).to_have_value("Talk like a pirate.")
+    expect(dialog.get_by_role("status")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.fill(INPUT, "Hello")
+    with page.expect_response("**/conversations/*/settings"):
+        page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    (request,) = shared_model.requests_to("main")
+    assert request["messages"][0]["content"].startswith("Talk like a pirate.\n")
+    (conversation,) = person.get("/list_conversation_by_user/assistant").json()
+    assert conversation["conversation_settings"]["system_prompt"] == "Talk like a pirate."
+    page.get_by_role("button", name="New conversation").first.click()
+    run_command(page, "/settings")
+    expect(prompt).to_have_value("")

@@ -1,7 +1,6 @@
 """What goes wrong, against what a person types: afterwards the text is there, once, and the person was told.
 
-Each test is one trouble; it meets all kinds of text at once, each in a tab of its own. Left out are edits, memories and
-settings in a duplicated tab: it differs from a second tab by the tab's own storage alone, where these keep nothing.
+Each test is one trouble; it meets all kinds of text at once, each in a tab of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer, new_account
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Route
+    from playwright.sync_api import BrowserContext, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -460,6 +459,16 @@ def test_a_reload(tabs: Tabs) -> None:
     message.is_stored_once()
 
 
+def test_a_reload_between_accepting_and_answering(tabs: Tabs) -> None:
+    hold_each(tabs.all, lambda route: route.fetch())
+    for typed in tabs.all:
+        typed.page.reload()
+        typed.open()
+        if not isinstance(typed, Message):  # which the page that comes after sends by itself
+            typed.again()
+    tabs.are_stored_once()
+
+
 def test_a_closed_tab(tabs: Tabs) -> None:
     for typed in tabs.all:
         typed.page.close()
@@ -558,13 +567,20 @@ def test_two_tabs(tabs: Tabs) -> None:
         expect(page.locator(".message-body").filter(has_text=MARK)).to_have_count(1)
 
 
+def duplicated(typed: Typed) -> Page:
+    """A copy of the tab, as browsers make it: with the tab's own storage."""
+    copy = typed.page.context.new_page()
+    storage = typed.page.evaluate("JSON.stringify({ ...sessionStorage })")
+    copy.goto("/settings")
+    copy.evaluate("(stored) => Object.assign(sessionStorage, JSON.parse(stored))", storage)
+    copy.goto("about:blank")
+    copy.goto(typed.page.url)
+    return copy
+
+
 def test_a_duplicated_tab(tabs: Tabs) -> None:
     for typed in tabs.all[:2]:
-        copy = tabs.context.new_page()
-        storage = typed.page.evaluate("JSON.stringify({ ...sessionStorage })")
-        copy.goto("/settings")
-        copy.evaluate("(stored) => Object.assign(sessionStorage, JSON.parse(stored))", storage)
-        copy.goto(typed.page.url)
+        copy = duplicated(typed)
         typed.open()
         expect(copy.locator("#composer-input")).to_have_value(TEXT)
         copy.get_by_role("link", name="Drying basil").first.click()
@@ -572,6 +588,12 @@ def test_a_duplicated_tab(tabs: Tabs) -> None:
         typed.is_there_once()
         typed.submit()
         typed.is_stored_once()
+    for typed in tabs.all[2:]:
+        typed.page = duplicated(typed)
+        typed.open()
+        typed.is_there_once()
+        typed.submit()
+    tabs.are_stored_once()
 
 
 def test_a_page_that_is_hidden_and_frozen(tabs: Tabs) -> None:

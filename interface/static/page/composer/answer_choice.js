@@ -6,6 +6,8 @@ import { showToast } from '../ui/toast.js';
 
 const words = strings.answerSettings;
 const NEW_MODEL_KEY = 'anaphora:new-conversation-model';
+/** Where the browser keeps what was chosen for a conversation until the server has it; '' for one that does not exist yet. */
+const pendingOf = (conversationId) => ['form', `settings-to-save:${conversationId ?? ''}`];
 
 /**
  * What is chosen for the next answer: its model and its settings, by the buttons of models and options. What they open is loaded when it is wanted, or when another model than the server's
@@ -61,7 +63,10 @@ export function createAnswerChoice(form, page, { onFailed }) {
       const { conversationId } = choice;
       const saved = await openAnswerSettings(page, { conversationId, pending: withModel(pending.settings) });
       if (!saved || conversationId !== choice.conversationId) return;
-      if (!conversationId) pending = saved;
+      if (!conversationId) {
+        pending = saved;
+        page.kept.set(...pendingOf(null), saved);
+      }
       choose(saved.settings.model_overrides?.main ?? null, { isUnsaved: !conversationId });
       showToast(words.saved, { kind: 'success' });
     } catch (error) {
@@ -74,6 +79,7 @@ export function createAnswerChoice(form, page, { onFailed }) {
   async function savePending(conversationId, settings) {
     try {
       await page.api.changeConversationSettings(conversationId, settings);
+      page.kept.set(...pendingOf(conversationId), null);
     } catch (error) {
       tellFailure(error, { failed: words.failed, again: () => savePending(conversationId, settings) });
     }
@@ -106,16 +112,20 @@ export function createAnswerChoice(form, page, { onFailed }) {
     openSettings,
     open(id) {
       choice.conversationId = id;
-      pending = nothingPending;
-      const forNew = id ? null : device.get(NEW_MODEL_KEY);
+      const kept = page.kept.get(...pendingOf(id));
+      pending = (!id && kept) || nothingPending;
+      const forNew = id ? null : pending.settings.model_overrides?.main ?? device.get(NEW_MODEL_KEY);
       choose(forNew, { isUnsaved: forNew !== null });
+      if (id && kept) savePending(id, kept.settings);
     },
     /** What was chosen before there was a conversation is chosen for this one. */
     rename(id) {
       choice.conversationId = id;
       // One that is gone would be refused: the server's own answers.
       if (choice.isUnsaved) withPicker((each) => !each.isGone() && each.save());
-      if (pending !== nothingPending) savePending(id, pending.settings);
+      if (pending === nothingPending) return;
+      page.kept.change([[...pendingOf(null), null], [...pendingOf(id), pending]]);
+      savePending(id, pending.settings);
       pending = nothingPending;
     },
     /** The name of the model that answers here, '' while nobody knows. */

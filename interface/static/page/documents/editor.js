@@ -1,6 +1,8 @@
 import { documentStrings } from '../strings/en/documents.js';
 import { createAutocomplete } from '../composer/suggestions/autocomplete.js';
+import { isMoreThanALine } from '../core/typing.js';
 import { MarkdownView } from '../markdown/view.js';
+import { confirmAction } from '../ui/dialog.js';
 import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 
@@ -79,7 +81,9 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
     look.setAttribute('aria-pressed', String(isShown));
   }
 
-  function discard() {
+  async function discard() {
+    const isMuch = input.value !== before.text && isMoreThanALine(input.value);
+    if (isMuch && !(await confirmAction({ title: words.discardTitle, confirmLabel: words.discard }))) return;
     kept.set(FORM, keyOf(path), null);
     onClose();
   }

@@ -10,7 +10,7 @@ import { showToast } from '../ui/toast.js';
 
 const words = memoriesStrings.panel;
 /** The names of what a person types. */
-const TYPED = /^(?:draft|many|text|ingest_text|edit:.*)$/;
+const TYPED = /^(?:draft|many|text|ingest_text|edit:.*|context:.*)$/;
 
 /** What forms of the panel keep by name: what is typed in them, and how they are shown. `get` gives null for what is not there. */
 function createStore(kept) {

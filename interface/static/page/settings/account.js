@@ -3,38 +3,29 @@ import { settingsStrings as words } from '../strings/en/settings.js';
 import { attempt } from '../ui/attempts.js';
 import { askPassword } from '../ui/dialog.js';
 import { setHidden } from '../ui/dom.js';
+import { keepFields } from '../ui/kept_fields.js';
 import { fill, onSubmit } from './records.js';
 import { showToast } from '../ui/toast.js';
 
 const saved = () => showToast(words.saved, { kind: 'success' });
 const find = (id) => document.getElementById(id);
 
-/** Keeps what is typed in fields until it is saved; `restore` brings it back over what the server says. */
-function keepFields(kept, name, fields) {
-  const id = `settings:${name}`;
-  for (const field of fields) field.addEventListener('input', () => kept.set('form', id, fields.map(({ value }) => value)));
-  return {
-    restore: () => kept.get('form', id)?.forEach((text, position) => {
-      fields[position].value = text;
-    }),
-    drop: () => kept.get('form', id) && kept.set('form', id, null),
-  };
-}
-
 function mountName({ settings, kept }) {
-  const typed = keepFields(kept, 'name', [find('own-name')]);
+  const field = find('own-name');
+  const typed = keepFields(kept, 'settings:name', [field]);
   typed.restore();
   onSubmit(find('name-form'), async () => {
-    const { name } = await settings.rename(find('own-name').value);
-    find('own-name').value = name;
-    typed.drop();
+    const sent = field.value;
+    const { name } = await settings.rename(sent);
+    if (field.value === sent) field.value = name;
+    typed.saved([name]);
     saved();
   });
 }
 
 function mountAbout(section, { settings, kept }) {
   const [detail, preference] = [find('user-detail'), find('user-preference')];
-  const typed = keepFields(kept, 'about', [detail, preference]);
+  const typed = keepFields(kept, 'settings:about', [detail, preference]);
   // Fields that other clients keep there stay as they are.
   let stored = { detail: {}, preference: {} };
 
@@ -44,7 +35,7 @@ function mountAbout(section, { settings, kept }) {
       preference: { ...stored.preference, text: preference.value },
     };
     await settings.tellAbout(stored);
-    typed.drop();
+    typed.saved([stored.detail.text, stored.preference.text]);
     saved();
   });
   fill(section.querySelector('[data-state]'), () => settings.about(), (about) => {

@@ -90,7 +90,7 @@ export function createCommands(form, page, { onSend, tellProblem, choice, setTex
   /** A prompt takes the place of what is written. */
   async function usePrompt(prompt) {
     const { promptText } = await bring(() => import('../prompts/use.js'));
-    const text = await promptText(prompt);
+    const text = await promptText(prompt, page.kept);
     if (text === null) return;
     setText(text);
     const input = form.querySelector('textarea');

@@ -12,20 +12,57 @@ import { isPromptName } from './prompts_model.js';
 
 const words = answerSettingsStrings.prompts;
 
-function createForm() {
+const FORM = 'form';
+/** Under which its text is kept while it is being written. */
+const keyOf = (prompt) => `prompt:${prompt?.prompt_id ?? ''}`;
+
+/** The form of a new prompt, or of one that is changed. What is typed is kept until it is saved or thrown away. */
+function createForm(kept) {
   const name = element('input', { class: 'form-control', type: 'text', maxlength: '50', autocomplete: 'off' });
   const text = element('textarea', { class: 'form-control', rows: '4', maxlength: '50000', dir: 'auto' });
   const submit = element('button', { type: 'submit', class: 'btn btn-primary' });
-  const form = { changed: null, name, text, fill, nodes: [labelled(words.name, name, words.nameHelp), labelled(words.text, text, words.textHelp)], submit };
+  const discard = element('button', { type: 'button', class: 'btn btn-quiet', text: answerSettingsStrings.discard, onclick: giveUp });
+  const form = {
+    changed: null, name, text, fill, done, resume, submit, discard, nodes: [labelled(words.name, name, words.nameHelp), labelled(words.text, text, words.textHelp)],
+  };
+
+  const isTouched = () => name.value !== (form.changed?.name ?? '') || text.value !== (form.changed?.text ?? '');
 
   function fill(prompt) {
     form.changed = prompt;
-    name.value = prompt?.name ?? '';
-    text.value = prompt?.text ?? '';
+    const typed = kept.get(FORM, keyOf(prompt)) ?? prompt;
+    name.value = typed?.name ?? '';
+    text.value = typed?.text ?? '';
     submit.textContent = prompt ? words.change : words.add;
+    setHidden(discard, !isTouched());
   }
 
-  fill(null);
+  function keep() {
+    kept.set(FORM, keyOf(form.changed), isTouched() ? { name: name.value, text: text.value } : null);
+    setHidden(discard, !isTouched());
+  }
+
+  /** It is saved, or given up. */
+  function done(prompt) {
+    kept.set(FORM, keyOf(prompt), null);
+    if (form.changed === prompt) fill(null);
+  }
+
+  function giveUp() {
+    done(form.changed);
+    name.focus();
+  }
+
+  /** Opens what was typed and not saved. What was meant for a prompt that is gone is a new one. */
+  function resume(prompts) {
+    const known = new Map(prompts.map((prompt) => [keyOf(prompt), prompt]));
+    const typed = kept.all(FORM).filter(([key]) => key.startsWith(keyOf(null)));
+    const [orphan, value] = typed.find(([key]) => key !== keyOf(null) && !known.has(key)) ?? [];
+    if (orphan && !kept.get(FORM, keyOf(null))) kept.change([[FORM, orphan, null], [FORM, keyOf(null), value]]);
+    fill(kept.get(FORM, keyOf(null)) ? null : known.get(typed[0]?.[0]) ?? null);
+  }
+
+  for (const field of [name, text]) field.addEventListener('input', keep);
   return form;
 }
 
@@ -38,7 +75,7 @@ export async function openPromptLibrary(page) {
   const [known] = await Promise.all([library.list(), addPanelStyle('composer/settings/settings')]);
   const list = element('ul', { class: 'prompt-list' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
-  const form = createForm();
+  const form = createForm(page.kept);
 
   function say(text) {
     problem.textContent = text;
@@ -90,7 +127,7 @@ export async function openPromptLibrary(page) {
     const { changed } = form;
     return tell(async () => {
       await (changed ? library.replace(changed.prompt_id, prompt) : library.add(prompt));
-      form.fill(null);
+      form.done(changed);
       show(await library.list());
       showToast(words.saved(prompt.name.toLowerCase()), { kind: 'success' });
     });
@@ -98,8 +135,9 @@ export async function openPromptLibrary(page) {
 
   const close = element('button', { type: 'button', class: 'btn btn-quiet', text: words.close, onclick: () => dialog.close() });
   const dialog = openDialog({
-    title: words.title, className: 'prompt-library', content: [list, ...form.nodes, problem], buttons: [close, form.submit], onSubmit: submit,
+    title: words.title, className: 'prompt-library', content: [list, ...form.nodes, problem], buttons: [form.discard, close, form.submit], onSubmit: submit,
   });
+  form.resume(known);
   show(known);
   form.name.focus();
   return dialog.closed;

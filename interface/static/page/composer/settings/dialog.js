@@ -1,9 +1,11 @@
 /** How a conversation is answered: system prompt, temperature, longest answer, model; and presets of these. Loaded when it is opened. */
 
+import { agentName } from '../../core/agent_name.js';
 import { answerSettingsStrings as words } from '../../strings/en/answer_settings.js';
 import { failureText } from '../../ui/attempts.js';
 import { askText, confirmAction, labelled, openDialog } from '../../ui/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
+import { keepFields } from '../../ui/kept_fields.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { showToast } from '../../ui/toast.js';
 import { createLibraryApi } from './library_api.js';
@@ -40,6 +42,7 @@ function createFields(choices) {
     read: () => Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.validity.badInput ? 'wrong' : control.value])),
     fill,
     focus: (name) => controls[name].focus(),
+    keptAs: (kept, id) => keepFields(kept, id, Object.values(controls)),
   };
 }
 
@@ -71,7 +74,7 @@ function createTools(tools, { use, chosen, mayWrite }) {
  * @returns {{node: HTMLElement, read: () => import('./settings_model.js').Consent[]}}
  */
 function createConsent(consent, agents) {
-  const titleOf = (id) => agents.find(({ agent_id: each }) => each === id)?.title ?? words.tools.goneAgent;
+  const titleOf = (id) => agentName(agents.find(({ agent_id: each }) => each === id)?.title) ?? words.tools.goneAgent;
   const nameOf = ({ tool, agentId }) => (agentId === null ? tool : words.tools.allowedTo(tool, titleOf(agentId)));
   const boxes = consent.map((each) => [each, element('input', { type: 'checkbox', class: 'form-check-input', checked: true })]);
   const list = boxes.map(([each, box]) => element('label', { class: 'answer-settings-tool is-allowed' }, box, element('span', { text: nameOf(each) })));
@@ -143,6 +146,7 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const save = element('button', { type: 'submit', class: 'btn btn-primary', text: words.save });
   fields.fill(fieldsOfSettings(settings));
+  const kept = fields.keptAs(page.kept, `answer-settings:${conversationId ?? ''}`);
   const toolbox = createTools(tools, toolsOfSettings(settings));
   const consent = consentOf(settings);
   const allowed = createConsent(consent, consent.some(({ agentId }) => agentId !== null) ? await page.api.get('/api/agents') : []);
@@ -150,6 +154,7 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
   const settingsBefore = read();
   const typed = () => JSON.stringify([fields.read(), toolbox.read(), allowed.read()]);
   const before = typed();
+  const note = kept.restore() ? [element('p', { class: 'field-hint', role: 'status', text: words.restored })] : [];
 
   function say(text) {
     problem.textContent = text;
@@ -180,6 +185,7 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
     save.disabled = true;
     tell(async () => {
       if (conversationId) await page.api.changeConversationSettings(conversationId, changedSettings(settingsBefore, wanted));
+      kept.drop();
       dialog.close({ settings: wanted, options: optionsOf(wanted) });
     }).finally(() => {
       save.disabled = false;
@@ -187,10 +193,16 @@ export async function openAnswerSettings(page, { conversationId, pending }) {
   }
 
   const isUnchanged = () => typed() === before;
-  const mayClose = () => isUnchanged() || confirmAction({ title: words.discardTitle, confirmLabel: words.discard });
+
+  async function mayClose() {
+    const mayGo = isUnchanged() || (await confirmAction({ title: words.discardTitle, confirmLabel: words.discard }));
+    if (mayGo) kept.drop();
+    return mayGo;
+  }
+
   const cancel = button(words.cancel, { onclick: async () => (await mayClose()) && dialog.close() });
   const dialog = openDialog({
-    title: words.title, className: 'answer-settings', content: [shelf.node, ...fields.nodes, toolbox.node, allowed.node, problem], buttons: [cancel, save], mayClose, onSubmit: submit,
+    title: words.title, className: 'answer-settings', content: [...note, shelf.node, ...fields.nodes, toolbox.node, allowed.node, problem], buttons: [cancel, save], mayClose, onSubmit: submit,
   });
   fields.focus('systemPrompt');
   return dialog.closed;

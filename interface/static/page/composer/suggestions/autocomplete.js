@@ -81,7 +81,7 @@ export function createAutocomplete(input, { api, events, conversationId = () => 
   /** Its fields are filled in first; whoever thinks better of it has the text as it was. */
   async function usePrompt(prompt, place) {
     const { promptText } = await bring(() => import('../prompts/use.js'));
-    const text = await promptText(prompt);
+    const text = await promptText(prompt, page.kept);
     if (text === null) return;
     mention = place;
     complete(text);

@@ -108,7 +108,7 @@ export function createEditing(body, { message, edits, save, ask, onClose }) {
     }
   }
 
-  /** Escape ends the editing; where much was written, when it is pressed a second time. */
+  /** Escape or *Cancel* ends the editing; where much was written, the second time. */
   function leave() {
     if (isWarned || !isMuch(parts.field.value, basedOn)) {
       giveUp();
@@ -136,7 +136,7 @@ export function createEditing(body, { message, edits, save, ask, onClose }) {
     basedOn = kept?.basedOn ?? message().text;
     parts = layOut(kept?.text ?? basedOn, isFromUser(message()));
     isWarned = false;
-    parts.cancel.addEventListener('click', giveUp);
+    parts.cancel.addEventListener('click', leave);
     parts.ask.addEventListener('click', submitAsQuestion);
     parts.field.addEventListener('input', () => {
       edits.set(message().message_id, parts.field.value, basedOn);

@@ -11,12 +11,16 @@ import { showToast } from '../../ui/toast.js';
 
 const words = memoriesTabStrings.contexts;
 
-/** A few lines of text; null where the person went away. */
-async function askLines({ title, label, value }) {
+/** A few lines of text, kept until they are saved; null where the person went away. */
+async function askLines({ store, keptAs, title, label, value }) {
   const area = element('textarea', { class: 'form-control memories-area', rows: '4', maxlength: '2000' });
-  area.value = value;
+  area.value = store.get(keptAs)?.text ?? value;
+  area.addEventListener('input', () => store.set(keptAs, area.value === value ? null : { text: area.value }));
   const save = element('button', { type: 'submit', class: 'btn btn-primary', text: memoriesStrings.panel.save });
-  const cancel = button(memoriesStrings.panel.cancel, () => dialog.close());
+  const cancel = button(memoriesStrings.panel.cancel, () => {
+    store.set(keptAs, null);
+    dialog.close();
+  });
   const dialog = openDialog({ title, content: [field(label, area)], buttons: [cancel, save], onSubmit: () => dialog.close(area.value.trim()) });
   area.focus();
   return (await dialog.closed) ?? null;
@@ -53,8 +57,14 @@ export function createContextActions(page, { model }) {
   }
 
   async function describe(context) {
-    const description = await askLines({ title: context.name, label: words.describeLabel, value: context.description ?? '' });
-    if (description !== null) await change(() => api.pkbEditContext(context.context_id, { description }), memoriesStrings.editor.saved);
+    const keptAs = `context:${context.context_id}`;
+    const description = await askLines({ store: page.store, keptAs, title: context.name, label: words.describeLabel, value: context.description ?? '' });
+    if (description === null) return;
+    await change(async () => {
+      const answer = await api.pkbEditContext(context.context_id, { description });
+      page.store.set(keptAs, null);
+      return answer;
+    }, memoriesStrings.editor.saved);
   }
 
   function move(context, parentId) {

@@ -57,6 +57,7 @@ export const answerSettingsStrings = fill(english, {
   failed: (message) => `Das hat nicht geklappt. ${message}`,
   discardTitle: 'Verwerfen, was du geändert hast?',
   discard: 'Verwerfen',
+  restored: 'Was du vorher geschrieben und nicht gespeichert hast, ist wieder da.',
   wrong: {
     systemPrompt: (most) => `Ein Systemprompt hat höchstens ${number(most)} Zeichen.`,
     temperature: () => 'Die Temperatur ist eine Zahl von 0 bis 2.',

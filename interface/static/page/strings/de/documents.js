@@ -33,6 +33,7 @@ export const documentStrings = fill(english, {
   save: 'Speichern',
   preview: 'Vorschau',
   discard: 'Änderungen verwerfen',
+  discardTitle: 'Wegwerfen, was du geschrieben hast?',
   saving: 'Wird gespeichert…',
   savedMeanwhile: 'Gespeichert. Was du inzwischen getippt hast, ist noch nicht gespeichert.',
   saveFailed: (message) => `Nicht gespeichert. ${message}`,

@@ -57,6 +57,7 @@ export const answerSettingsStrings = {
   failed: (message) => `That did not work. ${message}`,
   discardTitle: 'Throw away what you changed?',
   discard: 'Throw away',
+  restored: 'What you typed before, and did not save, is here again.',
   wrong: {
     systemPrompt: (most) => `A system prompt has at most ${number(most)} characters.`,
     temperature: () => 'The temperature is a number from 0 to 2.',

@@ -31,6 +31,7 @@ export const documentStrings = {
   save: 'Save',
   preview: 'Preview',
   discard: 'Throw away what I changed',
+  discardTitle: 'Throw away what you typed?',
   saving: 'Saving…',
   savedMeanwhile: 'Saved. What you typed meanwhile is not saved yet.',
   saveFailed: (message) => `Not saved. ${message}`,

@@ -57,6 +57,7 @@ export const answerSettingsStrings = fill(english, {
   failed: (message) => `Eso no funcionó. ${message}`,
   discardTitle: '¿Descartar lo que cambiaste?',
   discard: 'Descartar',
+  restored: 'Lo que escribiste antes y no guardaste está aquí de nuevo.',
   wrong: {
     systemPrompt: (most) => `Una instrucción del sistema tiene como máximo ${number(most)} caracteres.`,
     temperature: () => 'La temperatura es un número de 0 a 2.',

@@ -33,6 +33,7 @@ export const documentStrings = fill(english, {
   save: 'Guardar',
   preview: 'Vista previa',
   discard: 'Descartar mis cambios',
+  discardTitle: '¿Desechar lo que has escrito?',
   saving: 'Guardando…',
   savedMeanwhile: 'Guardado. Lo que has escrito mientras tanto aún no está guardado.',
   saveFailed: (message) => `No se guardó. ${message}`,

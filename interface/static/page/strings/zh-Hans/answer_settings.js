@@ -57,6 +57,7 @@ export const answerSettingsStrings = fill(english, {
   failed: (message) => `操作未成功。${message}`,
   discardTitle: '放弃你所做的更改？',
   discard: '放弃',
+  restored: '你之前输入但未保存的内容已恢复。',
   wrong: {
     systemPrompt: (most) => `系统提示词最多 ${number(most)} 个字符。`,
     temperature: () => '温度是 0 到 2 之间的数字。',

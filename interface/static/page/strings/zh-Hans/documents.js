@@ -33,6 +33,7 @@ export const documentStrings = fill(english, {
   save: '保存',
   preview: '预览',
   discard: '放弃我的修改',
+  discardTitle: '要丢弃你输入的内容吗？',
   saving: '正在保存…',
   savedMeanwhile: '已保存。期间输入的内容尚未保存。',
   saveFailed: (message) => `未保存。${message}`,
