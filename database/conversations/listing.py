@@ -12,7 +12,20 @@ from itertools import islice
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Integer, Text, bindparam, cast, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+)
 
 from database.engine.database import Database
 from database.engine.statements import Prepared, Row
@@ -50,6 +63,25 @@ _NAMES = Prepared(
         workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
     )
 )
+
+
+def _domains() -> Select[tuple[str]]:
+    """From each domain to the next one by the index, however many conversations are in between."""
+    own = _c.user_email == bindparam("owner")
+    known = select(func.min(_c.domain).label("domain")).where(own).cte("domains", recursive=True)
+    following = select(func.min(_c.domain)).where(own, _c.domain > known.c.domain).scalar_subquery()
+    known = known.union_all(select(following).where(known.c.domain.is_not(None)))
+    listed = exists().where(own, _c.domain == known.c.domain, _c.deleted_at.is_(None), _c.expires_at.is_(None))
+    return select(known.c.domain).where(known.c.domain.is_not(None), listed).order_by(known.c.domain)
+
+
+_DOMAINS = Prepared(_domains())
+
+
+def domains_of(*, database: Database, user_email: str) -> list[str]:
+    """The domains in which the user has conversations that lists can show. One query."""
+    with database.reading() as connection:
+        return [domain for (domain,) in _DOMAINS.rows(connection, owner=user_email)]
 
 
 class ListPage(TypedDict, total=False):

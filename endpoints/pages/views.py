@@ -14,12 +14,13 @@ from chat.welcome import DOMAIN, welcome
 from database.accounts import users
 from database.changes import kept_range
 from database.conversations import repository as conversations
+from database.conversations.listing import domains_of
 from database.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
 from database.proposals import count_open
 from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version
-from endpoints.http.scope import current_state, current_user_scope
+from endpoints.http.scope import current_request, current_state, current_user_scope
 from endpoints.http.validation import answers, takes
 from endpoints.languages import requested_language
 
@@ -40,10 +41,15 @@ def home() -> Response:
 @blueprint.get("/interface/<conversation_id>")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def interface(conversation_id: str | None = None) -> str:
-    """The chat page, open at a conversation; `?message=` jumps to a message."""
+    """The chat page, open at a conversation; `?message=` jumps to a message.
+
+    Its lists are those of the conversation's domain. Without a conversation, they are of `?domain=`, if the person has
+    conversations there.
+    """
     if conversation_id is not None:
-        conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return _page("interface.html")
+        found = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
+        return _page("interface.html", domain=found.domain)
+    return _page("interface.html", domain=current_request().args.get("domain", DOMAIN))
 
 
 @blueprint.get("/settings")
@@ -95,19 +101,23 @@ def _message_id(conversation_id: str, identifier: str) -> str:
     return row.message_id
 
 
-def _page(template: str) -> str:
+def _page(template: str, *, domain: str = DOMAIN) -> str:
     """A page in the language of the account, else in that of the browser."""
     user = users.get_user(**current_user_scope())
-    return render_template(template, bootstrap=_bootstrap(user), language=user.language or requested_language())
+    language = user.language or requested_language()
+    return render_template(template, bootstrap=_bootstrap(user, domain), language=language)
 
 
-def _bootstrap(user: users.UserRow) -> dict[str, Any]:
+def _bootstrap(user: users.UserRow, domain: str) -> dict[str, Any]:
     kept = kept_range(**current_user_scope())
+    domains = sorted({DOMAIN, *domains_of(**current_user_scope())})
     return {
         "user_email": user.user_email,
         "name": user.name,
         "language": user.language,
-        "domain": DOMAIN,
+        "domain": domain if domain in domains else DOMAIN,
+        # Nobody chooses among one.
+        "domains": domains if len(domains) > 1 else [],
         "is_admin": user.is_admin,
         "limits": {"message": MAX_MESSAGE_CHARS},
         "version": static_version(),

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, told, workspace
+from tests.browser.screens import problems
 from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -431,3 +432,40 @@ def test_titles_and_names_that_are_code_stay_text(person: Client, open_page: Ope
 
     assert page.evaluate("window.broken") is None
     expect(page.locator("img[src='x'], #sidebar script, #toasts script, svg[onload]")).to_have_count(0)
+
+
+def test_who_has_conversations_in_several_domains_switches_between_them(person: Client, open_page: OpenPage) -> None:
+    hold_talk(person, "Growing tomatoes")
+    there = person.create_conversation("research")
+    assert person.put(f"/conversations/{there}/title", {"title": "Soil samples"}).status == 200
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    domains = page.get_by_role("navigation", name="Domains")
+    expect(sidebar.row("Growing tomatoes")).to_be_visible()
+    expect(sidebar.row("Soil samples")).to_have_count(0)
+    domains.get_by_role("link", name="research").click()
+    expect(sidebar.row("Soil samples")).to_be_visible()
+    expect(sidebar.row("Growing tomatoes")).to_have_count(0)
+    expect(domains.get_by_role("link", name="research")).to_have_attribute("aria-current", "page")
+    assert problems(page) == []
+
+    # What begins here belongs here; what begins elsewhere is not listed here.
+    page.get_by_role("button", name="New conversation").first.click()
+    page.fill("#composer-input", "How deep?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    assert len(person.get("/list_conversation_by_user/research").json()) == 2
+    elsewhere = person.create_conversation()
+    assert person.put(f"/conversations/{elsewhere}/title", {"title": "Watering"}).status == 200
+    here = person.create_conversation("research")
+    assert person.put(f"/conversations/{here}/title", {"title": "Compost"}).status == 200
+    expect(sidebar.row("Compost")).to_be_visible()
+    expect(sidebar.row("Watering")).to_have_count(0)
+
+    # The page that is opened next is of the same domain.
+    page.goto("/interface/")
+    expect(sidebar.row("Soil samples")).to_be_visible()
+    domains.get_by_role("link", name="assistant").click()
+    expect(sidebar.row("Watering")).to_be_visible()
+    page.goto("/interface/")
+    expect(sidebar.row("Growing tomatoes")).to_be_visible()

@@ -6,6 +6,7 @@ import { createEvents } from '../core/events.js';
 import { createDrafts } from '../core/drafts.js';
 import { openKept } from '../core/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
+import { chosenDomain } from '../core/storage.js';
 import { Store } from '../core/store.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { shortcutOf } from './shortcuts/shortcuts_model.js';
@@ -147,6 +148,16 @@ async function takeOverDrafts(kept, owner) {
   }
 }
 
+/** The domain that was chosen last is the one of a page without a conversation. @returns {boolean} whether that page has to be loaded */
+function leadsToDomain({ domain, domains = [] }) {
+  const asked = new URLSearchParams(location.search).get('domain');
+  if (asked === domain) chosenDomain.set(domain);
+  const wanted = chosenDomain.get();
+  const isElsewhere = !asked && location.pathname === '/interface/' && wanted !== domain && domains.includes(wanted);
+  if (isElsewhere) location.replace(`/interface/?${new URLSearchParams([['domain', wanted], ...new URLSearchParams(location.search)])}`);
+  return isElsewhere;
+}
+
 /** Removes drafts of conversations that are gone for good: those that are old, and that the page does not know. */
 function forgetDrafts({ api, kept, store, bootstrap }) {
   setTimeout(async () => {
@@ -205,6 +216,7 @@ async function start() {
     location.replace('/login');
     return;
   }
+  if (leadsToDomain(bootstrap)) return;
   if (bootstrap.is_installable) keepShell();
   const events = createEvents();
   let kept = null;

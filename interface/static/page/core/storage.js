@@ -51,6 +51,10 @@ export function rememberedSwitch(key, otherwise) {
   };
 }
 
+const DOMAIN = 'anaphora:domain';
+/** The domain whose conversations were chosen last, by who has conversations in several. */
+export const chosenDomain = { get: () => device.get(DOMAIN), set: (domain) => device.set(DOMAIN, domain) };
+
 /** Whether memories are proposed after every answer, and not only when the person asks for it. */
 export const proposesAlways = rememberedSwitch('anaphora:propose-memories', false);
 

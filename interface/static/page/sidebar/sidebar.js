@@ -107,7 +107,8 @@ class Sidebar {
   #follow(batch) {
     if (!this.#isLoaded || (!batch.lists && !batch.conversations.size && !batch.workspaces.size)) return;
     const isListed = (conversation) => conversation.domain === this.#bootstrap.domain && !isUnlisted(conversation);
-    const { reload, redraw } = this.#model.follow(batch, this.#store, isListed);
+    const isHere = ([id]) => (this.#store.workspaces.get(id)?.domain ?? this.#bootstrap.domain) === this.#bootstrap.domain;
+    const { reload, redraw } = this.#model.follow({ ...batch, workspaces: new Map([...batch.workspaces].filter(isHere)) }, this.#store, isListed);
     // Before the tree, so that it does not move when they appear above it.
     this.#tellState();
     this.#showShelves(batch);

@@ -1,6 +1,7 @@
 /** Puts a prompt into a message: asks what its fields hold, where it has any. Loaded with the first one that is used. */
 
 import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
+import { composes } from '../../core/typing.js';
 import { labelled, openDialog } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
 import { keepFields } from '../../ui/kept_fields.js';
@@ -24,7 +25,7 @@ function askFields(prompt, names, kept) {
   const dialog = openDialog({ title: words.fill(prompt.name), content: labels, buttons, onSubmit });
   for (const input of inputs) {
     input.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+      if (event.key !== 'Enter' || event.shiftKey || composes(event)) return;
       event.preventDefault();
       onSubmit();
     });

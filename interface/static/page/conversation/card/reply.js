@@ -1,3 +1,4 @@
+import { agentName } from '../../core/agent_name.js';
 import { mayPass } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { placeOfActivity } from '../activity_model.js';
@@ -24,7 +25,7 @@ function nameOf(target) {
   if (!target) return strings.reply[target === null ? 'deleted' : 'unknown'];
   if (target.message_id) return senderName(target, strings.sender);
   if (!target.is_message) return target.heading;
-  return target.actor.type === 'user' ? strings.sender.user : target.actor.name;
+  return target.actor.type === 'user' ? strings.sender.user : agentName(target.actor.name);
 }
 
 /** An answer right below its question: that it replies to it goes without saying. */

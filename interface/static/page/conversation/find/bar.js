@@ -1,5 +1,6 @@
 /** The bar that finds a text in the open conversation, also where it is not on the page. */
 
+import { composes } from '../../core/typing.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';
@@ -72,7 +73,7 @@ class FindBar {
   }
 
   #onKey(event) {
-    if (event.isComposing) return;
+    if (composes(event)) return;
     if (event.key === 'Escape') this.close();
     else if (event.key === 'Enter' && event.target === this.#input) this.#step(event.shiftKey ? -1 : 1);
     else return;

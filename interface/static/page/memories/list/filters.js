@@ -1,3 +1,4 @@
+import { composes } from '../../core/typing.js';
 import { icon } from '../../ui/icons.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { spoken } from '../memory_model.js';
@@ -23,7 +24,7 @@ function searchField(onSearch) {
     timer = setTimeout(ask, DELAY_MS);
   });
   input.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && !event.isComposing) ask();
+    if (event.key === 'Enter' && !composes(event)) ask();
   });
   return input;
 }
