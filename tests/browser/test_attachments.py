@@ -168,3 +168,28 @@ def test_all_files_of_a_conversation_stand_beside_it_and_are_found_and_named(
     hit = page.locator("#search-panel .search-hit")
     expect(hit.locator(".search-hit-title")).to_have_text("report.pdf")
     expect(hit.locator(".search-hit-about")).to_contain_text("page 2")
+
+
+def test_a_text_file_is_kept_as_a_document_instead_and_linked(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    page = open_page(person)
+    chip = page.locator(".file-chip")
+    offer = page.locator(".toast-message").filter(has_text="goes with this message alone.")
+    page.fill(INPUT, "Read this:")
+    page.set_input_files("#attach-files", [{"name": "plan.md", "mimeType": "text/markdown", "buffer": b"# Plan\nSow."}])
+    expect(chip).to_contain_text("plan.md")
+    offer.get_by_role("button", name="Keep as a document").click()
+    expect(page.locator(INPUT)).to_have_value("Read this: [[plan.md]] ")
+    expect(chip).to_have_count(0)
+    assert person.get("/api/vault/document?path=plan.md").json()["text"] == "# Plan\nSow."
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    assert "Sow." in shared_model.prompt(model="main")
+
+    # Another document has this name: the file stays with the message.
+    page.set_input_files("#attach-files", [{"name": "plan.md", "mimeType": "text/markdown", "buffer": b"# Another"}])
+    offer.get_by_role("button", name="Keep as a document").click()
+    expect(page.locator("#toasts")).to_contain_text("“plan.md” was not kept as a document.")
+    expect(chip).to_contain_text("plan.md")
+    assert person.get("/api/vault/document?path=plan.md").json()["text"] == "# Plan\nSow."

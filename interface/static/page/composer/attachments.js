@@ -103,6 +103,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     // One that a message uses stays, and one that can't be erased now is erased by the server later.
     if (stored) page.api.discardFile(stored.attachment_id).catch(() => {});
     refused = [];
+    withdrawOffer();
     await change(files.toSpliced(position, 1));
     list.removed(name, position);
   }
@@ -155,6 +156,22 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     if (added.length > 0) list.added(added);
   }
 
+  async function offerDocuments(added) {
+    const withdraw = (await part()).offerAsDocuments(added, { api: page.api, onKept: linkInstead });
+    if (!withdraw) return;
+    withdrawOffer();
+    withdrawOffer = withdraw;
+  }
+
+  /** Documents are linked where the files of their names were attached. */
+  function linkInstead(documents) {
+    const names = new Set(documents.map(({ name }) => name));
+    input.value = `${[input.value.trimEnd(), ...documents.map(({ path }) => `[[${path}]]`)].filter(Boolean).join(' ')} `;
+    input.dispatchEvent(new Event('input'));
+    change(files.filter(({ name }) => !names.has(name)));
+    input.focus();
+  }
+
   async function read(wanted) {
     const before = conversation;
     try {
@@ -165,6 +182,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
       refused = problems;
       await take(added);
       for (const one of others) upload(withPlace(one, [...files, ...uploads]));
+      if (page.tracksDocuments) await offerDocuments(added);
     } catch (error) {
       onFailed(error, () => read(wanted));
     }

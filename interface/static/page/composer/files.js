@@ -1,6 +1,10 @@
 /** Files that go with a message: reading them, showing them as chips, writing them into its text. Loaded with the first one. */
 
 import { bring } from '../core/api.js';
+import { createDocumentsApi } from '../documents/api.js';
+import { isDocument } from '../documents/importing_model.js';
+import { documentStrings } from '../strings/en/documents.js';
+import { attempt } from '../ui/attempts.js';
 import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
 import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
@@ -127,6 +131,26 @@ export function offerPasted(text, onAttach) {
   return showToast(words.pasted(text.length), {
     actionLabel: words.attachPasted, onAction: () => onAttach({ name: words.pastedName, text }),
   });
+}
+
+/**
+ * Offers to keep text files that were attached as documents, which the message then links: they stay for other conversations.
+ *
+ * @param {Array<{name: string, text: string}>} files
+ * @param {{api: object, onKept: (documents: Array<{name: string, path: string}>) => void}} options
+ * @returns {(() => void)|null} withdraws the offer; null where nothing is offered
+ */
+export function offerAsDocuments(files, { api, onKept }) {
+  const wanted = files.filter(({ name }) => isDocument(name));
+  if (wanted.length === 0) return null;
+  const keep = () => attempt(async () => {
+    const sent = wanted.map(({ name, text }) => ({ name, file: new File([text], name) }));
+    const { imported, unchanged, refused } = await createDocumentsApi(api).importFiles(sent, {});
+    const paths = new Set([...imported, ...unchanged]);
+    onKept(wanted.filter(({ name }) => paths.has(name)).map(({ name }) => ({ name, path: name })));
+    for (const { path, code, reason } of refused) showToast(words.notADocument(path, documentStrings.imports.because[code] ?? reason), { kind: 'error' });
+  }, { failed: words.notKeptAsDocument });
+  return showToast(words.alone(wanted.map(({ name }) => name)), { actionLabel: words.keepAsDocument(wanted.length), onAction: keep });
 }
 
 /** What there is to say where the browser has no room for a draft's files, or a message and they are too long. */

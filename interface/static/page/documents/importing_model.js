@@ -6,6 +6,9 @@ const ARCHIVE = /\.zip$/i;
 const MOST_FILES = 100;
 const MOST_BYTES = 4 * 1024 * 1024;
 
+/** @param {string} name of a file @returns {boolean} whether it may be a document */
+export const isDocument = (name) => DOCUMENT.test(name);
+
 /** What a file input accepts. */
 export const ACCEPTED = '.md,.markdown,.txt,.zip';
 
@@ -17,7 +20,7 @@ export function importable(files) {
   const named = [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
   const isHidden = (name) => name.split('/').some((part) => part.startsWith('.'));
   const seen = named.filter(({ name }) => !isHidden(name));
-  const wanted = seen.filter(({ name }) => DOCUMENT.test(name) || ARCHIVE.test(name));
+  const wanted = seen.filter(({ name }) => isDocument(name) || ARCHIVE.test(name));
   return { wanted, others: seen.length - wanted.length };
 }
 
