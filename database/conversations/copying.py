@@ -196,13 +196,13 @@ class _Copy:
 
 
 def clone_conversation(
-    *, database: Database, user_email: str, conversation_id: str, client_id: str | None = None
+    *, database: Database, user_email: str, conversation_id: str, client_id: str | None = None, kind: str = "copy"
 ) -> ConversationRow:
     """A copy of a conversation with the messages that it has at this moment.
 
     A running answer is copied as far as it got, and marked as interrupted. Variants of answers, earlier texts of
     messages, and the other activities of the conversation are copied too. client_id: the clone of this conversation
-    that was made under it before is returned.
+    that was made under it before is returned. kind: the word in brackets behind the title.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -211,18 +211,25 @@ def clone_conversation(
     store = database
     with store.reading() as connection:
         source = read_live(connection, user_email=user_email, conversation_id=conversation_id)
-        copy = _plan(connection, source, suffix="copy", client_id=client_id)
+        copy = _plan(connection, source, suffix=kind, client_id=client_id)
     return _filled(store, copy)
 
 
 def fork_conversation(
-    *, database: Database, user_email: str, conversation_id: str, message_id: str, client_id: str | None = None
+    *,
+    database: Database,
+    user_email: str,
+    conversation_id: str,
+    message_id: str,
+    client_id: str | None = None,
+    kind: str = "fork",
 ) -> ConversationRow:
     """A copy of a conversation up to and including a message.
 
     A copy has no branches, only the messages that lead to this one, and the other activities that stand between them
     or right behind it. A summary that covers later messages, or another
-    branch, is not copied. client_id: the fork at this message that was made under it before is returned.
+    branch, is not copied. client_id: the fork at this message that was made under it before is returned. kind: the
+    word in brackets behind the title.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
@@ -241,7 +248,7 @@ def fork_conversation(
         path = tree.choosing(tree.choices_to(last.branch_id, last.ordinal)).path()
         leading_there = (_m.ordinal <= last.ordinal) & _m.deleted_at.is_(None) & on_path(path)
         point = client_id and f"{client_id}\n{message_id}"
-        copy = _plan(connection, replace(source, branch_id=None), suffix="fork", which=leading_there, client_id=point)
+        copy = _plan(connection, replace(source, branch_id=None), suffix=kind, which=leading_there, client_id=point)
     return _filled(store, copy)
 
 

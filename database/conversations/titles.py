@@ -54,9 +54,9 @@ def copy_title(title: str, *, kind: str) -> str:
 
     Args:
         title: of the original.
-        kind: the word in brackets, "copy" or "fork".
+        kind: the word in brackets, such as "copy" or "fork".
     """
-    made = re.search(rf" \({kind}(?: ([1-9]\d{{0,5}}))?\)$", title)
+    made = re.search(rf" \({re.escape(kind)}(?: ([1-9]\d{{0,5}}))?\)$", title)
     mark = f" ({kind} {int(made[1] or 1) + 1})" if made else f" ({kind})"
     base = title[: made.start()] if made else title
     return base[: _LONGEST_OF_COPY - len(mark)].rstrip() + mark

@@ -17,6 +17,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
+from endpoints.languages import translated
 
 from . import models as conversation_models
 
@@ -122,7 +123,9 @@ def set_title(conversation_id: str, body: conversation_models.TitleChange) -> No
 @works(Work.LONG)
 def clone_conversation(conversation_id: str, body: conversation_models.NewConversation) -> object:
     """Copy a conversation with its messages; the copy has ids of its own."""
-    row = clone(**current_user_scope(), conversation_id=conversation_id, client_id=body.client_id)
+    row = clone(
+        **current_user_scope(), conversation_id=conversation_id, client_id=body.client_id, kind=translated("copy")
+    )
     return {
         "conversation_id": row.conversation_id,
         "conversation_friendly_id": row.conversation_friendly_id or "",

@@ -14,6 +14,7 @@ from endpoints.http import models as http_models
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
+from endpoints.languages import translated
 
 from . import models as message_models
 
@@ -137,7 +138,11 @@ def list_pinned_messages(conversation_id: str) -> object:
 def fork_conversation(conversation_id: str, message_id: str, body: conversation_models.NewConversation) -> object:
     """Copy a conversation up to and including a message; the copy has its own ids."""
     row = copying.fork_conversation(
-        **current_user_scope(), conversation_id=conversation_id, message_id=message_id, client_id=body.client_id
+        **current_user_scope(),
+        conversation_id=conversation_id,
+        message_id=message_id,
+        client_id=body.client_id,
+        kind=translated("fork"),
     )
     return {"conversation_id": row.conversation_id, "conversation_friendly_id": row.conversation_friendly_id or ""}
 

@@ -26,8 +26,10 @@ from tests.live_server import ROOT
 
 pytestmark = pytest.mark.contract
 
-# What forms and error pages show of errors is said in these.
+# What forms and error pages show of errors is said in these, and what stands behind the titles of copies.
 SAYING = (
+    "endpoints/conversations/views.py",
+    "endpoints/messages/views.py",
     "database/accounts/users.py",
     "database/errors.py",
     "endpoints/accounts/sign_in.py",
@@ -250,3 +252,13 @@ def test_each_kind_of_activity_of_the_product_has_a_name_in_words(language: str)
     settings = (PAGE_STRINGS / language / "settings.js").read_text(encoding="utf-8")
     named = set(re.findall(r"^        '([\w-]+/\w+)': '", settings, re.MULTILINE))
     assert {f"{recipe.domain}/{name}" for recipe in RECIPES for name in recipe.activity_types} == named
+
+
+def test_copies_are_called_so_in_the_language_of_the_page(ada: Person) -> None:
+    source = ada.post("/create_conversation/assistant/").json["conversation_id"]
+    ada.put(f"/conversations/{source}/title", json={"title": "Beete"})
+    for _ in range(2):
+        source = ada.post(f"/clone_conversation/{source}", headers={"Accept-Language": "de"}).json["conversation_id"]
+    assert ada.get(f"/get_conversation_details/{source}").json["title"] == "Beete (Kopie 2)"
+    source = ada.post(f"/clone_conversation/{source}").json["conversation_id"]
+    assert ada.get(f"/get_conversation_details/{source}").json["title"] == "Beete (Kopie 2) (copy)"
