@@ -19,10 +19,10 @@ const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, ca
  * offers commands, and what they take.
  *
  * @param {HTMLTextAreaElement} input
- * @param {{api: object, events: object, conversationId?: () => string|null}} page
+ * @param {{api: object, events: object, kept: object, conversationId?: () => string|null}} page
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
-export function createAutocomplete(input, { api, events, conversationId = () => null }, { onComplete }) {
+export function createAutocomplete(input, { api, events, kept, conversationId = () => null }, { onComplete }) {
   const suggestions = createSuggestions(input, { label: words.label, onChoose: choose, onAction: useNow });
   let mention = null;
   let dismissed = -1;
@@ -81,7 +81,7 @@ export function createAutocomplete(input, { api, events, conversationId = () => 
   /** Its fields are filled in first; whoever thinks better of it has the text as it was. */
   async function usePrompt(prompt, place) {
     const { promptText } = await bring(() => import('../prompts/use.js'));
-    const text = await promptText(prompt, page.kept);
+    const text = await promptText(prompt, kept);
     if (text === null) return;
     mention = place;
     complete(text);
