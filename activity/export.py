@@ -111,8 +111,9 @@ def export(
     room: the id, friendly id or exact title of a conversation. after: the uuid or short id of an activity, which is
     printed too, before what followed it. recipe: a domain. limit: the newest so many; with `after`, the next so many.
     fmt: one of `FORMATS`. include: some of `INCLUDED`; None: everything with a thread or a recipe, messages alone with
-    only a room. Raises ConversationNotFoundError, ThreadNotFoundError, RecipeNotFoundError, ActivityNotFoundError,
-    AmbiguousReferenceError, InvalidChangeError without room, thread and recipe, and KeyError for another format.
+    only a room. files_in: the folder to whose files links lead, see `Heading`. Raises ConversationNotFoundError,
+    ThreadNotFoundError, RecipeNotFoundError, ActivityNotFoundError, AmbiguousReferenceError, InvalidChangeError
+    without room, thread and recipe, and KeyError for another format.
     """
     extension, media, render = _FORMATS[fmt]
     which: dict[str, Any] = {"room": room, "thread": thread, "recipe": recipe, "include": include}
@@ -120,10 +121,20 @@ def export(
     chosen = _chosen(selection, database=database, after=after, limit=limit)
     is_whole = thread is None and recipe is None and after is None and limit is None
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=is_whole)
+    heading = replace(heading, files_in=files_in)
     told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
     source = _Source(**told, chosen=chosen, heading=heading, has_totals=fmt == "json")
-    texts = render(heading, _entries(source, _outline(source, by_section=recipe is not None and fmt != "json")))
-    return Export(name=file_name(heading.title, extension), media=media, chunks=(text.encode() for text in texts))
+    entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
+    file_ids = set[str]()
+    chunks = (text.encode() for text in render(heading, _noting_files(entries, file_ids)))
+    return Export(name=file_name(heading.title, extension), media=media, chunks=chunks, file_ids=file_ids)
+
+
+def _noting_files(entries: Iterator[Entry], file_ids: set[str]) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.message is not None:
+            file_ids |= entry.message.file_ids
+        yield entry
 
 
 def whole_conversation(

@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, false, func, or_, select, true, union
+from sqlalchemy import ColumnElement, TextClause, and_, false, func, or_, select, union
 
 from database.attachments import hashes_of
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.messages.message import MessageRow, rows_with_seqs
 from database.messages.reading import page_of
-from database.schema import activities, conversations, messages, threads
+from database.schema import IS_NO_MESSAGE, activities, conversations, messages, threads
 
-from .reading import Activity, ids_of, is_parent, own_activities, read_activities
+from .reading import MESSAGE, Activity, ids_of, is_parent, own_activities, read_activities
 
 _a, _m = activities.c, messages.c
 _parent = activities.alias("parent")
@@ -77,7 +77,6 @@ def choose_activities(selection: Selection, *, database: Database, anchor: int |
     message that was there before them. Otherwise it is the order in which everything happened. anchor: the `seq` of an
     activity that is among them, whatever its recipe.
     """
-    narrowed = and_(*_narrowing(selection))
     query = (
         select(
             _a.seq,
@@ -92,11 +91,15 @@ def choose_activities(selection: Selection, *, database: Database, anchor: int |
         .outerjoin(messages, _m.seq == _a.seq)
         .outerjoin(_parent, is_parent(_parent))
         .outerjoin(conversations, conversations.c.conversation_id == _a.conversation_id)
-        .where(*_within(selection), narrowed if anchor is None else or_(narrowed, _a.seq == anchor))
+        .where(*_within(selection))
         .order_by(_a.seq)
+        .execution_options(yield_per=_AT_ONCE)
     )
     with database.reading() as connection:
-        chosen = list(_compact(connection.execute(query.execution_options(yield_per=_AT_ONCE))))
+        chosen = list(_compact(connection.execute(query.where(*_narrowing(selection)))))
+        # Apart: as one of two conditions it would keep engines from the indexes of both.
+        anchored = _compact(connection.execute(query.where(_a.seq == anchor))) if anchor is not None else ()
+        chosen = sorted({*chosen, *anchored}) if anchor is not None else chosen
     return chosen if selection.conversation_id is None else _in_order_of_messages(chosen)
 
 
@@ -192,10 +195,13 @@ def _within(selection: Selection) -> Iterator[ColumnElement[bool]]:
         yield _a.thread_id == selection.thread_id
 
 
-def _narrowing(selection: Selection) -> Iterator[ColumnElement[bool]]:
-    yield true()
+def _narrowing(selection: Selection) -> Iterator[ColumnElement[bool] | TextClause]:
     if selection.recipe is not None:
         yield _a.recipe == selection.recipe
+        if selection.conversation_id is None and selection.thread_id is None and selection.recipe != MESSAGE[0]:
+            # As the index of recipes says it: SQLite compares the words.
+            yield _a.user_email == selection.user_email
+            yield IS_NO_MESSAGE
     if selection.only is not None:
         others = [] if selection.other_than is None else [~or_(*map(_is_of, selection.other_than))]
         yield or_(false(), *map(_is_of, selection.only), *others)

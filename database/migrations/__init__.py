@@ -59,6 +59,7 @@ from . import (
     m0036_waiting_imports,
     m0037_sign_in,
     m0038_administration,
+    m0039_activities_by_recipe,
 )
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0036_waiting_imports.upgrade,
     m0037_sign_in.upgrade,
     m0038_administration.upgrade,
+    m0039_activities_by_recipe.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -18,7 +18,8 @@ from sqlalchemy import (
 
 from .base import Sequence, metadata
 
-# In the words of the index `idx_activities_no_messages`: SQLite uses a partial index only where they are the same.
+# In the words of `idx_activities_no_messages` and `idx_activities_recipe`: SQLite uses a partial index only where they
+# are the same.
 IS_NO_MESSAGE = text("(activities.type <> 'chat_message' OR activities.recipe <> 'general-discussion')")
 
 # Likewise, of the index `idx_message_parts_files`.
@@ -85,6 +86,15 @@ activities = Table(
     Index(
         "idx_activities_no_messages",
         "conversation_id",
+        "seq",
+        sqlite_where=text("type <> 'chat_message' OR recipe <> 'general-discussion'"),
+        postgresql_where=text("type <> 'chat_message' OR recipe <> 'general-discussion'"),
+    ),
+    # Those of a recipe, in all conversations of a person.
+    Index(
+        "idx_activities_recipe",
+        "user_email",
+        "recipe",
         "seq",
         sqlite_where=text("type <> 'chat_message' OR recipe <> 'general-discussion'"),
         postgresql_where=text("type <> 'chat_message' OR recipe <> 'general-discussion'"),

@@ -52,6 +52,7 @@ LIST, UNHASHED, FRIENDLY_ID, TEMPORARY = (
     "idx_UserToConversationId_friendly_id",
     "idx_UserToConversationId_temporary",
 )
+RECIPE = "idx_activities_recipe"
 LIVE, TITLE = "idx_messages_live", "idx_UserToConversationId_title"
 OWN = "idx_UserToConversationId_email_doc"
 SHORT_ID, FORMER_ID, THREAD = "idx_activities_short_id", "idx_former_short_ids_owner", "idx_activities_thread"
@@ -417,6 +418,10 @@ HOT = {
     "a thread": Hot(get("/api/threads/{world.event[thread_id]}"), {THREAD}),
     "a conversation as a file": Hot(get("/export_conversation/{world.other[conversation_id]}")),
     "a thread as a file": Hot(get("/api/export", thread="{world.event[thread_id]}", format="json"), {THREAD}),
+    "what a recipe did, as a file": Hot(get("/api/export", recipe="{world.event[recipe]}", format="json"), {RECIPE}),
+    "what a recipe did since": Hot(
+        get("/api/export", recipe="{world.event[recipe]}", after="{world.event[short_id]}"), {RECIPE, SHORT_ID}
+    ),
     "what followed an activity": Hot(
         get("/api/export", room="{world.other[conversation_id]}", after="{world.message[short_id]}")
     ),
