@@ -13,6 +13,8 @@ import pytest
 from flask import Flask
 
 from Conversation import Conversation
+from language_models.testing import ScriptedChatModel
+from tests.attachments.made_files import pdf_of
 from tests.endpoints.conftest import Person
 from tests.endpoints.export.test_archive_imported import archive_of, files_of, imported, send_files
 
@@ -65,6 +67,31 @@ def test_json_and_bundles_bring_the_files_into_another_account(
     came = imported(app, eve, file)
     assert (came["state"], came["imported"], came["failures"]) == ("done", 1, [])
     assert files_of(eve) == [("one.txt", CONTENT), ("two.txt", b"zqx second")]
+
+
+@pytest.mark.parametrize("fmt", ["json", "bundle", "account"])
+def test_references_to_pages_of_a_file_resolve_where_it_was_imported(
+    app: Flask, ada: Person, eve: Person, main_model: ScriptedChatModel, tmp_path: Path, fmt: str
+) -> None:
+    pages = [f"zqx page {number}" for number in range(1, 6)]
+    sent = ada.post("/attachments?name=r.pdf", data=pdf_of(pages), content_type="application/octet-stream")
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Read this", files=[sent.json["attachment_id"]])
+    friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    message = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[0]["message_short_hash"]
+    file = tmp_path / "talk.zip"
+    if fmt == "account":
+        archive_of(app, ada, file)
+    else:
+        file.write_bytes(ada.get(f"/export_conversation/{conversation_id}?format={fmt}&files=true").data)
+    assert imported(app, eve, file)["failures"] == []
+    reference = f"@conversation_{friendly_id}_message_{message}_file_1_pages_3-4"
+    for person in (ada, eve):
+        person.say(person.new_conversation(), f"Compare {reference} please")
+    asked_ada, asked_eve = (prompt[-1]["content"] for prompt in main_model.prompts[-2:])
+    assert f'source="referenced" type="file" ref="{reference}"' in asked_eve
+    assert [page for page in pages if page in asked_eve] == pages[2:4]
+    assert asked_eve == asked_ada
 
 
 def test_without_files_the_document_comes_alone_and_says_how_to_get_them(ada: Person) -> None:
