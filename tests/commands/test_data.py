@@ -238,21 +238,26 @@ def test_with_postgresql_documents_and_files_of_messages_are_verified(
     try:
         create_user(database=database, user_email=ADA, password="correct horse battery")
         files = Attachments(database=database)
-        with files.receiving() as received:
-            received.write_text("The text")
-            original = files.original(files.store(ADA, received, name="gone.txt"))
+        originals = []
+        for name in ("gone.txt", "damaged.txt", "same.txt"):
+            with files.receiving() as received:
+                received.write_text(f"The text of {name}")
+                originals.append(files.original(files.store(ADA, received, name=name)))
         vault = Vaults(database=database).of(ADA)
         vault.write("note.md", "text")
         fine = runner.invoke(args=["data", "verify"])
         assert (fine.exit_code, "Nothing is wrong with documents and files of messages." in fine.output) == (0, True)
-        original.unlink()
+        originals[0].unlink()
+        originals[1].write_bytes(originals[1].read_bytes()[:-1])
         (vault.root / "note.md").unlink()
         looked = runner.invoke(args=["data", "verify", "--repair"])
         assert looked.exit_code == 1
         assert f"attachments: files of messages: {ADA}: the file 'gone.txt'" in looked.output
+        assert f"the file 'damaged.txt' ({originals[1].parent.name}) has another content" in looked.output
+        assert "same.txt" not in looked.output
         assert f"{ADA}: note.md is in the index, and its file can't be read." in looked.output
         assert "repaired: 1 documents were indexed anew." in looked.output
-        assert "1 findings." in looked.output
+        assert "2 findings." in looked.output
     finally:
         close_knowledge(settings.users_dir)
         close_store(settings.users_dir)
