@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from attachments.storage import Attachments
+from database.connection import open_store
 from tests.attachments.made_files import HEIC, pdf_of, picture_of
 from tests.browser.chromium import PageProblems
+from tests.browser.history import hold_talk
+from tests.browser.sidebar_page import SidebarPage
 from tests.fakes import RecordingModel
 from tests.http_client import Client
+from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -39,7 +44,12 @@ def test_files_are_uploaded_stay_with_the_draft_and_are_shown_with_their_message
 ) -> None:
     page = open_page(person)
     chip = page.locator(".file-chip")
-    page.set_input_files("#attach-files", [REPORT, PHOTO])
+    # A phone offers its camera, its pictures and its files where neither `accept` nor `capture` narrows the choice.
+    assert page.locator("#attach-files:is([accept], [capture])").count() == 0
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Attach files").click()
+    assert chooser.value.is_multiple()
+    chooser.value.set_files([REPORT, PHOTO])
     expect(chip.filter(has_text="2 pages")).to_have_count(1)
     expect(chip.filter(has_text="20 × 40 pixels")).to_have_count(1)
     page.reload()
@@ -95,6 +105,70 @@ def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_ag
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
     expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_uploads_that_failed_or_were_on_their_way_stay_with_the_draft_over_a_reload(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    talk, _ = (hold_talk(person, title) for title in ("Here", "Elsewhere"))
+    page = open_page(person, talk.path)
+    fates = {"photo.jpg": "held", "report.pdf": "lost"}
+
+    def answer(route: Route) -> None:
+        match fates.get(route.request.url.rpartition("=")[2]):
+            case "lost":
+                route.abort()
+            case None:
+                route.continue_()
+
+    page.route("**/attachments?name=*", answer)
+    page_problems.expect("ERR_FAILED")
+    page.set_input_files("#attach-files", [REPORT, PHOTO])
+    chip = page.locator(".file-chip")
+    failed, uploading = chip.filter(has_text="report.pdf"), chip.filter(has_text="photo.jpg")
+
+    def expect_both() -> None:
+        expect(failed.get_by_role("button", name="Try again")).to_be_visible()
+        expect(uploading.get_by_role("progressbar")).to_be_visible()
+        expect(page.locator(PROBLEM)).to_contain_text("“report.pdf” could not be uploaded.")
+
+    expect_both()
+    page.reload()
+    expect_both()
+    SidebarPage(page).row("Elsewhere").click()
+    expect(chip).to_have_count(0)
+    expect(page.locator(PROBLEM)).to_be_hidden()
+    page.go_back()
+    expect_both()
+    fates.clear()
+    page.reload()
+    expect(chip.filter(has_text="20 × 40 pixels")).to_have_count(1)
+    failed.get_by_role("button", name="Try again").click()
+    expect(chip.filter(has_text="2 pages")).to_have_count(1)
+    expect(page.locator(PROBLEM)).to_be_hidden()
+    page.reload()
+    expect(chip.locator(".claim-chip-name")).to_have_text(["report.pdf", "photo.jpg"])
+
+
+def test_over_a_slow_network_the_bar_follows_the_bytes_and_a_cancelled_file_leaves_nothing(
+    open_page: OpenPage, person: Client, server: LiveServer
+) -> None:
+    page = open_page(person)
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 200_000}
+    network.send("Network.emulateNetworkConditions", slow)
+    page.set_input_files("#attach-files", [{**REPORT, "buffer": REPORT["buffer"] + bytes(4_000_000)}])
+    bar = page.get_by_role("progressbar", name="Uploading report.pdf")
+    page.wait_for_function("bar => bar.value > 0.05 && bar.value < 1", arg=bar.element_handle())
+    page.get_by_role("button", name="Do not attach report.pdf").click()
+    expect(page.locator(".file-chip")).to_have_count(0)
+    network.send("Network.emulateNetworkConditions", {**slow, "uploadThroughput": -1})
+    page.set_input_files("#attach-files", [PHOTO])
+    expect(page.locator(".file-chip").filter(has_text="20 × 40 pixels")).to_have_count(1)
+    user_email = str(person.get("/get_user_info").json()["user_email"])
+    stored = Attachments(database=open_store(server.users_dir)).list_of(user_email)
+    assert [each.name for each in stored] == ["photo.jpg"]
 
 
 def test_a_picture_from_the_clipboard_and_dropped_files_are_attached_also_those_of_phones(

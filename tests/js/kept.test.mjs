@@ -86,16 +86,32 @@ test('all that is kept for an account can be removed', async () => {
   assert.deepEqual([createDrafts(ada).get('c1'), createDrafts(bob).get('c1'), memory.stored.size], ['', 'text', 1]);
 });
 
+test('files that the server does not have yet are kept one by one, until they are files of the draft', async () => {
+  const memory = createMemory();
+  const [drafts, elsewhere] = [createDrafts(await memory.openTab()), createDrafts(await memory.openTab())];
+  const upload = { id: 'u1', name: 'a.pdf', file: new Blob(['%PDF']), place: 1, problem: 'The server cannot be reached.', share: 0.5, isNew: true };
+  assert.equal(await drafts.setUpload('c1', upload), true);
+  await drafts.setUpload('c2', { ...upload, id: 'u2', problem: '' });
+  await settled();
+  const [{ file, at, ...kept }] = createDrafts(await memory.openTab()).uploads('c1');
+  assert.deepEqual(kept, { conversation: 'c1', id: 'u1', name: 'a.pdf', place: 1, problem: 'The server cannot be reached.' });
+  assert.equal(await file.text(), '%PDF');
+  assert.deepEqual([drafts.isEmpty('c1'), drafts.isEmpty('c3'), await elsewhere.isUploadKept('u1')], [false, true, true]);
+  await drafts.setFiles('c1', [{ name: 'a.pdf', stored: { attachment_id: '1' } }], ['u1']);
+  assert.deepEqual([drafts.uploads('c1'), await elsewhere.isUploadKept('u1'), drafts.uploads('c2').length], [[], false, 1]);
+});
+
 test('old drafts of conversations that are in no list go, and others stay', async () => {
   const kept = await createMemory().openTab();
   const drafts = createDrafts(kept);
   for (const id of ['listed', 'binned', 'gone', null]) drafts.set(id, 'text');
   await drafts.setFiles('gone', [{ name: 'a', text: 'one' }]);
+  for (const id of ['gone', 'only a file']) await drafts.setUpload(id, { id: `of ${id}`, name: 'a', file: new Blob(['a']), place: 1, problem: '' });
   assert.deepEqual(drafts.untouchedSince(Date.now() - 1000), []);
   const ids = drafts.untouchedSince(Date.now() + 1000);
   const api = { listBriefly: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };
   await dropForgottenDrafts({ api, kept, domain: 'assistant', ids });
-  assert.deepEqual(['listed', 'binned', 'gone', null].map(drafts.isEmpty), [false, false, true, false]);
+  assert.deepEqual(['listed', 'binned', 'gone', null, 'only a file'].map(drafts.isEmpty), [false, false, true, false, true]);
 });
 
 test('what an earlier version kept is taken over once, and nothing newer is lost for it', async () => {

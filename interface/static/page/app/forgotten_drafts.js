@@ -10,5 +10,5 @@ import { createDrafts } from '../core/drafts.js';
 export async function dropForgottenDrafts({ api, kept, domain, ids }) {
   const lists = await Promise.all([api.listBriefly(domain, { include_archived: true }), api.listBin(domain)]);
   const there = new Set(lists.flat().map(({ conversation_id: id }) => id));
-  await kept.change(ids.filter((id) => !there.has(id)).flatMap(createDrafts(kept).removal));
+  await kept.change(ids.filter((id) => !there.has(id)).flatMap(createDrafts(kept).forgetting));
 }

@@ -1,7 +1,9 @@
 import { bring } from '../core/api.js';
+import { newId } from '../core/ids.js';
 import { strings } from '../strings/en/conversation.js';
 import { isDialogOpen } from '../ui/dialog.js';
 import { setHidden } from '../ui/dom.js';
+import { withLock } from './outbox_model.js';
 
 const LONG_ENOUGH_TO_LOOK = 4000;
 const AROUND_A_FILE = 60;
@@ -49,13 +51,15 @@ function receiveFiles({ form, input, area, onFiles, onPaste }) {
  * @param {object} options
  * @param {HTMLElement} options.place for their chips
  * @param {number} options.most characters in a message
- * @param {(files: object[]) => Promise<boolean>} options.onChange when a file came or went by hand; false where they can't be kept
+ * @param {(files: object[], uploaded: string[]) => Promise<boolean>} options.onChange when a file came or went by hand, also with an upload
+ *   that ended; false where they can't be kept
+ * @param {{keep: (upload: object) => Promise<boolean>, isKept: (id: string) => Promise<boolean>}} options.kept where uploads wait over a reload
  * @param {(text: string) => void} options.onProblem
  * @param {(error: Error, again: () => void) => void} options.onFailed
  */
-export function createAttachments({ form, input, place, page, most, onChange, onProblem, onFailed }) {
+export function createAttachments({ form, input, place, page, most, onChange, kept, onProblem, onFailed }) {
   let files = [];
-  /** Files on their way to the server, and those that did not get there: `{name, file, share, problem, controller}` each. */
+  /** Files on their way to the server, and those that did not get there: `{id, name, file, place, share, problem, controller}` each. */
   let uploads = [];
   /** Why files of the last choice were not taken. */
   let refused = [];
@@ -88,12 +92,13 @@ export function createAttachments({ form, input, place, page, most, onChange, on
   async function tellProblems(more = []) {
     const { sentences } = await part();
     const failed = uploads.filter(({ problem }) => problem).map(({ name, problem }) => sentences.notUploaded(name, problem));
-    onProblem([...refused, ...failed, ...more].join(' '));
+    const lost = uploads.some(({ isUnkept }) => isUnkept) ? [sentences.notKept] : [];
+    onProblem([...new Set([...refused, ...failed, ...lost, ...more])].join(' '));
   }
 
-  async function change(wanted) {
+  async function change(wanted, uploaded = []) {
     files = wanted;
-    const isKept = onChange(files);
+    const isKept = onChange(files, uploaded);
     await show();
     await tellProblems((await isKept) ? [] : [(await part()).sentences.notKept]);
   }
@@ -110,49 +115,64 @@ export function createAttachments({ form, input, place, page, most, onChange, on
 
   async function cancel(one) {
     const position = uploads.indexOf(one);
-    one.controller.abort();
+    one.controller?.abort();
     uploads = uploads.filter((each) => each !== one);
     refused = [];
-    await change(files);
+    await change(files, [one.id]);
     list.removed(one.name, files.length + position);
+  }
+
+  /** Keeps a file that the server doesn't have, so that a reload goes on with it. */
+  async function keep(one) {
+    one.isUnkept = !(await kept.keep(one));
+    if (one.isUnkept) await tellProblems();
+  }
+
+  /** @returns {Promise<object|null>} what the server knows of the file; null where another tab has brought it there */
+  async function sent(one) {
+    const onProgress = (share) => {
+      one.share = share;
+      list?.progressed(one);
+    };
+    return withLock(`upload.${one.id}`, async () => {
+      if (one.controller.signal.aborted || !(one.isNew || (await kept.isKept(one.id)))) return null;
+      return page.api.uploadFile(one.file, { onProgress, signal: one.controller.signal });
+    });
   }
 
   /** Brings a file to the server; from then on it is a file of the message. */
   async function upload(one) {
-    one.problem = '';
-    one.share = 0;
-    one.controller = new AbortController();
+    const isKept = !one.isNew && !one.problem;
+    Object.assign(one, { problem: '', share: 0, controller: new AbortController() });
     const { signal } = one.controller;
     if (!uploads.includes(one)) uploads = [...uploads, one];
+    if (!isKept) keep(one);
     await show();
     try {
       await tellProblems();
-      const onProgress = (share) => {
-        one.share = share;
-        list?.progressed(one);
-      };
-      const stored = await page.api.uploadFile(one.file, { onProgress, signal });
+      const stored = await sent(one);
       if (signal.aborted) return;
       uploads = uploads.filter((each) => each !== one);
-      await take([{ name: stored.name, stored, place: one.place }]);
+      if (stored) await take([{ name: stored.name, stored, place: one.place }], [one.id]);
+      else await show();
     } catch (error) {
       if (signal.aborted) return;
-      one.problem = error.message;
+      Object.assign(one, { problem: error.message, isNew: false });
+      keep(one);
       await show();
       await tellProblems();
     }
   }
 
-  /** What was on its way belongs to the conversation that was left. */
-  async function leaveUploads() {
-    if (uploads.length === 0) return;
-    for (const { controller } of uploads) controller.abort();
-    uploads = [];
-    onProblem((await part()).sentences.leftBehind);
+  /** Leaves what is on its way where it is kept, and goes on with what is kept here. */
+  function turnUploads(waiting) {
+    for (const { controller } of uploads) controller?.abort();
+    uploads = waiting.map((one) => ({ ...one, share: 0 }));
+    for (const one of uploads.filter(({ problem }) => !problem)) upload(one);
   }
 
-  async function take(added) {
-    await change((await part()).inPlace([...files, ...added]));
+  async function take(added, uploaded = []) {
+    await change((await part()).inPlace([...files, ...added]), uploaded);
     if (added.length > 0) list.added(added);
   }
 
@@ -181,7 +201,7 @@ export function createAttachments({ form, input, place, page, most, onChange, on
       if (before !== conversation) return onProblem(sentences.leftBehind);
       refused = problems;
       await take(added);
-      for (const one of others) upload(withPlace(one, [...files, ...uploads]));
+      for (const one of others) upload({ ...withPlace(one, [...files, ...uploads]), id: newId(), isNew: true });
       if (page.tracksDocuments) await offerDocuments(added);
     } catch (error) {
       onFailed(error, () => read(wanted));
@@ -214,12 +234,15 @@ export function createAttachments({ form, input, place, page, most, onChange, on
     isUploading: () => uploads.length > 0,
     /** Shows other ones, or none. */
     set,
-    /** Shows those of another conversation. */
-    turnTo(wanted) {
+    /** Shows those of another conversation, and goes on with those of its uploads that were on their way. */
+    async turnTo(wanted, waiting) {
       conversation += 1;
-      leaveUploads();
-      return set(wanted);
+      turnUploads(waiting);
+      await set(wanted);
+      if (list && uploads.length > 0) await tellProblems();
     },
+    /** Keeps what is on its way under another conversation, since it is one now. */
+    keepUploads: () => uploads.forEach(keep),
     /** @returns {Promise<string>} the text of the message with `attached` in it */
     inText: async (text, attached) => (attached.length > 0 ? (await part()).withFiles(text, attached) : text),
     tooLong: async (limit) => (files.length > 0 ? (await part()).sentences.tooLong(limit) : strings.send.tooLong(limit)),

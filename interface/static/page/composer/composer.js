@@ -46,6 +46,7 @@ export function mountComposer(form, page, { place, onStop }) {
   const reply = createReplyChip(chips.appendChild(element('div')));
   const files = createAttachments({
     form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
+    kept: { keep: (upload) => drafts.setUpload(conversationId, upload), isKept: (id) => drafts.isUploadKept(id) },
   });
   const choice = createAnswerChoice(form, page, { onFailed: tellNotLoaded });
   const drafts = createDrafts(page.kept);
@@ -77,9 +78,9 @@ export function mountComposer(form, page, { place, onStop }) {
     drafts.set(conversationId, input.value, memories.attached());
   }
 
-  function keepFiles(wanted) {
+  function keepFiles(wanted, uploaded) {
     tellButtons();
-    return drafts.setFiles(conversationId, wanted);
+    return drafts.setFiles(conversationId, wanted, uploaded);
   }
 
   async function loadReferences() {
@@ -262,7 +263,7 @@ export function mountComposer(form, page, { place, onStop }) {
       reply.set(null);
       tellProblem('');
       references?.close();
-      files.turnTo(drafts.files(id));
+      files.turnTo(drafts.files(id), drafts.uploads(id));
       showDraftWithEarly(early);
       showWaiting();
     },
@@ -273,6 +274,7 @@ export function mountComposer(form, page, { place, onStop }) {
       choice.rename(id);
       keepDraft();
       keepFiles(files.all());
+      files.keepUploads();
       showWaiting();
     },
     setRunning(now) {

@@ -3,6 +3,8 @@
 const DRAFT = 'draft';
 /** Files are large, and not written again with each letter of the text. */
 const FILES = 'draft-files';
+/** Files that the server doesn't have yet: an entry each, since they are the largest. */
+const UPLOAD = 'draft-upload';
 const EDIT = 'edit';
 /** What is written where there is no conversation yet has an id too. */
 const idOf = (conversationId) => conversationId ?? '';
@@ -14,6 +16,8 @@ const idOf = (conversationId) => conversationId ?? '';
  */
 export function createDrafts(kept) {
   const draft = (conversationId) => kept.get(DRAFT, idOf(conversationId)) ?? {};
+  const uploads = (conversationId) => kept.all(UPLOAD).map(([, upload]) => upload).filter(({ conversation }) => conversation === idOf(conversationId));
+  const removal = (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]];
 
   function set(conversationId, text, attached = []) {
     const isEmpty = text.trim() === '' && attached.length === 0;
@@ -32,13 +36,29 @@ export function createDrafts(kept) {
     setResend: (conversationId, resend) => kept.set(DRAFT, idOf(conversationId), { ...draft(conversationId), resend }),
     /** @returns {Array<{name: string, text: string}>} */
     files: (conversationId) => kept.get(FILES, idOf(conversationId)) ?? [],
-    /** @returns {Promise<boolean>} whether they are kept beyond the page */
-    setFiles: (conversationId, files) => kept.set(FILES, idOf(conversationId), files.length > 0 ? files : null),
-    isEmpty: (conversationId) => kept.get(DRAFT, idOf(conversationId)) === null && kept.get(FILES, idOf(conversationId)) === null,
+    /**
+     * @param {string[]} uploaded ids of uploads that have ended with it
+     * @returns {Promise<boolean>} whether they are kept beyond the page
+     */
+    setFiles: (conversationId, files, uploaded = []) =>
+      kept.change([[FILES, idOf(conversationId), files.length > 0 ? files : null], ...uploaded.map((id) => [UPLOAD, id, null])]),
+    /** @returns {Array<{id: string, name: string, file: File, place: number, problem: string}>} files that the server doesn't have yet */
+    uploads,
+    /** @returns {Promise<boolean>} whether it is kept beyond the page */
+    setUpload: (conversationId, { id, name, file, place, problem }) =>
+      kept.set(UPLOAD, id, { conversation: idOf(conversationId), id, name, file, place, problem, at: Date.now() }),
+    /** Whether the server still lacks a file, as far as any tab knows. */
+    isUploadKept: async (id) => (await kept.fresh(UPLOAD, id)) !== null,
+    isEmpty: (conversationId) => [DRAFT, FILES].every((kind) => kept.get(kind, idOf(conversationId)) === null) && uploads(conversationId).length === 0,
     /** @returns {string[]} conversations whose drafts nobody touched since `moment`, in milliseconds */
-    untouchedSince: (moment) => kept.all(DRAFT).filter(([id, { at = 0 }]) => id && at < moment).map(([id]) => id),
-    /** What removes a draft, for `Kept.change`. */
-    removal: (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]],
+    untouchedSince(moment) {
+      const written = [...kept.all(DRAFT), ...kept.all(UPLOAD).map(([, upload]) => [upload.conversation, upload])];
+      return [...new Set(written.filter(([id, { at = 0 }]) => id && at < moment).map(([id]) => id))];
+    },
+    /** What removes a draft that was sent, for `Kept.change`. */
+    removal,
+    /** What removes all that was written in a conversation which is gone. */
+    forgetting: (conversationId) => [...removal(conversationId), ...uploads(conversationId).map(({ id }) => [UPLOAD, id, null])],
     /** Calls `listener(conversationId)` when another tab changed a draft. */
     followElsewhere: (listener) => kept.follow(({ kind, id, isElsewhere }) => isElsewhere && [DRAFT, FILES].includes(kind) && listener(id || null)),
   };
