@@ -88,7 +88,7 @@ def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progre
     for file in source.attachments:
         attachments.append(file.path)
         yield file
-    index = render_index(user.name or user.user_email, listed, documents=documents, attachments=len(attachments))
+    index = render_index(user.name or user.user_email, listed, documents=documents, attachments=attachments)
     yield ArchivedFile(path="index.html", chunks=(piece.encode() for piece in index))
 
 

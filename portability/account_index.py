@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -14,20 +14,32 @@ from activity.formatting import one_line
 from database.conversations.overview import KeptConversation
 
 _STYLE = """
-:root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; }
+:root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --link: #0a58ca; }
 @media (prefers-color-scheme: dark) {
-  :root { --text: #e6e9ee; --muted: #9aa4b2; --line: #3a424d; }
+  :root { --text: #e6e9ee; --muted: #9aa4b2; --line: #3a424d; --link: #79b8ff; }
   body { background: #14181d; }
-  a { color: #79b8ff; }
 }
 body { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; color: var(--text); }
 body { font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; }
+a { color: var(--link); text-underline-offset: .15em; }
+h1 { font-size: 1.5rem; line-height: 1.3; }
 h2 { font-size: 1.2rem; margin-top: 2rem; }
 p { color: var(--muted); }
+ul { padding-inline-start: 1.25rem; }
+li { margin-block: .25rem; }
 table { width: 100%; border-collapse: collapse; }
-th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: start; vertical-align: top; }
-td:not(:first-child) { color: var(--muted); white-space: nowrap; }
+th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: start; vertical-align: top; }
+th { color: var(--muted); font-size: .875rem; font-weight: 600; white-space: nowrap; }
+:is(th, td):first-child { padding-inline-start: 0; }
+td:not(:first-child) { color: var(--muted); white-space: nowrap; font-variant-numeric: tabular-nums; }
+:is(th, td):nth-child(2) { text-align: end; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tr { display: flex; flex-wrap: wrap; gap: 0 .75rem; padding-block: .5rem; border-bottom: 1px solid var(--line); }
+  td { padding: 0; border: 0; font-size: .875rem; }
+  td:first-child { flex: 1 0 100%; font-size: 1rem; }
+  td:nth-child(2)::before { content: "Messages: "; }
+}
 """
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
 
@@ -41,12 +53,12 @@ class IndexedConversation:
 
 
 def render_index(
-    name: str, conversations: Sequence[IndexedConversation], *, documents: Sequence[str], attachments: int
+    name: str, conversations: Sequence[IndexedConversation], *, documents: Sequence[str], attachments: Sequence[str]
 ) -> Iterator[str]:
     """The page, piece by piece: the conversations newest first, a section for each folder, then all else.
 
-    name: whose archive it is. documents: their paths in the archive's folder of documents. attachments: how many files
-    of messages there are.
+    name: whose archive it is. documents: their paths in the archive's folder of documents. attachments: the paths of
+    the files of messages in the archive.
     """
     title = escape(f"Anaphora: everything of {name}")
     yield (
@@ -55,24 +67,30 @@ def render_index(
         f"style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-        f"<p>Conversations: {len(conversations)}. Documents: {len(documents)}. Unpack the ZIP first; "
-        "Anaphora imports it again as it is.</p>\n"
+        f"<p>Conversations: {len(conversations)}. Documents: {len(documents)}. Files of messages: {len(attachments)}. "
+        "Unpack the ZIP first; Anaphora imports it again as it is.</p>\n"
     )
     yield from _conversations(conversations)
     yield (
         '<h2>Memories</h2>\n<ul><li><a href="memories/memories.md">All memories</a> '
         '(<a href="memories/memories.json">JSON</a>)</li></ul>\n'
     )
-    if documents:
-        yield "<h2>Documents</h2>\n<ul>\n"
-        for path in documents:
-            yield f'<li><a href="documents/{_address(path)}">{escape(path)}</a></li>\n'
-        yield "</ul>\n"
-    files = f'<li><a href="attachments/">Files of messages: {attachments}</a></li>' if attachments else ""
+    yield from _list("Documents", ((f"documents/{path}", path) for path in documents))
+    yield from _list("Files of messages", ((path, path.rpartition("/")[2]) for path in attachments))
     yield (
         '<h2>Everything else</h2>\n<ul><li><a href="settings.json">Settings, agents, presets, prompts, folders</a></li>'
-        f"{files}</ul>\n</body>\n</html>\n"
+        "</ul>\n</body>\n</html>\n"
     )
+
+
+def _list(heading: str, files: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Links to files, by their paths and names, below a heading; nothing where there are none."""
+    heading = f"<h2>{heading}</h2>\n<ul>\n"
+    for path, name in files:
+        yield f'{heading}<li><a href="{_address(path)}">{escape(name)}</a></li>\n'
+        heading = ""
+    if not heading:
+        yield "</ul>\n"
 
 
 def _conversations(conversations: Sequence[IndexedConversation]) -> Iterator[str]:

@@ -122,7 +122,7 @@ def test_the_download_of_everything_says_how_far_it_is_and_can_be_cancelled_and_
     hold_talk(person, "Bröd & butter", "How much water?")
     noise, headers = secrets.token_hex(2_000_000).encode(), {"Content-Type": "application/octet-stream"}
     assert person.request("POST", "/attachments?name=noise.txt", noise, headers=headers).status == 201
-    page = open_page(person, "/settings")
+    page = open_page(person, "/settings#data")
     network = page.context.new_cdp_session(page)
     slow = {"offline": False, "latency": 0, "downloadThroughput": 60_000, "uploadThroughput": -1}
     network.send("Network.enable")
@@ -160,6 +160,10 @@ def test_the_download_of_everything_says_how_far_it_is_and_can_be_cancelled_and_
 def test_everything_is_downloaded_and_read_from_the_disk(person: Client, open_page: OpenPage, tmp_path: Path) -> None:
     hold_talk(person, "Bröd & butter", "How much water?")
     page = open_page(person, "/settings")
+    for _ in range(2):
+        page.get_by_role("link", name="Account").click()
+        page.get_by_role("link", name="Download first what you want to keep.").click()
+        expect(page.get_by_role("heading", name="Import and export")).to_be_focused()
     with page.expect_download() as coming:
         page.get_by_role("link", name="Download everything").click()
     assert coming.value.suggested_filename.startswith("anaphora-")

@@ -103,11 +103,14 @@ def test_the_archive_holds_everything_of_the_person_and_nothing_of_anybody_else(
 
 def test_the_index_links_every_file_without_scripts_or_requests(ada: Person) -> None:
     fill(ada, "zqxada")
+    sent = ada.post("/attachments?name=a%20%231%20%3Cb%3E.txt", data=b"a", content_type="application/octet-stream")
+    assert sent.status_code == 201
     archive = archive_of(ada)
     index = text_of(archive, "index.html")
     links = [unquote(link) for link in re.findall(r'href="([^"]+)"', index)]
     assert set(links) == set(archive.namelist()) - {"index.html", "manifest.json"}
     assert "zqxada &lt;Tomatoes&gt;" in index
+    assert ">a #1 &lt;b&gt;.txt</a>" in index
     assert "<h2>zqxadafolder</h2>" in index
     assert not re.search(r"<script|src=|https?:", index)
 

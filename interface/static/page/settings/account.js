@@ -1,4 +1,3 @@
-import { bring } from '../core/api.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { attempt } from '../ui/attempts.js';
 import { askPassword } from '../ui/dialog.js';
@@ -57,19 +56,6 @@ function mountPassword({ settings }) {
   });
 }
 
-function mountDownload({ api }) {
-  const link = find('export-account');
-  const place = find('export-account-state');
-  link.addEventListener('click', (event) => {
-    event.preventDefault();
-    attempt(async () => {
-      const { downloadEverything } = await bring(() => import('../conversation/export/archive.js'));
-      setHidden(place, false);
-      downloadEverything(place, { api, onBegin: () => setHidden(link, true), onEnd: () => setHidden(link, false) });
-    }, { failed: words.notDone });
-  });
-}
-
 function mountDeletion({ settings, kept }) {
   find('delete-account').addEventListener('click', async () => {
     const { title, text, label, confirm: confirmLabel } = words.deletion;
@@ -86,6 +72,5 @@ export function mountAccount(section, page) {
   mountName(page);
   mountAbout(section, page);
   mountPassword(page);
-  mountDownload(page);
   mountDeletion(page);
 }

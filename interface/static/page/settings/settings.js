@@ -15,7 +15,8 @@ import { mountPeople } from './people.js';
 import { mountLimits, mountModels } from './server.js';
 import { mountToolServers } from './tool_servers.js';
 import { settingsStrings } from '../strings/en/settings.js';
-import { element } from '../ui/dom.js';
+import { attempt } from '../ui/attempts.js';
+import { element, setHidden } from '../ui/dom.js';
 import { shortcutList } from '../app/shortcuts/list.js';
 
 const FIRST = 'account';
@@ -52,6 +53,24 @@ async function mountImports(section, page) {
   }
 }
 
+function mountDownload(section, { api }) {
+  const link = section.querySelector('#export-account');
+  const place = section.querySelector('#export-account-state');
+  link.addEventListener('click', (event) => {
+    event.preventDefault();
+    attempt(async () => {
+      const { downloadEverything } = await bring(() => import('../conversation/export/archive.js'));
+      setHidden(place, false);
+      downloadEverything(place, { api, onBegin: () => setHidden(link, true), onEnd: () => setHidden(link, false) });
+    }, { failed: settingsStrings.notDone });
+  });
+}
+
+function mountData(section, page) {
+  mountDownload(section, page);
+  mountImports(section, page);
+}
+
 /** Each fills its section; what it returns is called when the section is looked at again. */
 const MOUNTS = {
   account: mountAccount,
@@ -65,7 +84,7 @@ const MOUNTS = {
   shortcuts: mountShortcuts,
   shares: mountShares,
   limits: mountLimits,
-  data: mountImports,
+  data: mountData,
   people: mountPeople,
   administration: mountAdministration,
 };
@@ -82,8 +101,9 @@ export function mountSettings({ api, bootstrap, kept }) {
   const looked = new Map();
 
   function mount(name, section) {
-    if (looked.has(name)) looked.get(name)?.();
-    else looked.set(name, MOUNTS[name]?.(section, page));
+    const again = looked.get(name);
+    if (typeof again === 'function') again();
+    else if (!looked.has(name)) looked.set(name, MOUNTS[name]?.(section, page));
   }
 
   function show({ moved }) {
