@@ -111,7 +111,7 @@ class RecordingModel:
             self.headers.clear()
             self.hung_up = 0
 
-    def wait_until(self, condition: Callable[[RecordingModel], bool], *, seconds: float = 30.0) -> None:
+    def wait_until(self, condition: Callable[[RecordingModel], bool], *, seconds: float = 60.0) -> None:
         """Wait until `condition` holds; it is asked again whenever a request comes, ends or is hung up on."""
         with self._changed:
             assert self._changed.wait_for(lambda: condition(self), seconds), "the model never came to that state"

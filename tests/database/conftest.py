@@ -16,6 +16,9 @@ from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from tests.stores import put_empty_store
 
+# Bounds of transactions, and what a server asks by the clock: whether it holds its lock of the database still.
+UNCOUNTED = ("BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT true", "SELECT pg_try_advisory_lock")
+
 
 @pytest.fixture
 def users_dir(tmp_path: Path, database_url: str | None) -> Iterator[str]:
@@ -68,7 +71,7 @@ def statements() -> Callable[[], AbstractContextManager[list[str]]]:
         seen: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-            if not statement.startswith(("BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK")):
+            if not statement.startswith(UNCOUNTED):
                 seen.append(statement)
 
         event.listen(Engine, "before_cursor_execute", note)
