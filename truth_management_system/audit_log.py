@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
@@ -25,7 +25,7 @@ from database.engine.clock import now_iso
 from database.engine.text import storable
 from sentences import say
 
-from .change_set import ROWID, TIMES, ChangeSet, digest
+from .change_set import ROWID, TIMES, ChangeSet, Image, digest
 from .database import PKBDatabase, Prepared
 from .errors import ChangeNotFoundError, UndoConflictError
 from .schema import KEYS, metadata
@@ -182,7 +182,7 @@ def undo(db: PKBDatabase, *, user_email: str, audit_id: str) -> str:
             detail=detail,
         ) as changes:
             try:
-                _revert(changes, json.loads(images))
+                _revert(changes, list(_stored_images(images)))
             except IntegrityError as error:
                 raise UndoConflictError(say("undo_place_taken")) from error
         db.run(_MARK_UNDONE, undone=audit_id, user=user_email, undone_by=changes.audit_id)
@@ -266,12 +266,29 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
         "object_id": changes.object_id,
         "title": storable(changes.title)[:_LONGEST_TITLE],
         "detail": storable(json.dumps(changes.detail, ensure_ascii=False)),
-        "images": json.dumps([image.as_json() for image in changes.images], ensure_ascii=False),
+        "images": _images_as_json(changes.images),
         "created_at": now_iso(),
     }
     changes.db.run(_RECORD, **row)
     for written in getattr(_open, "watchers", ()):
         written.append(changes.audit_id)
+
+
+def _images_as_json(images: Sequence[Image]) -> str:
+    """A list in JSON, made image by image: in one call, those of a large import would stop all other threads."""
+    return f"[{', '.join(json.dumps(image.as_json(), ensure_ascii=False) for image in images)}]"
+
+
+_JSON = json.JSONDecoder()
+
+
+def _stored_images(text: str) -> Iterator[StoredImage]:
+    """The images of an entry, read one by one as they are asked for, for the same reason."""
+    at = len("[")
+    while at < len(text) - len("]"):
+        image, at = _JSON.raw_decode(text, at)
+        yield image
+        at += len(", ")
 
 
 _AT_ONCE = 200
@@ -320,10 +337,19 @@ def undelivered(db: PKBDatabase) -> list[RecordedChange]:
 
 
 def _recorded(entry: dict[str, Any]) -> RecordedChange:
-    images: Sequence[StoredImage] = json.loads(entry.pop("images"))
-    claim_ids = sorted({key["claim_id"] for _, key, _, _ in images if "claim_id" in key})
-    claim_ids = claim_ids if len(claim_ids) <= _MOST_NAMED else []
+    claim_ids = _claims_named(_stored_images(entry.pop("images")))
     return RecordedChange(**{**entry, "detail": json.loads(entry["detail"]), "claim_ids": claim_ids})
+
+
+def _claims_named(images: Iterable[StoredImage]) -> list[str]:
+    """The ids of the claims that were touched, in order; none where they are more than 20. Reads no further then."""
+    named = set[str]()
+    for _, key, _, _ in images:
+        if "claim_id" in key:
+            named.add(key["claim_id"])
+        if len(named) > _MOST_NAMED:
+            return []
+    return sorted(named)
 
 
 def mark_delivered(db: PKBDatabase, audit_ids: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.truth_management_system.conftest import added, claim
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
-from truth_management_system.audit_log import recording, undo, watching
+from truth_management_system.audit_log import recording, undelivered, undo, watching
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.errors import ChangeNotFoundError, UndoConflictError
 
@@ -101,6 +101,15 @@ class TestRecording:
             changes.insert("claim_types_catalog", a_type("too"))
         assert [name for name, _ in types(db)] == ["kept", "too"]
         assert [image[1]["type_name"] for image in json.loads(entries(db)[0]["images"])] == ["kept", "too"]
+
+    @pytest.mark.parametrize(("count", "named"), [(20, 20), (21, 0)])
+    def test_the_claims_of_a_change_are_named_to_others_unless_they_are_many(
+        self, api: StructuredAPI, count: int, named: int
+    ) -> None:
+        with a_change(api.db):
+            claims = [added(api, f'Memory {number}: "], [\\ {{é') for number in range(count)]
+        (change,) = undelivered(api.db)
+        assert change.claim_ids == sorted(each.claim_id for each in claims)[:named]
 
     def test_whoever_watches_is_told_what_was_written_meanwhile(self, db: PKBDatabase) -> None:
         with watching() as outside:
