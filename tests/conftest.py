@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,14 +26,29 @@ hash_with(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests into tiers. Those in the browser come last: Playwright's event loop runs on when they are over."""
-    tiers.require_named_markers(items)
     tiers.mark_by_fixtures(items)
+    tiers.require_named_markers(items)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--store=postgresql` runs the tests of stores on PostgreSQL alone."""
+    """`--store=postgresql` runs the tests of stores on PostgreSQL alone, `--naming=live` imports no other modules."""
     parser.addoption("--store", choices=("sqlite", "postgresql"), help="the one engine on which tests of stores run")
+    parser.addoption("--naming", metavar="MARKER", help="leave out modules whose text does not name this marker")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what `--naming` does not ask for."""
+    name = config.getoption("--naming")
+    if name is None or collection_path.suffix != ".py" or tiers.names_marker(collection_path, name):
+        return None
+    return True
+
+
+def pytest_collection_finish() -> None:
+    """Look less often for cycles: what was collected stays, and is not looked through again."""
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -100,7 +116,7 @@ def start_server(tmp_path: Path, joined_page: None) -> Iterator[Callable[..., Li
     started: list[LiveServer] = []
 
     def start(name: str = "server", **environ: str) -> LiveServer:
-        server = LiveServer(tmp_path / name, environ)
+        server = LiveServer(tmp_path / name, environ, is_preloaded=True)
         started.append(server)
         return server.start()
 
@@ -127,7 +143,8 @@ def shared_server(
     tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel, joined_page: None
 ) -> Iterator[LiveServer]:
     """A server for all tests that leave it as they found it; each has accounts of its own (`new_account`)."""
-    server = LiveServer(tmp_path_factory.mktemp("shared") / "server", shared_recording_model.environ).start()
+    folder = tmp_path_factory.mktemp("shared") / "server"
+    server = LiveServer(folder, shared_recording_model.environ, is_preloaded=True).start()
     yield server
     server.stop()
     close_store(server.users_dir)

@@ -19,6 +19,7 @@ from database.accounts.users import create_user
 from database.connection import open_store
 from endpoints.http.guards import SESSION_COOKIE
 from tests.http_client import Client
+from tests.preloaded import PreloadedProcess
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery staple"
@@ -30,7 +31,7 @@ _OURS = ("ANAPHORA_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "REDIS_URL")
 @dataclass
 class LiveServer:
     """One server. `environ` adds settings; a model that is not among them it does not have. `root`: whose code runs.
-    `program`: what starts it.
+    `program`: what starts it. `is_preloaded`: it is forked off a process that has imported the modules.
 
     Started again after `stop` or `kill`, it has the same port and data.
     """
@@ -38,9 +39,10 @@ class LiveServer:
     folder: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | PreloadedProcess | None = None
     root: Path = ROOT
     program: str = "server.py"
+    is_preloaded: bool = False
 
     @property
     def url(self) -> str:
@@ -61,12 +63,19 @@ class LiveServer:
         """Start and wait until it answers. Raises AssertionError with the log where it ends or says nothing."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = self.port or free_port()
+        self.process = self._forked() if self.is_preloaded else self._started()
+        self._wait_until_it_answers()
+        return self
+
+    def _started(self) -> subprocess.Popen[bytes]:
         with (self.folder / "server.log").open("ab") as log:
             command = [sys.executable, str(self.root / self.program)]
             # Another working folder than the repository: a developer's `.env` is none of the tests' business.
-            self.process = subprocess.Popen(command, cwd=self.folder, env=self._environ(), stdout=log, stderr=log)
-        self._wait_until_it_answers()
-        return self
+            return subprocess.Popen(command, cwd=self.folder, env=self._environ(), stdout=log, stderr=log)
+
+    def _forked(self) -> PreloadedProcess:
+        program, log = self.root / self.program, self.folder / "server.log"
+        return PreloadedProcess(program, folder=self.folder, environ=self._environ(), log=log)
 
     def _environ(self) -> dict[str, str]:
         inherited = {name: text for name, text in os.environ.items() if not name.startswith(_OURS)}

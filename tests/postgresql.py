@@ -35,11 +35,8 @@ _EMPTY = """
         LOOP
             EXECUTE format('DELETE FROM %s', name);
         END LOOP;
-        FOR name IN SELECT oid FROM pg_class WHERE relkind = 'S'
-            AND relnamespace::regnamespace::text IN ('anaphora', 'anaphora_knowledge')
-        LOOP
-            EXECUTE format('ALTER SEQUENCE %s RESTART', name);
-        END LOOP;
+        PERFORM setval(seqrelid::regclass, seqstart, false) FROM pg_sequence JOIN pg_class ON pg_class.oid = seqrelid
+            WHERE relnamespace::regnamespace::text IN ('anaphora', 'anaphora_knowledge');
         INSERT INTO anaphora.search_state (name, indexed_seq) VALUES ('messages', 0);
     END $$
 """

@@ -8,6 +8,8 @@ stores): both are left out of `make check`. `proof` ones run in `make proofs` al
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,7 +19,6 @@ KILLS = {"check": 12, "test": 12, "proofs": 200}[TIER]
 
 _EXAMPLES = {"check": 0.25, "test": 1, "proofs": 20}[TIER]
 _USUAL_EXAMPLES = 100
-# Whoever asks for one of these fixtures starts a server, a browser, or pip (`links`).
 # Folders whose tests are left out of `make check`; single modules there say `pytestmark = pytest.mark.thorough`.
 _THOROUGH_FOLDERS = (
     "tests/attack/",
@@ -26,8 +27,14 @@ _THOROUGH_FOLDERS = (
     "tests/load/",
     "tests/portability/",
 )
-_FOUND_BY_TEXT = ("browser", "embedded")
-_STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "links"})
+# Whoever asks for one of these fixtures starts a server, a browser, or pip.
+_STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "pip_links"})
+# What says in the text of a module that a test of it may have a marker.
+_NAMED_BY = {
+    "browser": r"mark\.browser\b",
+    "embedded": r"mark\.embedded\b",
+    "live": rf"mark\.(live|browser|embedded)\b|\b({'|'.join(sorted(_STARTS_PROCESSES))})\b",
+}
 
 
 def examples(count: int = _USUAL_EXAMPLES, *, steps: int = 50) -> settings:
@@ -55,12 +62,17 @@ def load_hypothesis_profile() -> None:
     settings.load_profile(TIER)
 
 
+def names_marker(module: Path, name: str) -> bool:
+    """Whether a test of `module` may have the marker, by the text of the module: importing all of them takes long."""
+    return re.search(_NAMED_BY[name], module.read_text(encoding="utf-8")) is not None
+
+
 def require_named_markers(items: list[pytest.Item]) -> None:
-    """`.ci/run` finds tests of these markers by the text of modules. Raises pytest.UsageError where it wouldn't."""
-    for name in _FOUND_BY_TEXT:
+    """Raises pytest.UsageError where a test has a marker that its module does not name: `--naming` would miss it."""
+    for name in _NAMED_BY:
         for path in {item.path for item in items if item.get_closest_marker(name)}:
-            if f"mark.{name}" not in path.read_text(encoding="utf-8"):
-                raise pytest.UsageError(f"{path}: a test is marked without the words `mark.{name}` in its module")
+            if not names_marker(path, name):
+                raise pytest.UsageError(f"{path}: a test is marked `{name}`, which its module does not say")
 
 
 def mark_by_fixtures(items: list[pytest.Item]) -> None:

@@ -15,10 +15,11 @@ pytestmark = pytest.mark.live
 
 
 def test_kills_in_mid_answer_lose_nothing_and_double_nothing(tmp_path: Path, recording_model: RecordingModel) -> None:
-    test = CrashTest(LiveServer(tmp_path / "server", recording_model.environ), recording_model, seed=20)
+    server = LiveServer(tmp_path / "server", recording_model.environ, is_preloaded=True)
+    test = CrashTest(server, recording_model, seed=20)
     try:
         test.run(kills=KILLS)
     finally:
-        test.server.kill()
+        server.kill()
     assert test.outcomes["interrupted"] > KILLS
     assert test.outcomes["seen whole"] > KILLS

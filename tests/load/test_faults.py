@@ -62,8 +62,9 @@ def installation(tmp_path_factory: pytest.TempPathFactory, joined_page: None) ->
             "DATABASE_URL": f"postgresql+psycopg://postgres@127.0.0.1:{to_postgresql.port}/{name}",
             "REDIS_URL": f"redis://127.0.0.1:{to_valkey.port}",
         }
-        one = LiveServer(folder / "one", shared | linked).start()
-        two = LiveServer(folder / "two", {**shared, "DATABASE_URL": url, "REDIS_URL": valkey.url}).start()
+        near = {**shared, "DATABASE_URL": url, "REDIS_URL": valkey.url}
+        one = LiveServer(folder / "one", shared | linked, is_preloaded=True).start()
+        two = LiveServer(folder / "two", near, is_preloaded=True).start()
         try:
             yield Installation(one, two, postgresql, valkey, model, to_postgresql, to_valkey, dsn)
         finally:

