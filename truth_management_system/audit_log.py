@@ -25,11 +25,11 @@ from database.engine.clock import now_iso
 from database.engine.text import storable
 from sentences import say
 
-from .change_set import ROWID, TIMES, ChangeSet, Image, digest
+from .change_set import ROWID, TIMES, ChangeSet, digest
 from .database import PKBDatabase, Prepared
 from .errors import ChangeNotFoundError, UndoConflictError
 from .schema import KEYS, metadata
-from .schema.operators import among
+from .schema.operators import among, list_as_json
 from .schema.tables import audit_log, claim_links
 
 __all__ = [
@@ -266,7 +266,7 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
         "object_id": changes.object_id,
         "title": storable(changes.title)[:_LONGEST_TITLE],
         "detail": storable(json.dumps(changes.detail, ensure_ascii=False)),
-        "images": _images_as_json(changes.images),
+        "images": list_as_json([image.as_json() for image in changes.images], ensure_ascii=False),
         "created_at": now_iso(),
     }
     changes.db.run(_RECORD, **row)
@@ -274,16 +274,11 @@ def _write(changes: ChangeSet, *, user_email: str, action: str, object_type: str
         written.append(changes.audit_id)
 
 
-def _images_as_json(images: Sequence[Image]) -> str:
-    """A list in JSON, made image by image: in one call, those of a large import would stop all other threads."""
-    return f"[{', '.join(json.dumps(image.as_json(), ensure_ascii=False) for image in images)}]"
-
-
 _JSON = json.JSONDecoder()
 
 
 def _stored_images(text: str) -> Iterator[StoredImage]:
-    """The images of an entry, read one by one as they are asked for, for the same reason."""
+    """The images of an entry, read one by one as they are asked for: in one call, many would stop all other threads."""
     at = len("[")
     while at < len(text) - len("]"):
         image, at = _JSON.raw_decode(text, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy import create_engine
 from truth_management_system import PKBDatabase
 from truth_management_system.change_set import stored_columns
 from truth_management_system.schema import metadata
+from truth_management_system.schema.operators import list_as_json
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 
@@ -54,3 +56,9 @@ def test_a_migrated_store_has_no_table_besides(db: PKBDatabase) -> None:
 def test_computed_columns_are_not_stored() -> None:
     assert "pinned" in metadata.tables["claims"].c
     assert "pinned" not in stored_columns("claims")
+
+
+@pytest.mark.parametrize("count", [0, 1, 1_000, 1_001, 2_500])
+def test_a_list_is_made_in_pieces_and_reads_as_made_in_one(count: int) -> None:
+    values = [f'{number}: "], [é' for number in range(count)]
+    assert list_as_json(values) == json.dumps(values)

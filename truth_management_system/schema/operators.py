@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Integer, Text, bindparam
@@ -21,6 +21,7 @@ from sqlalchemy.types import UserDefinedType
 from ..errors import InvalidKnowledgeError
 
 _VALUES = "A value is neither text nor a number."
+_VALUES_AT_ONCE = 1_000
 
 
 class ValueList(UserDefinedType[Any]):
@@ -43,9 +44,15 @@ class ValueList(UserDefinedType[Any]):
 
 def _as_json(values: Any) -> str:
     try:
-        return json.dumps(list(values))
+        return list_as_json(list(values))
     except TypeError as error:
         raise InvalidKnowledgeError(_VALUES) from error
+
+
+def list_as_json(values: Sequence[Any], *, ensure_ascii: bool = True) -> str:
+    """A list in JSON. A long one is made in pieces: while `json` works, no other thread runs."""
+    pieces = (values[at : at + _VALUES_AT_ONCE] for at in range(0, len(values), _VALUES_AT_ONCE))
+    return f"[{', '.join(json.dumps(piece, ensure_ascii=ensure_ascii)[1:-1] for piece in pieces)}]"
 
 
 def _as_texts(values: Any) -> list[Any]:
