@@ -69,7 +69,7 @@ _MEGABYTE = 1024 * 1024
 _KEPT_ALIVE_SECONDS = 24 * 3600
 _SWITCH_SECONDS = 0.001
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
-_OF_STRANGERS = frozenset({Work.SHORT, Work.PASSWORD, Work.PROVIDER})
+OF_STRANGERS = frozenset({Work.SHORT, Work.PASSWORD, Work.PROVIDER})
 """What people may ask for who have not logged in; an address has its share of it."""
 
 
@@ -266,7 +266,7 @@ class Bridge:
         kind = work_of(None if route is None else self._views.of(route), _parameters(scope), content)
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
-        if kind not in _OF_STRANGERS:
+        if kind not in OF_STRANGERS:
             client = await self._person(scope, gone=gone)
         if client is None:
             kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not signed in

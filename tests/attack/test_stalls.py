@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from endpoints.accounts import openid
 from endpoints.http import validation
-from endpoints.http.asgi_server import Bridge
+from endpoints.http.asgi_server import OF_STRANGERS, Bridge
 from endpoints.http.errors import InvalidRequestError, ProviderUnavailableError
+from endpoints.http.guards import is_public
 from endpoints.http.openapi import routes
 from endpoints.http.scope import EXTENSION, SETTINGS
 from endpoints.http.work_queues import Work, work_of
@@ -344,6 +345,14 @@ def test_every_view_that_takes_a_password_runs_in_the_pool_for_passwords(app: Fl
     assert {"/login", "/setup", "/users", "/password"} <= views.keys()
     wrong = {path for path, view in views.items() if work_of(view, {}) is not Work.PASSWORD}
     assert wrong == set(), "mark these views with @works(Work.PASSWORD)"
+
+
+def test_what_strangers_may_ask_for_waits_in_a_pool_for_strangers(app: Flask) -> None:
+    public = {path: view for path, _, view in routes(app) if is_public(view)}
+    assert {"/login", "/oidc/start", "/oidc/callback", "/oidc/log_out", "/invite/<token>"} <= public.keys()
+    # Any other kind of work is done in the threads of short requests where a stranger asks for it.
+    wrong = {path for path, view in public.items() if work_of(view, {}) not in OF_STRANGERS}
+    assert wrong == set()
 
 
 def test_changes_of_memories_wait_for_a_large_import_and_nothing_else_does(
