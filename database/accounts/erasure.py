@@ -44,7 +44,7 @@ from database.schema import (
 from database.search.passages import erase_passages, forget_unowned
 
 from .audit import Actor, forget_address, record_act
-from .users import account_key
+from .users import account_key, void_links_of_administrator
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10
@@ -92,6 +92,7 @@ def close_account(*, database: Database, user_email: str, by: Actor | None = Non
             return
         if account.is_admin:
             _refuse_last_administrator(connection, key)
+            void_links_of_administrator(connection, key)
         closed = {"erasing_since": moment, "disabled_at": func.coalesce(_c.disabled_at, moment)}
         connection.execute(update(users).where(_c.user_email == key).values(closed))
         _delete_all(connection, _WAYS_IN, key)

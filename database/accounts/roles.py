@@ -13,7 +13,7 @@ from database.schema import users
 from sentences import say
 
 from .audit import Actor, record_act
-from .users import account_key, is_only_administrator
+from .users import account_key, is_only_administrator, void_links_of_administrator
 
 Role = Literal["administrator", "member"]
 ADMINISTRATOR: Role = "administrator"
@@ -42,6 +42,7 @@ def set_role(
             return False
         if not is_admin and is_only_administrator(connection, key):
             raise LastAdministratorError(say("only_administrator"))
+        void_links_of_administrator(connection, key)
         connection.execute(update(users).where(theirs).values(is_admin=is_admin))
         record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
         return True

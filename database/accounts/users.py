@@ -194,6 +194,8 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Act
     def job(connection: Connection) -> None:
         if disabled and is_only_administrator(connection, key):
             raise LastAdministratorError(say("only_administrator"))
+        if disabled:
+            void_links_of_administrator(connection, key)
         since = func.coalesce(_c.disabled_at, moment) if disabled else None
         theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
         changed = connection.execute(theirs.values(disabled_at=since))
@@ -215,6 +217,15 @@ def is_only_administrator(connection: Connection, key: str) -> bool:
     """
     active = select(_c.user_email).where(_c.is_admin == 1, _c.disabled_at.is_(None)).limit(2)
     return list(connection.execute(active).scalars()) == [key]
+
+
+def void_links_of_administrator(connection: Connection, key: str) -> None:
+    """Void all password links where this account is an administrator's, before it ceases to be one.
+
+    Whoever made a link may still have it, and could log in as others with it. key: an `account_key`.
+    """
+    administers = exists().where(_c.user_email == key, _c.is_admin == 1)
+    connection.execute(delete(password_links).where(administers))
 
 
 def rename_user(*, database: Database, user_email: str, name: str) -> None:

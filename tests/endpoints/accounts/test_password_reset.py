@@ -59,6 +59,27 @@ def test_a_link_sets_the_password_once_and_ends_every_session_and_token(app: Fla
     assert lets_in(app, ada.email, NEW)
 
 
+@pytest.mark.parametrize("how", ["member", "disabled", "deleted"])
+def test_a_link_is_void_when_an_administrator_who_may_have_made_it_is_none_any_more(
+    how: str, app: Flask, grace: Person, ada: Person, eve: Person, person: Callable[..., Person]
+) -> None:
+    linus = person("linus@example.org", is_admin=True)
+    link = link_for(grace, ada)
+    # Whoever becomes one, or is let in again, has made none.
+    linus.put(f"/users/{eve.email}/role", json={"role": "administrator"})
+    linus.put(f"/users/{eve.email}", json={"disabled": False})
+    assert app.test_client().get(link, headers=BROWSER).status_code == 200
+    if how == "member":
+        done = linus.put(f"/users/{grace.email}/role", json={"role": "member"})
+    elif how == "disabled":
+        done = linus.put(f"/users/{grace.email}", json={"disabled": True})
+    else:
+        done = linus.delete(f"/users/{grace.email}")
+    assert done.status_code == 200
+    assert refused(app.test_client().post(link, json={"password": NEW})) == (404, "password_link_not_found")
+    assert lets_in(app, ada.email, PASSWORD)
+
+
 def test_tokens_stay_where_the_person_wants_them(app: Flask, ada: Person, link: str) -> None:
     token = ada.post("/api_tokens", json={"name": "script"}).json["token"]
     form = {"password": NEW, "keep_tokens": "true"}
