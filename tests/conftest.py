@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests import tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
+from tests.scaled import Engines, is_scaled
 from tests.valkey import ValkeyServer
 
 tiers.load_hypothesis_profile()
@@ -33,8 +35,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--store=postgresql` runs the tests of stores on PostgreSQL alone, `--naming=live` imports no other modules."""
-    parser.addoption("--store", choices=("sqlite", "postgresql"), help="the one engine on which tests of stores run")
+    """`--store=postgresql`: stores on PostgreSQL alone; `scaled`: servers are two processes, too.
+
+    `--naming=live` imports no other modules.
+    """
+    stores = ("sqlite", "postgresql", "scaled")
+    parser.addoption("--store", choices=stores, help="the one engine on which tests of stores run")
     parser.addoption("--naming", metavar="MARKER", help="leave out modules whose text does not name this marker")
 
 
@@ -55,7 +61,7 @@ def pytest_collection_finish() -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what is marked as `contract` on both engines."""
     if "database_url" in metafunc.fixturenames:
-        chosen = metafunc.config.getoption("--store")
+        chosen = "postgresql" if is_scaled(metafunc.config) else metafunc.config.getoption("--store")
         marked = metafunc.definition.get_closest_marker
         both = marked("contract") and not marked("only_sqlite") and chosen is None
         if both or (chosen and not marked("only_sqlite")):
@@ -111,19 +117,30 @@ def joined_page() -> None:
             prepare_joined_page()
 
 
+@pytest.fixture(scope="session")
+def engines(postgresql_server: PostgreSQLServer) -> Iterator[Engines]:
+    """PostgreSQL and Valkey for servers of two processes."""
+    valkey = ValkeyServer()
+    yield Engines(postgresql_server, valkey)
+    valkey.stop()
+
+
 @pytest.fixture
-def start_server(tmp_path: Path, joined_page: None) -> Iterator[Callable[..., LiveServer]]:
+def start_server(
+    tmp_path: Path, joined_page: None, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., LiveServer]]:
     """Start real servers: start_server(name="server", **settings). They are stopped after the test."""
-    started: list[LiveServer] = []
+    engines = request.getfixturevalue("engines") if is_scaled(request.config) else None
+    with ExitStack() as started:
 
-    def start(name: str = "server", **environ: str) -> LiveServer:
-        server = LiveServer(tmp_path / name, environ, is_preloaded=True)
-        started.append(server)
-        return server.start()
+        def start(name: str = "server", **environ: str) -> LiveServer:
+            if engines is not None:
+                return started.enter_context(engines.serving(tmp_path / name, environ))
+            server = LiveServer(tmp_path / name, environ, is_preloaded=True)
+            started.callback(server.stop)
+            return server.start()
 
-    yield start
-    for server in started:
-        server.stop()
+        yield start
 
 
 @pytest.fixture
@@ -141,11 +158,18 @@ def shared_recording_model() -> Iterator[RecordingModel]:
 
 @pytest.fixture(scope="session")
 def shared_server(
-    tmp_path_factory: pytest.TempPathFactory, shared_recording_model: RecordingModel, joined_page: None
+    tmp_path_factory: pytest.TempPathFactory,
+    shared_recording_model: RecordingModel,
+    joined_page: None,
+    request: pytest.FixtureRequest,
 ) -> Iterator[LiveServer]:
     """A server for all tests that leave it as they found it; each has accounts of its own (`new_account`)."""
-    folder = tmp_path_factory.mktemp("shared") / "server"
-    server = LiveServer(folder, shared_recording_model.environ, is_preloaded=True).start()
+    folder, environ = tmp_path_factory.mktemp("shared") / "server", shared_recording_model.environ
+    if is_scaled(request.config):
+        with request.getfixturevalue("engines").serving(folder, environ) as scaled:
+            yield scaled
+        return
+    server = LiveServer(folder, environ, is_preloaded=True).start()
     yield server
     server.stop()
     close_store(server.users_dir)

@@ -59,6 +59,11 @@ class LiveServer:
         """Where its stores are."""
         return str(self.data_dir / "users")
 
+    @property
+    def store(self) -> str:
+        """What `tests.load.invariants` looks into."""
+        return self.users_dir
+
     def start(self) -> LiveServer:
         """Start and wait until it answers. Raises AssertionError with the log where it ends or says nothing."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +156,8 @@ class LiveServer:
 def new_account(server: LiveServer, email: str | None = None, *, is_admin: bool = False) -> Client:
     """Somebody with a new account, put into the server's store, and signed in. Without `email`, one nobody has yet."""
     email = email or f"person-{next(_numbers)}@example.org"
-    who: dict[str, Any] = {"database": open_store(server.users_dir), "user_email": email}
+    database = open_store(server.users_dir, database_url=server.environ.get("DATABASE_URL") or None)
+    who: dict[str, Any] = {"database": database, "user_email": email}
     create_user(**who, password=PASSWORD, is_admin=is_admin)
     client = server.client()
     client.cookies[SESSION_COOKIE] = create_session(**who)

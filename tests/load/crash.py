@@ -41,7 +41,6 @@ class CrashTest:
         """Kill and check so many times. Raises AssertionError with what was lost."""
         rng = Random(self.seed)
         self.model.scripts |= {"main": talkative(0.004), "cheap": saying("One Title For All Of Them")}
-        self.server.start()
         client = self.server.sign_up()
         lasting = [client.create_conversation() for _ in range(LASTING)]
         for number in range(kills):
@@ -50,7 +49,7 @@ class CrashTest:
             self._talk_until_killed(crowd, [*lasting, *fresh], rng)
             self.server.start()
             check(client, crowd.witnesses, rng, self.outcomes)
-            assert broken_invariants(self.server.users_dir) == {}, f"after kill {number + 1}"
+            assert broken_invariants(self.server.store) == {}, f"after kill {number + 1}"
             self.witnesses += crowd.witnesses
         check_nothing_lost(client, self.witnesses)
 
@@ -152,7 +151,7 @@ def main() -> int:
     options = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, RecordingModel().serving() as model:
-        test = CrashTest(LiveServer(Path(folder) / "server", model.environ), model, seed=options.seed)
+        test = CrashTest(LiveServer(Path(folder) / "server", model.environ).start(), model, seed=options.seed)
         try:
             test.run(options.kills)
         finally:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import RecordingModel, saying
-from tests.live_server import LiveServer
 from tests.load.crash import messages_of
 from tests.load.test_failing_storage import eventually
-from tests.postgresql import PostgreSQLServer
-from tests.valkey import ValkeyServer
+from tests.scaled import Engines, ScaledServer
 
 pytestmark = pytest.mark.live
 WATCHERS = 6
@@ -23,30 +21,16 @@ WATCHERS = 6
 
 @pytest.fixture
 def server(
-    start_server: Callable[..., LiveServer],
-    postgresql_server: PostgreSQLServer,
-    valkey: ValkeyServer,
-    recording_model: RecordingModel,
-) -> Iterator[LiveServer]:
+    tmp_path: Path, joined_page: None, engines: Engines, recording_model: RecordingModel
+) -> Iterator[ScaledServer]:
     """A supervisor with two processes that serve."""
-    url = postgresql_server.empty_store()
-    shared = {"DATABASE_URL": url, "REDIS_URL": valkey.url, "ANAPHORA_PROCESSES": "2"}
-    started = start_server(**recording_model.environ, **shared)
-    eventually(lambda: len(processes(started)) == 2)
-    yield started
-    assert started.stop() == 0
-    postgresql_server.take_back(url)
-
-
-def processes(server: LiveServer) -> set[int]:
-    """The process ids below the supervisor."""
-    assert server.process is not None
-    pid = server.process.pid
-    return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    with engines.serving(tmp_path / "server", recording_model.environ) as started:
+        yield started
+        assert started.stop() == 0
 
 
 def test_a_turn_is_watched_anywhere_outlives_a_rolling_restart_and_is_cancelled_anywhere(
-    server: LiveServer, recording_model: RecordingModel
+    server: ScaledServer, recording_model: RecordingModel
 ) -> None:
     recording_model.scripts["main"] = saying("half", " whole", pause_after=1)
     ada = server.sign_up()
@@ -63,7 +47,7 @@ def test_a_turn_is_watched_anywhere_outlives_a_rolling_restart_and_is_cancelled_
     for watcher in watchers:
         watcher.start()
 
-    before, statuses, over = processes(server), list[int](), threading.Event()
+    before, statuses, over = server.processes(), list[int](), threading.Event()
 
     def ask_again_and_again() -> None:
         while not over.is_set():
@@ -73,12 +57,12 @@ def test_a_turn_is_watched_anywhere_outlives_a_rolling_restart_and_is_cancelled_
     asking.start()
     assert server.process is not None
     server.process.send_signal(signal.SIGHUP)
-    eventually(lambda: processes(server) - before)
+    eventually(lambda: server.processes() - before)
     recording_model.release()
     assert any(event.get("done") for event in events)
     for watcher in watchers:
         watcher.join(60)
-    eventually(lambda: not processes(server) & before and len(processes(server)) == 2)
+    eventually(lambda: not server.processes() & before and len(server.processes()) == 2)
     over.set()
     asking.join(60)
     assert statuses
@@ -96,8 +80,8 @@ def test_a_turn_is_watched_anywhere_outlives_a_rolling_restart_and_is_cancelled_
     assert messages_of(ada, cancelled)[-1]["text"] == "never"
     recording_model.release()
 
-    one = min(processes(server))
+    one = min(server.processes())
     os.kill(one, signal.SIGKILL)
-    eventually(lambda: len(processes(server) - {one}) == 2)
+    eventually(lambda: len(server.processes() - {one}) == 2)
     recording_model.scripts["main"] = saying("Still here.")
     assert [event["text"] for event in ada.send(kept, "And now?") if event.get("text")] == ["Still here."]

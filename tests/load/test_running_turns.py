@@ -116,7 +116,7 @@ def test_fifty_sends_at_once_into_fifty_conversations_all_complete(
     assert {heard(events) for events in answers} == {WHOLE}
     assert all(events[-1]["done"] for events in answers)
     assert {messages_of(ada, each)[1]["status"] for each in conversations} == {"complete"}
-    assert broken_invariants(live_server.users_dir) == {}
+    assert broken_invariants(live_server.store) == {}
 
 
 def test_a_stopped_answer_keeps_what_was_said_and_hangs_up_on_the_model(
@@ -158,7 +158,7 @@ def test_stopping_at_any_moment_ends_the_answer_and_frees_the_conversation(
         statuses.add(stored["status"])
     assert statuses <= {"complete", "cancelled"}
     assert "cancelled" in statuses
-    assert broken_invariants(live_server.users_dir) == {}
+    assert broken_invariants(live_server.store) == {}
 
 
 def test_a_server_told_to_stop_ends_every_stream_properly_and_keeps_what_was_said(
@@ -185,7 +185,7 @@ def test_a_server_told_to_stop_ends_every_stream_properly_and_keeps_what_was_sai
         stored = messages_of(ada, conversation_id)[1]
         assert (stored["text"], stored["status"]) == (heard(events), status)
         assert whole_stream(ada, stored["message_id"]) == events
-    assert broken_invariants(live_server.users_dir) == {}
+    assert broken_invariants(live_server.store) == {}
 
 
 def test_a_stopping_server_takes_no_new_turns(
@@ -269,7 +269,7 @@ def test_edits_moves_and_deletes_during_an_answer_are_serialised_with_it(
     assert told["response_message_short_hash"] == by_id[running]["message_short_hash"]
     kept = {message["message_id"]: message["message_short_hash"] for message in before}
     assert all(by_id[each]["message_short_hash"] == kept[each] for each in kept if each in by_id)
-    assert broken_invariants(live_server.users_dir) == {}
+    assert broken_invariants(live_server.store) == {}
 
 
 def edit(client: Client, conversation_id: str, message_id: str, text: str) -> None:
@@ -326,4 +326,4 @@ def test_a_conversation_deleted_in_mid_answer_frees_the_model_and_comes_back_wit
     assert ada.post(f"/restore_conversation/{conversation_id}").status == 200
     stored = messages_of(ada, conversation_id)[1]
     assert (stored["text"], stored["status"]) == ("".join(PIECES[:5]), "cancelled")
-    assert broken_invariants(live_server.users_dir) == {}
+    assert broken_invariants(live_server.store) == {}
