@@ -1,4 +1,7 @@
-"""Rate limits against guessing passwords. Failures are counted in the store, so they survive a restart."""
+"""Rate limits against guessing passwords. Failures are counted in the store, so they survive a restart.
+
+Where several servers share the store, they are dated by its clock: those of the servers may differ.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from database.engine.clock import iso_in, now, now_iso
+from database.engine.clock import corrected_now, iso, now
 from database.engine.database import Database
 from database.schema import login_attempts
 
-_WINDOW_MINUTES = 15
+_WINDOW = timedelta(minutes=15)
 _PURGE_EVERY = timedelta(minutes=1)
 _MOST_ROWS = 30_000
 _IPV6_NETWORK = 64
@@ -79,12 +82,13 @@ def record_failures(*, database: Database, limits: Sequence[Limit]) -> None:
 
     Once a minute, expired failures are deleted, and the oldest beyond 30,000.
     """
-    moment, purges = now_iso(), _is_time_to_purge(database)
+    purges = _is_time_to_purge(database)
 
     def job(connection: Connection) -> None:
+        moment = _time(database, connection)
         if purges:
-            _purge(connection)
-        rows = [{"subject": _key(limit.subject), "attempted_at": moment} for limit in limits]
+            _purge(connection, moment)
+        rows = [{"subject": _key(limit.subject), "attempted_at": iso(moment)} for limit in limits]
         connection.execute(insert(login_attempts), rows)
 
     database.write(job)
@@ -101,14 +105,12 @@ def seconds_to_wait(*, database: Database, subject: str) -> int:
 def longest_wait(*, database: Database, limits: Sequence[Limit]) -> int:
     """How many seconds the next attempt must wait by the strictest of `limits`; 0 for none."""
     by_key = {_key(limit.subject): limit for limit in limits}
-    query = (
-        select(_c.subject, func.count(), func.max(_c.attempted_at))
-        .where(_c.subject.in_(by_key), _c.attempted_at >= iso_in(minutes=-_WINDOW_MINUTES))
-        .group_by(_c.subject)
-    )
+    query = select(_c.subject, func.count(), func.max(_c.attempted_at)).group_by(_c.subject)
     with database.reading() as connection:
-        found = connection.execute(query).all()
-    return max((_wait(by_key[key], failures, last) for key, failures, last in found), default=0)
+        moment = _time(database, connection)
+        lately = _c.attempted_at >= iso(moment - _WINDOW)
+        found = connection.execute(query.where(_c.subject.in_(by_key), lately)).all()
+    return max((_wait(by_key[key], failures, last, moment) for key, failures, last in found), default=0)
 
 
 def clear_failures(*, database: Database, subject: str) -> None:
@@ -117,11 +119,15 @@ def clear_failures(*, database: Database, subject: str) -> None:
     database.write(lambda connection: connection.execute(forget).rowcount)
 
 
-def _wait(limit: Limit, failures: int, last: str) -> int:
+def _time(database: Database, connection: Connection) -> datetime:
+    return corrected_now(connection) if database.backend.is_shared else now()
+
+
+def _wait(limit: Limit, failures: int, last: str, moment: datetime) -> int:
     if failures < limit.allowed:
         return 0
     wait: int = min(limit.first_wait * 2 ** min(failures - limit.allowed, 30), limit.longest_wait)
-    left = datetime.fromisoformat(last) + timedelta(seconds=wait) - now()
+    left = datetime.fromisoformat(last) + timedelta(seconds=wait) - moment
     # After the clock was set back, nobody may be locked out for longer than the rule says.
     return min(max(math.ceil(left.total_seconds()), 0), wait)
 
@@ -135,9 +141,9 @@ def _is_time_to_purge(database: Database) -> bool:
     return True
 
 
-def _purge(connection: Connection) -> None:
+def _purge(connection: Connection, moment: datetime) -> None:
     newest = connection.scalar(select(func.max(_c.attempt_id))) or 0
-    outdated = or_(_c.attempted_at < iso_in(minutes=-_WINDOW_MINUTES), _c.attempt_id <= newest - _MOST_ROWS)
+    outdated = or_(_c.attempted_at < iso(moment - _WINDOW), _c.attempt_id <= newest - _MOST_ROWS)
     connection.execute(delete(login_attempts).where(outdated))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, Float, Text, literal
+from sqlalchemy import ColumnElement, Connection, Float, Text, literal, select
 from sqlalchemy.sql.functions import FunctionElement
 
 
@@ -43,3 +43,9 @@ class StoreTime(FunctionElement[str]):
 def store_time(*, seconds: float = 0.0) -> ColumnElement[str]:
     """The moment `seconds` from now by the clock of the database, as `iso` writes it."""
     return StoreTime(literal(seconds, Float))
+
+
+def corrected_now(connection: Connection) -> datetime:
+    """The current time, corrected by how far the clock of this process is off that of the database."""
+    told = connection.execute(select(store_time())).scalar_one()
+    return now() + (datetime.fromisoformat(told) - datetime.now(UTC))
