@@ -28,6 +28,8 @@ KEPT_DAYS = 7
 """How long finished and failed jobs are kept."""
 
 JobStatus = Literal["waiting", "done", "failed"]
+WaitsFor = Literal["turn", "retry", "time"]
+"""What a job waits for: it is due, and a process takes it in its turn; it failed, and is tried again; its time."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _c = jobs.c
 
@@ -166,15 +168,22 @@ def jobs_of(*, database: Database, user_email: str) -> list[Job]:
         return [Job(**row._mapping) for row in connection.execute(query)]
 
 
-def all_jobs(*, database: Database, limit: int = 500) -> list[tuple[Job, bool]]:
-    """All jobs, with whether a process works on them now; the failed ones first."""
+def all_jobs(*, database: Database, limit: int = 500) -> list[tuple[Job, bool, WaitsFor | None]]:
+    """All jobs, with whether a process works on them now, and what they wait for; the failed ones first."""
     is_running = func.coalesce(_c.lease_until >= store_time(), False).label("is_running")
+    waits_for = case(
+        (or_(is_running, _c.due_at.is_(None)), None),
+        (_c.due_at <= store_time(), "turn"),
+        (_c.error != "", "retry"),
+        else_="time",
+    )
     is_failed = case((_c.status == "failed", 0), (_c.error != "", 1), else_=2)
-    query = select(*_FIELDS, is_running).order_by(is_failed, _c.updated_at.desc(), _c.job_id).limit(limit)
+    query = select(*_FIELDS, is_running, waits_for.label("waits_for"))
     with database.reading() as connection:
+        rows = connection.execute(query.order_by(is_failed, _c.updated_at.desc(), _c.job_id).limit(limit))
         return [
-            (Job(**dict(zip(Job.__dataclass_fields__, row, strict=False))), bool(row.is_running))
-            for row in connection.execute(query)
+            (Job(**dict(zip(Job.__dataclass_fields__, row, strict=False))), bool(row.is_running), row.waits_for)
+            for row in rows
         ]
 
 

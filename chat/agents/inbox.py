@@ -32,6 +32,7 @@ from database.agents.inbox import (
     claim_item,
     complete_item,
     fail_item,
+    note_waiting,
     release_item,
     renew_claim,
     waiting_agents,
@@ -98,7 +99,7 @@ class InboxDesk:
         by_itself: nobody asked for it, so the agent's limits hold. is_stopping: whether the server stops, so that an
         answer that breaks off has not failed: its item waits again.
         Raises AgentNotFoundError, ConflictError (the agent is answering already), StoreError, QuotaReachedError. By
-        itself an agent waits until there is room.
+        itself an agent waits until there is room, and the person is told so once.
         """
         found = get_agent(database=self._database, user_email=user_email, agent=agent)
         limit = self.hourly_limit(found)
@@ -115,10 +116,11 @@ class InboxDesk:
                 crash_error=failure("inbox_crashed", say("inbox_crashed", count=MOST_ATTEMPTS)),
                 admit=partial(self._admit, user_email),
             )
-        except QuotaReachedError:
-            if by_itself:
-                return None
-            raise
+        except QuotaReachedError as error:
+            if not by_itself:
+                raise
+            self._tell_waiting(user_email, found, error)
+            return None
         return None if claim is None else self._serviced(found, claim, limit, is_stopping)
 
     def _admit(self, user_email: str, connection: Any) -> None:
@@ -126,6 +128,21 @@ class InboxDesk:
         used_up = take_message(connection, user_email=user_email, defaults=self._quota)
         if used_up is not None:
             raise QuotaReachedError(used_up)
+
+    def _tell_waiting(self, user_email: str, agent: Agent, error: QuotaReachedError) -> None:
+        reason = error.args[0]
+
+        def notice(activity: Activity) -> Notice:
+            waits = say("inbox_waits", agent=agent.title, short_id=activity.short_id)
+            return _notice(together(waits, reason))
+
+        note_waiting(
+            database=self._database,
+            user_email=user_email,
+            agent_id=agent.agent_id,
+            error=failure("quota_reached", reason),
+            notice=notice,
+        )
 
     def _serviced(self, agent: Agent, claim: Claim, limit: int, is_stopping: Callable[[], bool]) -> Serviced:
         try:

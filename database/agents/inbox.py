@@ -284,6 +284,37 @@ def complete_item(
     return database.write(complete, urgency=Urgency.ACCEPT)
 
 
+def note_waiting(
+    *,
+    database: Database,
+    user_email: str,
+    agent_id: str,
+    error: Mapping[str, Any],
+    notice: Callable[[Activity], Notice],
+) -> bool:
+    """Store why what an agent would answer by itself next waits; whether the person was told of it just now.
+
+    notice: what the person is told of the activity that waits: once, until the agent waits for another reason.
+    """
+    mine = (_i.user_email == user_email) & (_i.agent_id == agent_id)
+    reasons = select(_i.error).where(mine, _i.state == "pending", _i.error.is_not(None))
+    with database.reading() as connection:
+        if dict(error) in connection.execute(reasons).scalars().all():
+            return False
+
+    def note(connection: Connection) -> bool:
+        item = _oldest(connection, mine, is_automatic=True)
+        if item is None or dict(error) in connection.execute(reasons).scalars().all():
+            return False
+        connection.execute(update_of(inbox_items).where(_is(item)).values(error=dict(error)))
+        _record(connection, user_email, agent_id, item.activity_id, "pending")
+        (activity,) = read_activities(connection, live_activities(user_email, activity_id=item.activity_id))
+        _tell(connection, activity, item, notice(activity))
+        return True
+
+    return database.write(note, urgency=Urgency.STREAM)
+
+
 def fail_item(*, database: Database, claim: Claim, error: Mapping[str, Any], notice: Notice) -> bool:
     """Store why an item was not answered, and tell the person; False where the claim is lost."""
 
@@ -365,7 +396,7 @@ def _oldest(connection: Connection, mine: ColumnElement[bool], *, is_automatic: 
 
 def _claimed(connection: Connection, item: _Item, *, by_itself: bool) -> Claim:
     name = uuid.uuid4().hex
-    values = {"state": "claimed", "claimed_at": store_time(), "claim": name, "by_itself": int(by_itself)}
+    values = {"state": "claimed", "claimed_at": store_time(), "claim": name, "by_itself": int(by_itself), "error": None}
     connection.execute(update_of(inbox_items).where(_is(item)).values(**values, attempts=_i.attempts + 1))
     these = live_activities(item.user_email, activity_id=item.activity_id)
     return Claim(

@@ -58,7 +58,7 @@ inbox_items = Table(
     Column("by_itself", Integer, nullable=False, server_default="0"),
     # How many claims there were since the item was last pending for a person.
     Column("attempts", Integer, nullable=False, server_default="0"),
-    # Why it failed: `{code, message, said}`, as of an answer.
+    # Why it failed, or waits: `{code, message, said}`, as of an answer.
     Column("error", JSON(none_as_null=True)),
     # The activity that answers.
     Column("answer_id", Text),

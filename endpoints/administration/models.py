@@ -97,6 +97,8 @@ class AuditPage(Shape):
 class JobItem(Shape):
     """A job. status: as it ended last; running: a process works on it now.
 
+    waits_for: "turn": it is due, and begins as soon as a process has time; "retry": it failed, and is tried again at
+    due_at; "time": it begins at due_at; null where it runs, or nothing is left to do.
     error: the last failure of the server's own work; "" for none, and for work on what is somebody's.
     """
 
@@ -105,6 +107,7 @@ class JobItem(Shape):
     user_email: str | None
     status: Literal["waiting", "done", "failed"]
     running: bool
+    waits_for: Literal["turn", "retry", "time"] | None
     done: int
     total: int | None
     attempts: int

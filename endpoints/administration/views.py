@@ -108,13 +108,13 @@ def list_jobs() -> object:
     """
     require_administrator(_REFUSAL)
     database = current_state().database
-    names = administration_models.JobItem.model_fields.keys() - {"running", "error"}
+    names = administration_models.JobItem.model_fields.keys() - {"running", "error", "waits_for"}
 
-    def item(job: job_rows.Job, running: bool) -> dict[str, Any]:
-        error = job.error if job.user_email is None else ""
-        return {**{name: getattr(job, name) for name in names}, "running": running, "error": error}
+    def item(job: job_rows.Job, running: bool, waits_for: job_rows.WaitsFor | None) -> dict[str, Any]:
+        told = {"running": running, "waits_for": waits_for, "error": job.error if job.user_email is None else ""}
+        return {**{name: getattr(job, name) for name in names}, **told}
 
-    found = [item(job, running) for job, running in job_rows.all_jobs(database=database)]
+    found = [item(*each) for each in job_rows.all_jobs(database=database)]
     return {"jobs": found, "imports": count_by_state(database=database)}
 
 

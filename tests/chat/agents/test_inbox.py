@@ -14,6 +14,7 @@ from activity.recipes import RecipeRegistry
 from chat.agents.inbox import InboxDesk, InboxWorker, Serviced
 from chat.ports import TurnServices
 from Conversation import Conversation
+from database.accounts.quotas import Quota
 from database.activities.posting import Actor
 from database.activities.reading import Activity, activities_of_thread
 from database.activities.transcript import placed_activities
@@ -55,6 +56,7 @@ class House:
     room: str
     models: ScriptedModels = field(default_factory=ScriptedModels)
     hourly_limit: int = 20
+    quota: Quota = field(default_factory=Quota)
 
     def __post_init__(self) -> None:
         self.models.main_model = ScriptedChatModel(replies=self.says)
@@ -72,6 +74,7 @@ class House:
             services=services,
             loader_for=lambda email: partial(Conversation, email, self.database),
             hourly_limit=self.hourly_limit,
+            quota=self.quota,
         )
 
     def agent(self, title: str, *rules: dict[str, Any], service: Any = "by_itself", **more: Any) -> Agent:
@@ -387,6 +390,30 @@ def test_an_agent_answers_by_itself_only_as_often_as_it_may_and_the_rest_waits(h
     house.age(3601)
     house.run()
     assert house.states(helper) == {"done": 5}
+
+
+@pytest.mark.contract
+def test_an_agent_that_waits_for_a_quota_tells_it_once_and_its_item_says_why(house: House) -> None:
+    house.quota = Quota(messages_a_day=1)
+    house.desk = house.new_desk()
+    helper = house.agent("Helper", MESSAGE)
+    posted = [house.post(house.room, f"Question {number}") for number in range(3)]
+    for _ in range(3):
+        house.run()
+    assert house.states(helper) == {"done": 1, "pending": 2}
+    (event,) = house.events()
+    assert f"Helper waits with its answer to #{posted[1].short_id}." in event
+    assert "your limit of messages within a day, 1" in event
+    waiting, last = house.inbox(helper, states=["pending"])
+    assert waiting.error is not None
+    assert (waiting.error["code"], waiting.error["said"][0]["code"]) == ("quota_reached", "quota_messages_a_day")
+    assert last.error is None
+    house.quota = Quota(messages_a_day=9)
+    house.desk = house.new_desk()
+    house.run()
+    assert house.states(helper) == {"done": 3}
+    assert [each.error for each in house.inbox(helper, states=["done"])] == [None, None, None]
+    assert len(house.events()) == 1
 
 
 def test_the_server_may_allow_fewer_answers_than_the_agent(house: House) -> None:

@@ -125,19 +125,27 @@ def test_acts_are_kept_for_as_long_as_the_operator_says(grace: Person, ada: Pers
 
 
 def test_jobs_are_listed_with_what_failed_first_and_tried_again(grace: Person, ada: Person, store: Database) -> None:
-    for kind, user_email in (("fine", None), ("broken", None), ("private", ada.email)):
+    add_job(database=store, kind="next", job_id="next")
+    for kind, user_email in (("fine", None), ("broken", None), ("private", ada.email), ("again", None), ("mine", None)):
         job_id = add_job(database=store, kind=kind, user_email=user_email, job_id=kind)
         job = claim_job(database=store, kinds=[kind], owner="me")
         assert job is not None
         if kind == "fine":
-            store_progress(database=store, job=job, owner="me", progress=Progress(finished=True, done=3, total=3))
-        else:
+            store_progress(
+                database=store, job=job, owner="me", progress=Progress(finished=True, done=3, total=3), repeat_after=60
+            )
+        elif kind == "again":
+            store_failure(database=store, job=job, owner="me", error="The disk is full.", retry_after=60)
+        elif kind != "mine":
             store_failure(
                 database=store, job=job, owner="me", error="The disk of Ada's diary is full.", retry_after=None
             )
         assert job_id == kind
     found = {each.kind: each for each in told(grace.get("/admin/jobs"), Jobs).jobs}
     assert set(list(found)[:2]) == {"broken", "private"}
+    waits = {"next": "turn", "fine": "time", "again": "retry", "mine": None, "broken": None, "private": None}
+    assert {kind: each.waits_for for kind, each in found.items()} == waits
+    assert [kind for kind, each in found.items() if each.running] == ["mine"]
     assert (found["broken"].error, found["private"].error) == ("The disk of Ada's diary is full.", "")
     assert grace.post("/admin/jobs/broken/retry").status_code == 200
     assert refused(grace.post("/admin/jobs/fine/retry")) == (404, "job_not_found")

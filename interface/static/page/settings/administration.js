@@ -88,13 +88,16 @@ function mountJobs(place, { settings }) {
     await show();
   }
 
-  function row({ job_id: id, kind, user_email: email, status, running, done, total, error, updated_at: updated }) {
+  function row({ job_id: id, kind, user_email: email, status, running, waits_for: waits, due_at: due, done, total, error, updated_at: updated }) {
     const hasFailed = status === 'failed';
     const state = running ? 'running' : status;
     return record({
       name: words.jobs.kinds[kind] ?? kind,
-      badges: [error && !hasFailed ? words.jobs.failing : words.jobs.states[state]],
-      note: joined([email, error, total ? words.jobs.progress(number(done), number(total)) : '', words.jobs.at(shortTime(updated))]),
+      badges: [error && !hasFailed ? words.jobs.failing : (words.jobs.waits[waits] ?? words.jobs.states[state])],
+      note: joined([
+        email, error, total ? words.jobs.progress(number(done), number(total)) : '', words.jobs.at(shortTime(updated)),
+        waits === 'retry' || waits === 'time' ? words.jobs.next(shortTime(due)) : '',
+      ]),
       actions: hasFailed ? [{ label: settingsStrings.again, onAct: () => again(id) }] : [],
     });
   }

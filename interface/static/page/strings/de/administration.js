@@ -37,6 +37,8 @@ export const administrationStrings = fill(english, {
     none: 'Es gibt keine Aufträge.',
     states: { waiting: 'wartet', running: 'läuft', done: 'fertig', failed: 'gescheitert' },
     failing: 'gescheitert, wird erneut versucht',
+    waits: { turn: 'wartet, bis die Reihe daran ist' },
+    next: (time) => `nächstes Mal: ${time}`,
     progress: (done, total) => `${done} von ${total}`,
     at: (time) => `zuletzt: ${time}`,
     imports: (state, count) => `Importe ${state}: ${count}`,

@@ -31,6 +31,7 @@ export const saidWords = {
   agents_later: ({ agents }) => `${agents} antwortet später: Die Nachricht wartet im Posteingang.`,
   inbox_chain_stopped: ({ count }) => `Agenten haben ${count} Mal nacheinander geantwortet, zuletzt einander. Hier hören sie auf. Was offen blieb, steht als gescheitert in ihren Posteingängen und kann dort erneut versucht werden.`,
   inbox_paused: ({ agent, count }) => `${agent} hat innerhalb einer Stunde ${count} Mal geantwortet, so oft wie von selbst erlaubt. Der Rest wartet im Posteingang.`,
+  inbox_waits: ({ agent, short_id: id }) => `${agent} wartet mit der Antwort auf #${id}.`,
   inbox_failed: ({ agent, short_id: id }) => `${agent} konnte #${id} nicht beantworten.`,
   inbox_crashed: ({ count }) => `Der Server ist ${count} Mal stehen geblieben, während dies beantwortet wurde.`,
   model_gone: ({ model, instead }) => `${model}, das für diese Unterhaltung gewählt ist, gibt es nicht mehr: Stattdessen antwortet ${instead}.`,

@@ -36,6 +36,8 @@ export const administrationStrings = {
     none: 'There are no jobs.',
     states: { waiting: 'waits', running: 'running', done: 'done', failed: 'failed' },
     failing: 'failed, is tried again',
+    waits: { turn: 'waits for its turn' },
+    next: (time) => `next: ${time}`,
     progress: (done, total) => `${done} of ${total}`,
     at: (time) => `last: ${time}`,
     imports: (state, count) => `Imports ${state}: ${count}`,

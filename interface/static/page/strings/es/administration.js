@@ -37,6 +37,8 @@ export const administrationStrings = fill(english, {
     none: 'No hay tareas.',
     states: { waiting: 'espera', running: 'en marcha', done: 'terminada', failed: 'fallida' },
     failing: 'falló, se intentará de nuevo',
+    waits: { turn: 'espera su turno' },
+    next: (time) => `próxima vez: ${time}`,
     progress: (done, total) => `${done} de ${total}`,
     at: (time) => `última vez: ${time}`,
     imports: (state, count) => `Importaciones ${state}: ${count}`,

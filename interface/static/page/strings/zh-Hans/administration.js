@@ -37,6 +37,8 @@ export const administrationStrings = fill(english, {
     none: '没有任务。',
     states: { waiting: '等待中', running: '运行中', done: '已完成', failed: '已失败' },
     failing: '失败，将重试',
+    waits: { turn: '排队等待' },
+    next: (time) => `下次：${time}`,
     progress: (done, total) => `${done} / ${total}`,
     at: (time) => `上次：${time}`,
     imports: (state, count) => `导入（${state}）：${count}`,
