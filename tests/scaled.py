@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -50,7 +51,7 @@ class ScaledServer(LiveServer):
 
     def processes(self) -> set[int]:
         """The process ids below the supervisor."""
-        assert self.process is not None
+        assert isinstance(self.process, subprocess.Popen)
         pid = self.process.pid
         return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
