@@ -19,14 +19,16 @@ from .export_document import Entry, Heading, facts_of, link_to, moment, reply_of
 from .parts import ExportedPart
 
 _STYLE = """
-:root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --own: #eef4fb; --code: #f2f4f7; }
+:root { color-scheme: light dark; --text: #1f2328; --muted: #59636e; --line: #d1d9e0; --own: #eef4fb; --code: #f2f4f7;
+  --link: #0a58ca; }
 @media (prefers-color-scheme: dark) {
-  :root { --text: #e6e9ee; --muted: #9aa4b2; --line: #3a424d; --own: #1c2733; --code: #20262e; }
+  :root { --text: #e6e9ee; --muted: #9aa4b2; --line: #3a424d; --own: #1c2733; --code: #20262e;
+    --link: #79b8ff; }
   body { background: #14181d; }
-  a { color: #79b8ff; }
 }
 body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; color: var(--text); }
 body { font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
+a { color: var(--link); }
 h1 { font-size: 1.5rem; }
 h2 { font-size: 1.2rem; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .2rem 1rem; color: var(--muted); font-size: .875rem; }

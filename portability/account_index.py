@@ -31,6 +31,7 @@ table { width: 100%; border-collapse: collapse; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: start; vertical-align: top; }
 th { color: var(--muted); font-size: .875rem; font-weight: 600; white-space: nowrap; }
 :is(th, td):first-child { padding-inline-start: 0; }
+th:not(:first-child) { width: 1%; }
 td:not(:first-child) { color: var(--muted); white-space: nowrap; font-variant-numeric: tabular-nums; }
 :is(th, td):nth-child(2) { text-align: end; }
 @media (max-width: 40rem) {

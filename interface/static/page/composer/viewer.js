@@ -3,6 +3,7 @@
 import { composerStrings } from '../strings/en/composer.js';
 import { openDialog } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';
+import { icon } from '../ui/icons.js';
 
 const words = composerStrings.files;
 
@@ -13,8 +14,11 @@ const addressOf = (id) => `/attachments/${encodeURIComponent(id)}`;
 function createPages({ attachment_id: id, pages, problem }, api) {
   const text = element('pre', { class: 'file-contents', tabindex: '0', role: 'region', 'aria-label': words.contents, dir: 'auto' });
   const place = element('span', { role: 'status' });
-  const previous = element('button', { type: 'button', class: 'btn btn-sm', text: words.previousPage, onclick: () => show(page - 1) });
-  const next = element('button', { type: 'button', class: 'btn btn-sm', text: words.nextPage, onclick: () => show(page + 1) });
+  const turner = (symbol, label, by) => element('button', {
+    type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: () => show(page + by),
+  }, icon(symbol));
+  const previous = turner('arrow-left', words.previousPage, -1);
+  const next = turner('arrow-right', words.nextPage, 1);
   const last = pages ?? 1;
   let page = 1;
 
