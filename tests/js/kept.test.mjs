@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
+import { isUploadKept, keepUpload } from '../../interface/static/page/core/draft_uploads.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
 import { takeFormerDrafts } from '../../interface/static/page/core/former_drafts.js';
 import { Kept } from '../../interface/static/page/core/kept.js';
@@ -88,17 +89,18 @@ test('all that is kept for an account can be removed', async () => {
 
 test('files that the server does not have yet are kept one by one, until they are files of the draft', async () => {
   const memory = createMemory();
-  const [drafts, elsewhere] = [createDrafts(await memory.openTab()), createDrafts(await memory.openTab())];
+  const [kept, elsewhere] = [await memory.openTab(), await memory.openTab()];
+  const drafts = createDrafts(kept);
   const upload = { id: 'u1', name: 'a.pdf', file: new Blob(['%PDF']), place: 1, problem: 'The server cannot be reached.', share: 0.5, isNew: true };
-  assert.equal(await drafts.setUpload('c1', upload), true);
-  await drafts.setUpload('c2', { ...upload, id: 'u2', problem: '' });
+  assert.equal(await keepUpload(kept, 'c1', upload), true);
+  await keepUpload(kept, 'c2', { ...upload, id: 'u2', problem: '' });
   await settled();
-  const [{ file, at, ...kept }] = createDrafts(await memory.openTab()).uploads('c1');
-  assert.deepEqual(kept, { conversation: 'c1', id: 'u1', name: 'a.pdf', place: 1, problem: 'The server cannot be reached.' });
+  const [{ file, at, ...known }] = createDrafts(await memory.openTab()).uploads('c1');
+  assert.deepEqual(known, { conversation: 'c1', id: 'u1', name: 'a.pdf', place: 1, problem: 'The server cannot be reached.' });
   assert.equal(await file.text(), '%PDF');
-  assert.deepEqual([drafts.isEmpty('c1'), drafts.isEmpty('c3'), await elsewhere.isUploadKept('u1')], [false, true, true]);
+  assert.deepEqual([drafts.isEmpty('c1'), drafts.isEmpty('c3'), await isUploadKept(elsewhere, 'u1')], [false, true, true]);
   await drafts.setFiles('c1', [{ name: 'a.pdf', stored: { attachment_id: '1' } }], ['u1']);
-  assert.deepEqual([drafts.uploads('c1'), await elsewhere.isUploadKept('u1'), drafts.uploads('c2').length], [[], false, 1]);
+  assert.deepEqual([drafts.uploads('c1'), await isUploadKept(elsewhere, 'u1'), drafts.uploads('c2').length], [[], false, 1]);
 });
 
 test('old drafts of conversations that are in no list go, and others stay', async () => {
@@ -106,7 +108,7 @@ test('old drafts of conversations that are in no list go, and others stay', asyn
   const drafts = createDrafts(kept);
   for (const id of ['listed', 'binned', 'gone', null]) drafts.set(id, 'text');
   await drafts.setFiles('gone', [{ name: 'a', text: 'one' }]);
-  for (const id of ['gone', 'only a file']) await drafts.setUpload(id, { id: `of ${id}`, name: 'a', file: new Blob(['a']), place: 1, problem: '' });
+  for (const id of ['gone', 'only a file']) await keepUpload(kept, id, { id: `of ${id}`, name: 'a', file: new Blob(['a']), place: 1, problem: '' });
   assert.deepEqual(drafts.untouchedSince(Date.now() - 1000), []);
   const ids = drafts.untouchedSince(Date.now() + 1000);
   const api = { listBriefly: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };

@@ -1,6 +1,6 @@
 /** Drafts of conversations that don't exist any more. Loaded where there are any that the sidebar does not know. */
 
-import { createDrafts } from '../core/drafts.js';
+import { forgetting } from '../core/draft_uploads.js';
 
 /**
  * Removes drafts of conversations that are in no list of the server's, and not in the bin.
@@ -10,5 +10,5 @@ import { createDrafts } from '../core/drafts.js';
 export async function dropForgottenDrafts({ api, kept, domain, ids }) {
   const lists = await Promise.all([api.listBriefly(domain, { include_archived: true }), api.listBin(domain)]);
   const there = new Set(lists.flat().map(({ conversation_id: id }) => id));
-  await kept.change(ids.filter((id) => !there.has(id)).flatMap(createDrafts(kept).forgetting));
+  await kept.change(ids.filter((id) => !there.has(id)).flatMap((id) => forgetting(kept, id)));
 }

@@ -1,9 +1,7 @@
 import { bring } from '../core/api.js';
-import { newId } from '../core/ids.js';
 import { strings } from '../strings/en/conversation.js';
 import { isDialogOpen } from '../ui/dialog.js';
 import { setHidden } from '../ui/dom.js';
-import { withLock } from './outbox_model.js';
 
 const LONG_ENOUGH_TO_LOOK = 4000;
 const AROUND_A_FILE = 60;
@@ -53,11 +51,11 @@ function receiveFiles({ form, input, area, onFiles, onPaste }) {
  * @param {number} options.most characters in a message
  * @param {(files: object[], uploaded: string[]) => Promise<boolean>} options.onChange when a file came or went by hand, also with an upload
  *   that ended; false where they can't be kept
- * @param {{keep: (upload: object) => Promise<boolean>, isKept: (id: string) => Promise<boolean>}} options.kept where uploads wait over a reload
+ * @param {() => string|null} options.shownId of the conversation in which they are attached
  * @param {(text: string) => void} options.onProblem
  * @param {(error: Error, again: () => void) => void} options.onFailed
  */
-export function createAttachments({ form, input, place, page, most, onChange, kept, onProblem, onFailed }) {
+export function createAttachments({ form, input, place, page, most, onChange, shownId, onProblem, onFailed }) {
   let files = [];
   /** Files on their way to the server, and those that did not get there: `{id, name, file, place, share, problem, controller}` each. */
   let uploads = [];
@@ -72,9 +70,11 @@ export function createAttachments({ form, input, place, page, most, onChange, ke
   async function show() {
     if (!list && files.length === 0 && uploads.length === 0) return;
     try {
-      const { createFileList } = await part();
+      const { bringToServer, createFileList } = await part();
+      const upload = (one) => bringToServer(one, server);
       list ??= createFileList({ place, input, page, onRemove: remove, onCancel: cancel, onRetry: upload });
       list.show(files, uploads);
+      uploads.filter(({ controller, problem }) => !controller && !problem).forEach(upload);
     } catch (error) {
       onFailed(error, show);
     }
@@ -90,10 +90,7 @@ export function createAttachments({ form, input, place, page, most, onChange, ke
 
   /** Says why files were not taken and why others were not uploaded: each reason stays while other files arrive. */
   async function tellProblems(more = []) {
-    const { sentences } = await part();
-    const failed = uploads.filter(({ problem }) => problem).map(({ name, problem }) => sentences.notUploaded(name, problem));
-    const lost = uploads.some(({ isUnkept }) => isUnkept) ? [sentences.notKept] : [];
-    onProblem([...new Set([...refused, ...failed, ...lost, ...more])].join(' '));
+    onProblem((await part()).problemsOf(uploads, [...refused, ...more]));
   }
 
   async function change(wanted, uploaded = []) {
@@ -122,87 +119,47 @@ export function createAttachments({ form, input, place, page, most, onChange, ke
     list.removed(one.name, files.length + position);
   }
 
-  /** Keeps a file that the server doesn't have, so that a reload goes on with it. */
-  async function keep(one) {
-    one.isUnkept = !(await kept.keep(one));
-    if (one.isUnkept) await tellProblems();
-  }
-
-  /** @returns {Promise<object|null>} what the server knows of the file; null where another tab has brought it there */
-  async function sent(one) {
-    const onProgress = (share) => {
-      one.share = share;
-      list?.progressed(one);
-    };
-    return withLock(`upload.${one.id}`, async () => {
-      if (one.controller.signal.aborted || !(one.isNew || (await kept.isKept(one.id)))) return null;
-      return page.api.uploadFile(one.file, { onProgress, signal: one.controller.signal });
-    });
-  }
-
-  /** Brings a file to the server; from then on it is a file of the message. */
-  async function upload(one) {
-    const isKept = !one.isNew && !one.problem;
-    Object.assign(one, { problem: '', share: 0, controller: new AbortController() });
-    const { signal } = one.controller;
-    if (!uploads.includes(one)) uploads = [...uploads, one];
-    if (!isKept) keep(one);
-    await show();
-    try {
-      await tellProblems();
-      const stored = await sent(one);
-      if (signal.aborted) return;
-      uploads = uploads.filter((each) => each !== one);
-      if (stored) await take([{ name: stored.name, stored, place: one.place }], [one.id]);
-      else await show();
-    } catch (error) {
-      if (signal.aborted) return;
-      Object.assign(one, { problem: error.message, isNew: false });
-      keep(one);
+  /** What an upload needs of the message. See `bringToServer`. */
+  const server = {
+    page,
+    shownId,
+    onProgress: (one) => list.progressed(one),
+    async onChange() {
       await show();
       await tellProblems();
-    }
-  }
-
-  /** Leaves what is on its way where it is kept, and goes on with what is kept here. */
-  function turnUploads(waiting) {
-    for (const { controller } of uploads) controller?.abort();
-    uploads = waiting.map((one) => ({ ...one, share: 0 }));
-    for (const one of uploads.filter(({ problem }) => !problem)) upload(one);
-  }
+    },
+    async onEnd(one, stored) {
+      uploads = uploads.filter((each) => each !== one);
+      // What another tab has brought there comes with its draft.
+      await (stored ? take([{ name: stored.name, stored, place: one.place }], [one.id]) : show());
+    },
+  };
 
   async function take(added, uploaded = []) {
     await change((await part()).inPlace([...files, ...added]), uploaded);
     if (added.length > 0) list.added(added);
   }
 
-  async function offerDocuments(added) {
-    const withdraw = (await part()).offerAsDocuments(added, { api: page.api, onKept: linkInstead });
+  /** Of two offers, the newer one stands. @param {(() => void)|null} withdraw null where nothing is offered */
+  function offered(withdraw) {
     if (!withdraw) return;
     withdrawOffer();
     withdrawOffer = withdraw;
   }
 
-  /** Documents are linked where the files of their names were attached. */
-  function linkInstead(documents) {
-    const names = new Set(documents.map(({ name }) => name));
-    input.value = `${[input.value.trimEnd(), ...documents.map(({ path }) => `[[${path}]]`)].filter(Boolean).join(' ')} `;
-    input.dispatchEvent(new Event('input'));
-    change(files.filter(({ name }) => !names.has(name)));
-    input.focus();
-  }
-
   async function read(wanted) {
     const before = conversation;
     try {
-      const { readFiles, sentences, withPlace } = await part();
+      const { linkInstead, offerAsDocuments, readFiles, sentences, withPlace } = await part();
       const { added, problems, others } = await readFiles(wanted, { most, held: files.length + uploads.length });
       // Whoever has turned elsewhere meanwhile did not mean that conversation.
       if (before !== conversation) return onProblem(sentences.leftBehind);
       refused = problems;
       await take(added);
-      for (const one of others) upload({ ...withPlace(one, [...files, ...uploads]), id: newId(), isNew: true });
-      if (page.tracksDocuments) await offerDocuments(added);
+      for (const one of others) uploads = [...uploads, withPlace(one, [...files, ...uploads])];
+      await show();
+      const onKept = (documents) => change(linkInstead(documents, { input, files }));
+      if (page.tracksDocuments) offered(offerAsDocuments(added, { api: page.api, onKept }));
     } catch (error) {
       onFailed(error, () => read(wanted));
     }
@@ -215,13 +172,12 @@ export function createAttachments({ form, input, place, page, most, onChange, ke
     const loaded = await part().catch(() => null);
     // It may be sent already.
     if (!loaded || !input.value.includes(pastedText)) return;
-    withdrawOffer();
-    withdrawOffer = loaded.offerPasted(text, (file) => {
+    offered(loaded.offerPasted(text, (file) => {
       // What was pasted may have been changed since: then it stays in the text too.
       input.value = input.value.replace(pastedText, () => '');
       input.dispatchEvent(new Event('input'));
       take([file]);
-    });
+    }));
   }
 
   receiveFiles({ form, input, area: page.dropArea, onFiles: read, onPaste: pasted });
@@ -237,12 +193,13 @@ export function createAttachments({ form, input, place, page, most, onChange, ke
     /** Shows those of another conversation, and goes on with those of its uploads that were on their way. */
     async turnTo(wanted, waiting) {
       conversation += 1;
-      turnUploads(waiting);
+      for (const { controller } of uploads) controller?.abort();
+      uploads = waiting.map((one) => ({ ...one, share: 0 }));
       await set(wanted);
       if (list && uploads.length > 0) await tellProblems();
     },
     /** Keeps what is on its way under another conversation, since it is one now. */
-    keepUploads: () => uploads.forEach(keep),
+    keepUploads: () => list?.keep(uploads, server),
     /** @returns {Promise<string>} the text of the message with `attached` in it */
     inText: async (text, attached) => (attached.length > 0 ? (await part()).withFiles(text, attached) : text),
     tooLong: async (limit) => (files.length > 0 ? (await part()).sentences.tooLong(limit) : strings.send.tooLong(limit)),

@@ -46,7 +46,7 @@ export function mountComposer(form, page, { place, onStop }) {
   const reply = createReplyChip(chips.appendChild(element('div')));
   const files = createAttachments({
     form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
-    kept: { keep: (upload) => drafts.setUpload(conversationId, upload), isKept: (id) => drafts.isUploadKept(id) },
+    shownId: () => conversationId,
   });
   const choice = createAnswerChoice(form, page, { onFailed: tellNotLoaded });
   const drafts = createDrafts(page.kept);

@@ -1,6 +1,7 @@
 /** Files that go with a message: reading them, showing them as chips, writing them into its text. Loaded with the first one. */
 
 import { bring } from '../core/api.js';
+import { newId } from '../core/ids.js';
 import { createDocumentsApi } from '../documents/api.js';
 import { isDocument } from '../documents/importing_model.js';
 import { documentStrings } from '../strings/en/documents.js';
@@ -11,11 +12,12 @@ import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, 
 import { openDialog } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
+import { bringToServer, keep } from './uploads.js';
 
 const words = composerStrings.files;
 const LONGEST_PREVIEW = 20_000;
 
-export { inPlace, withFiles, withPlace };
+export { bringToServer, inPlace, withFiles, withPlace };
 
 function showContents({ name, text }) {
   const close = element('button', { type: 'submit', class: 'btn btn-primary', text: composerStrings.close });
@@ -86,6 +88,9 @@ export function createFileList({ place, input, page, onRemove, onCancel, onRetry
       const bar = chips.get(upload)?.querySelector('progress');
       if (bar) bar.value = upload.share;
     },
+    keep(uploads, message) {
+      for (const upload of uploads) keep(upload, message);
+    },
     added(files) {
       page.announce(words.added(files.map(({ name }) => name)));
       input.focus();
@@ -113,7 +118,7 @@ export async function readFiles(wanted, { most, held }) {
   const room = Math.max(0, MOST_FILES - held);
   const taken = wanted.slice(0, room);
   const read = await Promise.allSettled(taken.map((file) => readTextFile(file, { most })));
-  const others = taken.filter((_, place) => isForServer(read[place].reason)).map((file) => ({ name: cleanName(file.name), file, share: 0, problem: '' }));
+  const others = taken.filter((_, place) => isForServer(read[place].reason)).map((file) => ({ id: newId(), name: cleanName(file.name), file, share: 0, problem: '', isNew: true }));
   const problems = read.filter(({ reason }) => reason && !isForServer(reason)).map(({ reason }) => sentenceFor(reason, most));
   if (wanted.length > room) problems.push(words.tooMany(MOST_FILES));
   return { added: read.filter(({ status }) => status === 'fulfilled').map(({ value }) => value), others, problems };
@@ -153,5 +158,27 @@ export function offerAsDocuments(files, { api, onKept }) {
   return showToast(words.alone(wanted.map(({ name }) => name)), { actionLabel: words.keepAsDocument(wanted.length), onAction: keep });
 }
 
+/**
+ * Links documents in the text where the files of their names were attached.
+ *
+ * @param {Array<{name: string, path: string}>} documents
+ * @param {{input: HTMLTextAreaElement, files: Array<{name: string}>}} message
+ * @returns {Array<{name: string}>} the files that stay
+ */
+export function linkInstead(documents, { input, files }) {
+  const names = new Set(documents.map(({ name }) => name));
+  input.value = `${[input.value.trimEnd(), ...documents.map(({ path }) => `[[${path}]]`)].filter(Boolean).join(' ')} `;
+  input.dispatchEvent(new Event('input'));
+  input.focus();
+  return files.filter(({ name }) => !names.has(name));
+}
+
 /** What there is to say where the browser has no room for a draft's files, or a message and they are too long. */
-export const sentences = { notKept: words.notKept, tooLong: words.tooLong, leftBehind: words.leftBehind, notUploaded: words.notUploaded };
+export const sentences = { notKept: words.notKept, tooLong: words.tooLong, leftBehind: words.leftBehind };
+
+/** @param {object[]} uploads @param {string[]} others @returns {string} why some of `uploads` did not get there, or are not kept, and `others` */
+export function problemsOf(uploads, others) {
+  const failed = uploads.filter(({ problem }) => problem).map(({ name, problem }) => words.notUploaded(name, problem));
+  const unkept = uploads.some(({ isUnkept }) => isUnkept) ? [words.notKept] : [];
+  return [...new Set([...failed, ...unkept, ...others])].join(' ');
+}

@@ -4,7 +4,7 @@ const DRAFT = 'draft';
 /** Files are large, and not written again with each letter of the text. */
 const FILES = 'draft-files';
 /** Files that the server doesn't have yet: an entry each, since they are the largest. */
-const UPLOAD = 'draft-upload';
+export const UPLOAD = 'draft-upload';
 const EDIT = 'edit';
 /** What is written where there is no conversation yet has an id too. */
 const idOf = (conversationId) => conversationId ?? '';
@@ -17,7 +17,6 @@ const idOf = (conversationId) => conversationId ?? '';
 export function createDrafts(kept) {
   const draft = (conversationId) => kept.get(DRAFT, idOf(conversationId)) ?? {};
   const uploads = (conversationId) => kept.all(UPLOAD).map(([, upload]) => upload).filter(({ conversation }) => conversation === idOf(conversationId));
-  const removal = (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]];
 
   function set(conversationId, text, attached = []) {
     const isEmpty = text.trim() === '' && attached.length === 0;
@@ -44,11 +43,6 @@ export function createDrafts(kept) {
       kept.change([[FILES, idOf(conversationId), files.length > 0 ? files : null], ...uploaded.map((id) => [UPLOAD, id, null])]),
     /** @returns {Array<{id: string, name: string, file: File, place: number, problem: string}>} files that the server doesn't have yet */
     uploads,
-    /** @returns {Promise<boolean>} whether it is kept beyond the page */
-    setUpload: (conversationId, { id, name, file, place, problem }) =>
-      kept.set(UPLOAD, id, { conversation: idOf(conversationId), id, name, file, place, problem, at: Date.now() }),
-    /** Whether the server still lacks a file, as far as any tab knows. */
-    isUploadKept: async (id) => (await kept.fresh(UPLOAD, id)) !== null,
     isEmpty: (conversationId) => [DRAFT, FILES].every((kind) => kept.get(kind, idOf(conversationId)) === null) && uploads(conversationId).length === 0,
     /** @returns {string[]} conversations whose drafts nobody touched since `moment`, in milliseconds */
     untouchedSince(moment) {
@@ -56,9 +50,7 @@ export function createDrafts(kept) {
       return [...new Set(written.filter(([id, { at = 0 }]) => id && at < moment).map(([id]) => id))];
     },
     /** What removes a draft that was sent, for `Kept.change`. */
-    removal,
-    /** What removes all that was written in a conversation which is gone. */
-    forgetting: (conversationId) => [...removal(conversationId), ...uploads(conversationId).map(({ id }) => [UPLOAD, id, null])],
+    removal: (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]],
     /** Calls `listener(conversationId)` when another tab changed a draft. */
     followElsewhere: (listener) => kept.follow(({ kind, id, isElsewhere }) => isElsewhere && [DRAFT, FILES].includes(kind) && listener(id || null)),
   };
