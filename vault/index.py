@@ -87,7 +87,7 @@ def scan(
         if is_full or path not in known or state != (known[path].modified_ns, known[path].size)
     ]
     unchanged = len(files) - len(changed)
-    yield Scanned(seen=unchanged, total=len(files), written=0, removed=removed)
+    yield Scanned(seen=unchanged + min(skip, len(changed)), total=len(files), written=0, removed=removed)
     for start in range(skip, len(changed), _AT_ONCE):
         some = changed[start : start + _AT_ONCE]
         written = _reindex(some, root=root, database=database, user_email=user_email, is_full=is_full)

@@ -96,14 +96,14 @@ class VaultIndexing:
         self._vaults = vaults
 
     def step(self, job: Job) -> Progress:
-        """Read files for a second. Raises StoreError."""
+        """Read files for a second, some at least, however long it takes to list them. Raises StoreError."""
         if job.user_email is None:
             return Progress(finished=True)
         is_full, skip = bool(job.state.get("full")), int(job.state.get("skip", 0))
         deadline, done, total = time.monotonic() + _STEP_SECONDS, 0, 0
-        for part in self._vaults.of(job.user_email).refresh(is_full=is_full, skip=skip):
+        for number, part in enumerate(self._vaults.of(job.user_email).refresh(is_full=is_full, skip=skip)):
             done, total = part.seen, part.total
-            if time.monotonic() >= deadline and done < total:
+            if number > 0 and time.monotonic() >= deadline and done < total:
                 # Of a scan that is not full, the next step finds by itself what is left.
                 state = {"full": is_full, "skip": done if is_full else 0}
                 return Progress(finished=False, done=done, total=total, state=state)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from database.accounts.erasure import close_account
 from database.jobs import Job
 from tests.vault.conftest import ADA
+from vault import upkeep
 from vault.upkeep import VaultIndexing, VaultWatcher
 
 
@@ -59,25 +61,35 @@ def test_a_vault_that_comes_later_is_scanned_and_watched(vaults, vault, follow):
     assert paths_of(eve) == ["hers.md"]
 
 
+def job_of(*, full):
+    """A job that has just been added."""
+    times = {"due_at": None, "created_at": "", "updated_at": ""}
+    what = {"job_id": "j", "kind": "index_vault", "user_email": ADA, "status": "waiting", "state": {"full": full}}
+    return Job(**what, done=0, total=None, attempts=0, error="", **times)
+
+
 def test_a_job_reads_all_files_and_says_how_many(vaults, vault):
     for number in range(3):
         vault.root.joinpath(f"{number}.md").write_text("# Text")
-    times = {"due_at": None, "created_at": "", "updated_at": ""}
-    job = Job(
-        job_id="j",
-        kind="index_vault",
-        user_email=ADA,
-        status="waiting",
-        state={"full": True},
-        done=0,
-        total=None,
-        attempts=0,
-        error="",
-        **times,
-    )
-    progress = VaultIndexing(vaults).step(job)
+    progress = VaultIndexing(vaults).step(job_of(full=True))
     assert (progress.finished, progress.done, progress.total) == (True, 3, 3)
     assert len(paths_of(vault)) == 3
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_each_step_of_a_job_gets_further_however_long_the_files_take_to_list(vaults, vault, monkeypatch, full):
+    monkeypatch.setattr(upkeep, "_STEP_SECONDS", 0.0)
+    for number in range(120):
+        vault.root.joinpath(f"{number:03}.md").write_text("# Text")
+    job, done = job_of(full=full), []
+    while True:
+        progress = VaultIndexing(vaults).step(job)
+        done.append(progress.done)
+        if progress.finished or len(done) > 9:
+            break
+        job = replace(job, state=dict(progress.state), done=progress.done)
+    assert done == [50, 100, 120]
+    assert len(paths_of(vault)) == 120
 
 
 def test_an_erased_account_leaves_no_file_and_no_row(vaults, vault, put, database):
