@@ -21,7 +21,8 @@ from tests.postgresql import PostgreSQLServer
 from tests.valkey import ValkeyServer
 
 pytestmark = pytest.mark.live
-IMPORTS = "imports"
+DOCUMENTS = 1_000
+IMPORTS, JOBS = "imports", "jobs"
 
 
 class Installation:
@@ -32,7 +33,8 @@ class Installation:
         self.data_dir = folder / "data"
         environ |= {"DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(self.data_dir)}
         self.working = LiveServer(folder / "working", environ, is_preloaded=True).start()
-        eventually(lambda: self.owner(IMPORTS) is not None)
+        for duty in (IMPORTS, JOBS):
+            eventually(lambda duty=duty: self.owner(duty) is not None)
         self.waiting = LiveServer(folder / "waiting", environ, is_preloaded=True).start()
 
     def asked(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -93,3 +95,21 @@ def test_an_import_whose_server_is_killed_is_ended_by_the_other_and_nothing_is_d
     (counted,) = installation.asked("SELECT count(*), count(DISTINCT text) FROM messages")
     assert counted == (2 * CONVERSATIONS, 2 * CONVERSATIONS)
     eventually(lambda: broken_invariants(installation.store) == {})
+
+
+def test_indexing_whose_server_is_killed_within_a_step_is_ended_by_the_other(installation: Installation) -> None:
+    ada = installation.working.sign_up()
+    there = Client(installation.waiting.port, cookies=dict(ada.cookies))
+    assert ada.get("/api/vault/documents").status == 200  # makes the folder
+    (vault,) = (installation.data_dir / "users" / "vaults").iterdir()
+    for number in range(DOCUMENTS):
+        (vault / f"{number}.md").write_text(f"# Document {number}\n\nIt links to [[{number + 1}]].\n")
+    job_id = ada.post("/api/vault/index", {"full": True}).json()["job_id"]
+    job = "SELECT status, done, total, owner IS NOT NULL FROM jobs WHERE job_id = %s"
+    eventually(lambda: installation.asked(job, job_id)[0][3])
+    installation.kill_the_working_one(JOBS)
+    eventually(lambda: installation.asked(job, job_id)[0][0] == "done")
+    assert installation.asked(job, job_id)[0][1:3] == (DOCUMENTS, DOCUMENTS)
+    (counted,) = installation.asked("SELECT count(*), count(DISTINCT path) FROM documents")
+    assert counted == (DOCUMENTS, DOCUMENTS)
+    assert [each["path"] for each in there.get("/api/vault/documents?query=Document+77").json()["documents"]][:1]
