@@ -396,7 +396,10 @@ _IMPORTS = {
     "import_damaged": "It is not what it should be.",
     "import_went_on": "You went on with it here, so it stays.",
     "import_went_on_behind": "You went on behind what the import added, so that stays.",
-    "import_not_taken_back": "What Anaphora exported can't be taken back as a whole, so it stays.",
+    "import_not_taken_back": "An earlier version imported this without noting what was new, so it stays.",
+    "import_changed_since": "You changed it here since, so it stays.",
+    "import_folder_used": "Something of yours lies in this folder, so it stays.",
+    "import_not_taken_back_here": "Documents, memories and settings can't be taken back here, so they stay.",
     "import_file_not_there": "The file itself is not in the export, so only its name stays.",
     "import_file_changed": "The file has another content than the export says.",
     "import_file_gone": "The file is not there any more.",
@@ -447,6 +450,23 @@ _IMPORTS = {
     "import_file_not_stored": "The file can't be stored: {why}.",
     "import_item_many_messages": "It has more than {most:,} messages.",
     "import_more_lines": "{count:,} more lines are no messages.",
+    "import_tree_missing": "{count:,} of its messages followed messages that are not in the file.",
+    "import_tree_circle": "{count:,} of its messages followed each other in a circle, which was cut.",
+    "import_form_unknown": "{name} has a form that is not known.",
+    "import_expects_account": "Anaphora, everything: the ZIP of *Download everything*.",
+    "import_expects_anaphora": "Anaphora: JSON files that this program exported, or a ZIP of them.",
+    "import_expects_chatgpt": "ChatGPT: the ZIP of “Export data”, or the conversations.json in it.",
+    "import_expects_claude": "Claude: the ZIP of “Export data”, or the conversations.json in it.",
+    "import_expects_first_implementation": "the first implementation: a ZIP of its conversation folders, each with an "
+    "…-messages.json.",
+    "import_expects_json_lines": "JSON Lines: a message a line, an object with “conversation”, “role” and “text”.",
+    "import_expects_librechat": "LibreChat: the JSON file of “Export conversation”, or a ZIP of several.",
+    "import_expects_open_webui": "Open WebUI: the JSON file of “Export Chats”.",
+    "import_expects_zk_chat": "zk-chat: the file .zk_chat_db/chat_sessions.json of a vault.",
+    # Where in a file something is that could not be imported.
+    "import_place_line": "line {number:,}",
+    "import_place_session": "session {name}",
+    "import_place_conversation": "conversation {number:,} of {name}",
     "import_no_scratch": "The folder of temporary files can't be used: {why}.",
     "server_says": "{text}",
     "import_erased": "It was erased while it was stored.",
@@ -481,11 +501,12 @@ def _pattern(english: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
+_PLACES = {code: _pattern(english) for code, english in _IMPORTS.items() if code.startswith("import_place_")}
 # Sentences with values that reports of imports have, which are stored as text.
 _REPORTED = {
     code: _pattern(english)
     for code, english in (_FILES | _REFUSALS | _IMPORTS).items()
-    if code.startswith(("import_", "file_", "picture_")) and "{" in english
+    if code.startswith(("import_", "file_", "picture_")) and "{" in english and code not in _PLACES
 }
 
 
@@ -525,6 +546,14 @@ def recognised(text: str) -> Sentence:
         if found := pattern.fullmatch(text):
             return say(code, **{name: _value(value) for name, value in found.groupdict().items()})
     return say("server_says", text=text)
+
+
+def recognised_place(text: str) -> str:
+    """Stored English text that says where something is in a file, as that sentence; any other text as it is."""
+    for code, pattern in _PLACES.items():
+        if found := pattern.fullmatch(text):
+            return say(code, **{name: _value(value) for name, value in found.groupdict().items()})
+    return text
 
 
 def _value(text: str) -> Value:

@@ -281,7 +281,7 @@ def _import_runner(
     return ImportRunner(
         database=database,
         uploads=settings.data_dir / import_runner.FOLDER,
-        store_document=DocumentStore(vaults),
+        store_document=DocumentStore(vaults, database=database),
         store_part=PartStore(database=database, memories=knowledge.for_user),
         store_files=FileStore(attachments),
     )

@@ -9,6 +9,7 @@ import orjson
 
 from database.activities.exporting import ExportedThread
 from database.conversations.conversation import ConversationRow
+from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.engine.clock import now_iso
 
 from .export_document import Entry, ExportedMessage, Heading, name_of
@@ -76,6 +77,7 @@ def _conversation(row: ConversationRow, heading: Heading) -> dict[str, Any]:
     if heading.is_whole:
         # A summary of what is not in the file would say more than the file does.
         fields |= {"running_summary": row.running_summary, "summarised_messages": heading.summarised}
+        fields |= {PINNED_CLAIMS: row.memory.get(PINNED_CLAIMS, [])}
     return fields
 
 

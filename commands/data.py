@@ -113,7 +113,7 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
             ImportRunner(
                 database=database,
                 uploads=uploads,
-                store_document=DocumentStore(_vaults()),
+                store_document=DocumentStore(_vaults(), database=database),
                 store_part=PartStore(database=database, memories=current_state().knowledge.for_user),
                 store_files=FileStore(current_state().attachments),
                 share=1.0,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from sentences import because, otherwise, recognised, said, say, says, together
+from sentences import because, otherwise, recognised, recognised_place, said, say, says, together
 from tests.live_server import ROOT
 
 
@@ -50,6 +50,14 @@ def test_stored_text_is_recognised_or_quoted_and_stays_as_it_is() -> None:
     cut = "The JSON was cut at byte {8}."
     assert recognised(cut) == cut
     assert said(recognised(cut)) == [{"code": "server_says", "values": {"text": cut}}]
+
+
+def test_a_place_in_a_file_is_recognised_and_the_name_of_a_conversation_stays() -> None:
+    assert said(recognised_place("line 1,200")) == [{"code": "import_place_line", "values": {"number": 1_200}}]
+    assert said(recognised_place("conversation 3 of conversations.json")) == [
+        {"code": "import_place_conversation", "values": {"number": 3, "name": "conversations.json"}}
+    ]
+    assert said(recognised_place("A conversation about lines")) == []
 
 
 def test_a_sentence_and_the_reasons_for_it_read_as_one_in_english_and_are_several_elsewhere() -> None:

@@ -144,12 +144,15 @@ def erase_incomplete(*, database: Database) -> int:
     return len(found)
 
 
-def remove_messages(connection: Connection, which: Mapping[int, str]) -> None:
-    """Permanently delete messages (`seq` → id) with their index entries, events, edits and references."""
+def remove_messages(connection: Connection, which: Mapping[int, str], *, beside: Sequence[int] = ()) -> None:
+    """Permanently delete messages (`seq` → id) with their index entries, events, edits and references.
+
+    beside: `seq` of other activities that are erased with them.
+    """
     forget(connection, list(which))
     connection.execute(delete(stream_events).where(stream_events.c.message_id.in_(which.values())))
     connection.execute(delete(messages).where(messages.c.seq.in_(which)))
-    erase_activities(connection, list(which))
+    erase_activities(connection, [*which, *beside])
 
 
 def delete_share_pages(store: Database, conversation_id: str, *, keep: ColumnElement[Any] | None = None) -> None:

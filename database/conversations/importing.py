@@ -23,6 +23,7 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import ConflictError
+from database.imports.changes import BroughtBy, Notes, note_conversation, note_said
 from database.imports.workspaces import Folder, workspace_at
 from database.messages.branches import BranchTree, Fork
 from database.messages.documents import document_rows
@@ -208,13 +209,14 @@ def store_file(
     database: Database,
     user_email: str,
     new_ids: Mapping[str, str] = MappingProxyType({}),
+    by: BroughtBy | None = None,
 ) -> ImportedFile:
     """Store conversations, activities in order, and their threads, in one transaction.
 
     Conversations of another account get new ids; a friendly id that is taken is made anew. Activities and threads
     whose ids another person's have get new ones, and so does whatever names them in the file: nobody learns from an
     import what others have. A thread of a session that the person has a thread of already is none of that session.
-    new_ids: of other things that messages name, by their ids there.
+    new_ids: of other things that messages name, by their ids there. by: the import that notes what it brings.
     Raises ConflictError where an activity or a thread is the person's already, or what the file holds contradicts
     itself.
     """
@@ -235,12 +237,16 @@ def store_file(
                 friendly_ids[conversation_id] = None
             own = {"user_email": user_email, "conversation_id": conversation_id}
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
-            place = workspace_at(connection, each.folders, user_email=user_email, domain=each.columns["domain"])
+            notes = Notes(connection, user_email, None if by is None else by.import_id, conversation_id)
+            place = workspace_at(notes, each.folders, domain=each.columns["domain"])
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
+            if by is not None:
+                note_conversation(notes, source=by.source, title=each.columns["title"])
             if each.friendly_id is not None and friendly_ids[conversation_id] is None:
                 add_alias(connection, each.friendly_id, conversation_id, user_email=user_email)
             insert_tags(connection, each.tags, **own)
-        _store_imported(connection, activities_of_file, ids, friendly_ids, user_email=user_email)
+        notes = Notes(connection, user_email, None if by is None else by.import_id)
+        _store_imported(notes, activities_of_file, ids, friendly_ids)
         if new_threads:
             connection.execute(insert(threads), new_threads)
         record_listed(
@@ -256,14 +262,13 @@ def store_file(
 
 
 def _store_imported(
-    connection: Connection,
+    notes: Notes,
     imported: Sequence[ImportedActivity],
     ids: Mapping[str, str],
     friendly_ids: Mapping[str, str | None],
-    *,
-    user_email: str,
 ) -> None:
     """Store activities in the order of the file, whichever conversations they are in, then what their messages say."""
+    connection, user_email = notes.connection, notes.user_email
     said: defaultdict[str, list[tuple[Message, StoredActivity]]] = defaultdict(list)
     for room, run in groupby(imported, key=attrgetter("conversation_id")):
         some = list(run)
@@ -272,12 +277,16 @@ def _store_imported(
         own = {"user_email": user_email, "conversation_id": here}
         stored = insert_activities(connection, [each.activity for each in some], **own)
         said[here] += [(each.message, row) for each, row in zip(some, stored, strict=True) if each.message is not None]
+        others = [each.activity.activity_id for each in some if each.message is None]
+        replace(notes, conversation_id=here if here in friendly_ids else None).added("activity", others)
     for conversation_id, friendly_id in friendly_ids.items():
         pairs = said[conversation_id]
         own = {"user_email": user_email, "conversation_id": conversation_id}
-        _store_messages(
+        rows = _store_messages(
             connection, [message for message, _ in pairs], [row for _, row in pairs], friendly_id=friendly_id, **own
         )
+        numbered = zip(rows, (numbers_of(message) for message, _ in pairs), strict=True)
+        note_said(replace(notes, conversation_id=conversation_id), numbered)
 
 
 def _as_stored(
@@ -408,6 +417,11 @@ def _references(rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict
 def _versions(message: Message) -> Sequence[Message]:
     """The versions of a message: all variants of an answer that was made again, else the message itself."""
     return message.get("versions") or [{**message, "number": 1}]
+
+
+def numbers_of(message: Message) -> list[int]:
+    """The numbers of the versions of a message."""
+    return [version["number"] for version in _versions(message)]
 
 
 def _variants(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

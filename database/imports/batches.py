@@ -20,6 +20,7 @@ from database.errors import ConflictError, InvalidChangeError, WorkspaceNotFound
 from sentences import say
 
 from .arriving import ArrivingConversation
+from .changes import Notes
 from .filling import Filled, long_ones_filled, reveal
 from .repository import MOST_FAILURES, Import, advance
 from .storing import Stored, Target, store_conversations
@@ -123,7 +124,7 @@ def _target(connection: Connection, *, which: Import, arriving: Sequence[Arrivin
         user_email=which.user_email,
         domain=domain,
         workspace_id=_workspace(connection, which, domain),
-        workspaces=workspaces_named(connection, names, user_email=which.user_email, domain=domain),
+        workspaces=workspaces_named(Notes(connection, which.user_email, which.import_id), names, domain=domain),
     )
 
 

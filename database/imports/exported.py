@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from database.activities.renaming import ids_in_use
@@ -24,9 +24,11 @@ from database.conversations.importing import (
     Message,
     add_stored_messages,
     id_in_account,
+    numbers_of,
     thread_rows,
     with_new_ids,
 )
+from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import read_live
 from database.conversations.summary import forget_summary
 from database.engine.database import Database
@@ -34,11 +36,13 @@ from database.engine.text import storable
 from database.errors import ConflictError
 from database.messages.branches import branches_of
 from database.messages.documents import document_rows
+from database.messages.editing import keep_text
 from database.messages.message import rows_where
 from database.messages.parts import part_rows
 from database.schema import (
     conversations,
     document_references,
+    imported_conversations,
     message_edits,
     message_parts,
     message_variants,
@@ -48,6 +52,7 @@ from database.schema import (
 from database.search import index as fulltext_index
 from sentences import say
 
+from .changes import BroughtBy, Notes, digest_of_said, note_said
 from .updating import renew_path
 
 _c, _m, _v, _e = conversations.c, messages.c, message_variants.c, message_edits.c
@@ -62,11 +67,12 @@ def update_from_file(
     database: Database,
     user_email: str,
     new_ids: Mapping[str, str],
+    by: BroughtBy | None = None,
 ) -> ImportedFile | None:
     """Bring the conversation of a file up to date; None where it is not here, or the file has not all of it.
 
-    new_ids: of other things that messages name, by their ids there. Raises ConflictError where nothing in it is new, or
-    what the file holds contradicts itself.
+    new_ids: of other things that messages name, by their ids there. by: the import that notes what is changed.
+    Raises ConflictError where nothing in it is new, or what the file holds contradicts itself.
     """
     if len(conversations_of_file) != 1 or not _is_whole(imported, conversations_of_file[0]):
         return None
@@ -82,7 +88,7 @@ def update_from_file(
         all_ids = {**new_ids, **own_ids, source_id: here}
         activities = with_new_ids(imported, all_ids)
         new = [each for each in activities if each.activity.activity_id not in known]
-        update_ = _Update(connection, user_email, here)
+        update_ = _Update(Notes(connection, user_email, None if by is None else by.import_id, here))
         if update_.rows and len(new) == len(activities):
             return None
         update_.merge([each.message for each in activities if each.message is not None], new)
@@ -98,6 +104,25 @@ def update_from_file(
         return database.write(job)
     except IntegrityError as error:
         raise ConflictError(say("import_contradiction")) from error
+
+
+def rename_pinned(claim_ids: Mapping[str, str], *, database: Database, import_id: str) -> None:
+    """Let memories that are pinned to conversations which an import brought have their ids of here."""
+    if not claim_ids:
+        return
+    brought = select(_c.conversation_id, _c.memory).join(
+        imported_conversations, imported_conversations.c.conversation_id == _c.conversation_id
+    )
+
+    def job(connection: Connection) -> None:
+        for row in connection.execute(brought.where(imported_conversations.c.import_id == import_id)).all():
+            former = row.memory.get(PINNED_CLAIMS, [])
+            pinned = [claim_ids.get(each, each) for each in former]
+            if pinned != former:
+                memory = {**row.memory, PINNED_CLAIMS: pinned}
+                touch_quietly(connection, row.conversation_id, memory=memory)
+
+    database.write(job)
 
 
 def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConversation) -> bool:
@@ -132,9 +157,10 @@ def _live_one(connection: Connection, source_id: str, user_email: str) -> str | 
 class _Update:
     """The update of one conversation within a transaction. rows: its messages by id, in order, deleted ones too."""
 
-    connection: Connection
-    user_email: str
-    conversation_id: str
+    notes: Notes
+    connection: Connection = field(init=False)
+    user_email: str = field(init=False)
+    conversation_id: str = field(init=False)
     friendly_id: str | None = field(init=False)
     last_ordinal: int = field(init=False)
     updated_at: str = field(init=False)
@@ -144,6 +170,8 @@ class _Update:
     added: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.connection, self.user_email = self.notes.connection, self.notes.user_email
+        self.conversation_id = self.notes.conversation_id or ""
         columns = (_c.conversation_friendly_id, _c.last_ordinal, _c.updated_at)
         head = self.connection.execute(select(*columns).where(_c.conversation_id == self.conversation_id)).one()
         self.friendly_id, self.last_ordinal, self.updated_at = head
@@ -171,6 +199,7 @@ class _Update:
         own = {"user_email": self.user_email, "conversation_id": self.conversation_id}
         stored = insert_activities(self.connection, [each.activity for each, _ in new], **own)
         pairs = [(message, row) for (_, message), row in zip(new, stored, strict=True) if message is not None]
+        self.notes.added("activity", [each.activity.activity_id for each, message in new if message is None])
         if not pairs:
             return
         rows = add_stored_messages(
@@ -183,6 +212,7 @@ class _Update:
         )
         self.last_ordinal += len(rows)
         self.added = [row["message_id"] for row in rows]
+        note_said(self.notes, zip(rows, (numbers_of(message) for message, _ in pairs), strict=True))
 
     def _choose(self, said: Sequence[Message], forked: set[str]) -> None:
         """Let the path be that of the file, unless the person went on here."""
@@ -191,8 +221,9 @@ class _Update:
             if message.get("branch_of"):
                 groups.setdefault(message["branch_of"], [message["branch_of"]]).append(message["message_id"])
         first_ones = [*forked, *groups]
-        unchosen = _m.message_id.in_(first_ones) & _m.chosen_branch.is_(None)
-        self.connection.execute(update(messages).where(unchosen).values(chosen_branch=1))
+        unchosen = select(_m.message_id).where(_m.message_id.in_(first_ones), _m.chosen_branch.is_(None))
+        for message_id in self.connection.execute(unchosen).scalars().all():
+            self._set(message_id, chosen_branch=1)
         if self.is_continued or not self.added:
             return
         tree = branches_of(self.connection, self.conversation_id)
@@ -214,12 +245,14 @@ class _Update:
         known = select(_e.text, _e.replaced_at).where(_e.message_id == row.message_id)
         here = {(each.text, each.replaced_at) for each in self.connection.execute(known)}
         missing = [each for each in edits if (each["text"], each["replaced_at"]) not in here]
-        if missing:
-            rows = [{"message_id": row.message_id, "text": e["text"], "replaced_at": e["replaced_at"]} for e in missing]
-            self.connection.execute(insert(message_edits), rows)
-        variant = (_v.message_id == row.message_id) & (_v.number == (row.chosen_variant or 1))
-        self.connection.execute(update(message_variants).where(variant).values(text=text))
-        self._show(row, text=text, status=message.get("status", "complete"), edited_at=message.get("edited_at"))
+        for edit in missing:
+            said = {"message_id": row.message_id, "text": edit["text"], "replaced_at": edit["replaced_at"]}
+            edit_id = keep_text(self.connection, **said)
+            self.notes.added("edit", [f"{row.message_id} {edit_id}"])
+        number, edited_at = row.chosen_variant or 1, message.get("edited_at")
+        self.notes.change("variant", f"{row.message_id} {number}", text=text)
+        self.notes.change("identity", f"{row.message_id} {number}", digest=digest_of_said(text, edited_at))
+        self._show(row, text=text, status=message.get("status", "complete"), edited_at=edited_at)
 
     def _add_variants(self, message: Message, row: Any) -> None:
         """Add the variants of an answer that was made again."""
@@ -246,12 +279,14 @@ class _Update:
         values = {"message_id": row.message_id, "number": 1, "created_at": first["created_at"]}
         said = {"text": row.text, "status": row.status, "config": first["config"]}
         self.connection.execute(insert(message_variants).values({**values, **said}))
+        self.notes.added("first_variant", [row.message_id])
         self._set(row.message_id, chosen_variant=1)
         return {first["created_at"]: 1}
 
     def _add_variant(self, message_id: str, number: int, version: Mapping[str, Any]) -> None:
         said = {name: version[name] for name in ("text", "status", "config", "created_at")}
         self.connection.execute(insert(message_variants).values({"message_id": message_id, "number": number, **said}))
+        self.notes.added("variant", [f"{message_id} {number}"])
         if parts := part_rows(message_id, version.get("parts") or (), version=number):
             self.connection.execute(insert(message_parts), parts)
             self._set(message_id, has_parts=1)
@@ -269,15 +304,18 @@ class _Update:
         self.changed.append(row.message_id)
 
     def _set(self, message_id: str, **values: Any) -> None:
-        self.connection.execute(update(messages).where(_m.message_id == message_id).values(**values))
+        self.notes.change("message", message_id, **values)
 
     def finish(self, updated_at: str) -> None:
         """Count the messages, renew the path, and tell open pages."""
         renew_path(self.connection, self.conversation_id)
         here = _m.conversation_id == self.conversation_id
         has_documents = self.connection.execute(select(func.max(_m.has_documents)).where(here)).scalar() or 0
-        values = {"last_ordinal": self.last_ordinal, "updated_at": max(self.updated_at, updated_at)}
-        touch_quietly(self.connection, self.conversation_id, has_documents=has_documents, **values)
+        if updated_at > self.updated_at:
+            self.notes.change("conversation", self.conversation_id, updated_at=updated_at)
+        touch_quietly(
+            self.connection, self.conversation_id, has_documents=has_documents, last_ordinal=self.last_ordinal
+        )
         who: dict[str, Any] = {"user_email": self.user_email, "conversation_id": self.conversation_id}
         if 0 < len(self.added) <= _TOLD_MESSAGES:
             record(self.connection, MESSAGE, "created", ids=self.added, **who)

@@ -19,7 +19,7 @@ from database.conversations.repository import workspace_for
 from database.engine.clock import now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError, ImportNotFoundError
-from database.schema import imports
+from database.schema import imported_changes, imports
 from sentences import say
 
 LEASE_SECONDS = 20.0
@@ -65,6 +65,7 @@ class Import:
     worked_ms: int
     tries: int
     next_try_at: str | None
+    noted: bool
     created_at: str
     updated_at: str
 
@@ -104,6 +105,7 @@ def add_import(
         "choice": dict(choice),
         "failures": [],
         "kept": [],
+        "noted": 1,
         "created_at": moment,
         "updated_at": moment,
     }
@@ -243,6 +245,7 @@ def delete_import(*, database: Database, user_email: str, import_id: str) -> Imp
         before = _one(connection, user_email, import_id)
         if before.state not in {*ENDED, "ready", "counting"}:
             raise ConflictError(say("import_moved_on", state=before.state))
+        connection.execute(delete(imported_changes).where(imported_changes.c.import_id == import_id))
         connection.execute(delete(imports).where(_c.import_id == import_id))
         _tell(connection, before, "gone")
         return before
@@ -288,7 +291,7 @@ def _one(connection: Connection, user_email: str, import_id: str) -> Import:
 
 
 def _import(row: Any) -> Import:
-    fields = {**row._mapping, "counted": bool(row.counted)}
+    fields = {**row._mapping, "counted": bool(row.counted), "noted": bool(row.noted)}
     return Import(**cast("dict[str, Any]", fields))
 
 

@@ -1,35 +1,53 @@
-"""Taking an import back: what it brought is erased, unless the person went on with it."""
+"""Taking an import back: what it brought is erased, what it changed becomes as it was, unless the person went on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, select, update
 
+from database.activities.erasing import erase_activities
+from database.conversations.conversation import record_listed
 from database.conversations.deletion import erase, mark_for_deletion, remove_messages
+from database.conversations.repository import read_live
 from database.conversations.summary import forget_summary
 from database.engine.database import Database, Urgency
 from database.schema import (
     activities,
     conversations,
-    document_references,
+    imported_changes,
     imported_conversations,
     imported_messages,
-    message_parts,
     message_variants,
     messages,
 )
 from sentences import say
 
+from .changes import (
+    CHANGED_SINCE,
+    Change,
+    TakenBack,
+    added_activities,
+    added_in,
+    changes_beside,
+    digest_of_said,
+    forget_change,
+    forget_changes_of,
+    remove_variant,
+)
 from .repository import Import
 from .updating import renew_path
+from .workspaces import take_workspace_back
 
 _AT_ONCE = 20
+_MESSAGES_AT_ONCE = 2_000
 _CONTINUED = say("import_went_on")
 _FOLLOWED = say("import_went_on_behind")
 _KEPT = "kept:"
+_ROWS_BESIDE = ("activity", "workspace")
+"""What is taken back once everything else is."""
 
 _a, _c, _m, _v = activities.c, conversations.c, messages.c, message_variants.c
 _ic, _im = imported_conversations.c, imported_messages.c
@@ -44,12 +62,15 @@ class Undone:
 
 
 def undo_some(*, database: Database, which: Import) -> Undone:
-    """Take a part of an import back: conversations that it brought, then what it added to others."""
+    """Take a part of an import back: conversations that it brought, then what it added to others, and changed there.
+
+    What it brought beside conversations is taken back afterwards (`portability.imports.taking_back`).
+    """
     undone = Undone()
     marked = database.write(lambda connection: _mark_some(connection, which, undone), urgency=Urgency.INDEX)
     if marked is None:
         undone.is_over = database.write(
-            lambda connection: _take_messages_back(connection, which, undone), urgency=Urgency.INDEX
+            lambda connection: _take_changes_back(connection, which, undone), urgency=Urgency.INDEX
         )
     else:
         erase(database, marked)
@@ -60,97 +81,205 @@ def _mark_some(connection: Connection, which: Import, undone: Undone) -> Sequenc
     """Mark some conversations that the import brought, for erasure; None where none is left."""
     undone.kept.clear()
     brought = (_ic.user_email == which.user_email) & (_ic.import_id == which.import_id)
-    query = select(_ic.conversation_id, _c.title).join(_c_table(), _c.conversation_id == _ic.conversation_id)
+    query = select(_ic.conversation_id, _c.title, (_c.title != _ic.title).label("renamed"))
+    query = query.join(conversations, _c.conversation_id == _ic.conversation_id)
     rows = connection.execute(query.where(brought, _c.incomplete_since.is_(None)).limit(_AT_ONCE)).all()
     if not rows:
         return None
     ids = [row.conversation_id for row in rows]
-    continued = _continued(connection, ids)
+    continued = _continued(connection, ids) | {row.conversation_id for row in rows if row.renamed}
     undone.kept += [{"item": row.title, "reason": _CONTINUED} for row in rows if row.conversation_id in continued]
-    detached = _ic.conversation_id.in_(continued)
     if continued:
-        connection.execute(update(imported_conversations).where(detached).values(import_id=_KEPT + which.import_id))
-        mine = _im.conversation_id.in_(continued)
-        connection.execute(update(imported_messages).where(mine).values(import_id=_KEPT + which.import_id))
+        kept = {"import_id": _KEPT + which.import_id}
+        connection.execute(update(imported_conversations).where(_ic.conversation_id.in_(continued)).values(kept))
+        connection.execute(update(imported_messages).where(_im.conversation_id.in_(continued)).values(kept))
+        forget_changes_of(connection, which.import_id, list(continued))
     gone = [each for each in ids if each not in continued]
     return mark_for_deletion(connection, _c.conversation_id.in_(gone)) if gone else []
 
 
-def _c_table() -> Any:
-    return conversations
-
-
 def _continued(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
     """Those of these conversations to which the person added something here: an activity, an edit, another answer."""
-    added = select(_a.conversation_id).where(
-        _a.conversation_id.in_(conversation_ids),
-        ~exists().where(_im.conversation_id == _a.conversation_id, _im.message_id == _a.activity_id),
+    return (
+        _with_own_activities(connection, conversation_ids)
+        | _with_own_edits(connection, conversation_ids)
+        | _with_own_variants(connection, conversation_ids)
     )
-    edited = select(_m.conversation_id).where(_m.conversation_id.in_(conversation_ids), _m.edited_at.is_not(None))
-    answered_again = (
-        select(_m.conversation_id)
+
+
+def _with_own_activities(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
+    noted = imported_changes.c
+    by_message = exists().where(_im.conversation_id == _a.conversation_id, _im.message_id == _a.activity_id)
+    by_note = exists().where(
+        noted.conversation_id == _a.conversation_id, noted.kind == "activity", noted.thing_id == _a.activity_id
+    )
+    own = select(_a.conversation_id).where(_a.conversation_id.in_(conversation_ids), ~by_message, ~by_note)
+    return set(connection.execute(own.distinct()).scalars())
+
+
+def _with_own_edits(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
+    """Those with messages that were edited here; what an export says of a message that was edited there is known."""
+    edited = select(_m.conversation_id, _m.message_id, _m.text, _m.edited_at).where(
+        _m.conversation_id.in_(conversation_ids), _m.edited_at.is_not(None)
+    )
+    found = connection.execute(edited).all()
+    digests = select(_im.message_id, _im.digest).where(_im.message_id.in_([row.message_id for row in found]))
+    known = {(row.message_id, row.digest) for row in connection.execute(digests)}
+    return {
+        row.conversation_id for row in found if (row.message_id, digest_of_said(row.text, row.edited_at)) not in known
+    }
+
+
+def _with_own_variants(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
+    unknown = (
+        select(_m.conversation_id, _v.message_id, _v.number)
         .join(message_variants, _v.message_id == _m.message_id)
         .where(
             _m.conversation_id.in_(conversation_ids),
             ~exists().where(_im.message_id == _v.message_id, _im.number == _v.number),
         )
     )
-    return {row for query in (added, edited, answered_again) for row in connection.execute(query.distinct()).scalars()}
+    added = added_in(connection, conversation_ids, kind="variant")
+    return {row.conversation_id for row in connection.execute(unknown) if f"{row.message_id} {row.number}" not in added}
 
 
-def _take_messages_back(connection: Connection, which: Import, undone: Undone) -> bool:
-    """Take back what the import added to one conversation that it had not brought; whether none is left."""
+def _take_changes_back(connection: Connection, which: Import, undone: Undone) -> bool:
+    """Take back what the import did to one conversation that it had not brought; whether none is left."""
     undone.kept.clear()
-    # What a crash left half stored is erased by the next start.
-    query = select(_im.conversation_id).join(conversations, _c.conversation_id == _im.conversation_id)
-    query = query.where(_im.import_id == which.import_id, _c.incomplete_since.is_(None)).limit(1)
-    conversation_id = connection.execute(query).scalar()
+    conversation_id = _changed_one(connection, which)
     if conversation_id is None:
         return True
-    mine = (_im.conversation_id == conversation_id) & (_im.import_id == which.import_id)
-    title = connection.execute(select(_c.title).where(_c.conversation_id == conversation_id)).scalar_one()
-    rows = connection.execute(
-        select(_im.source_id, _im.message_id, _im.number, _m.seq, _m.ordinal, _m.chosen_variant)
-        .join(messages, _m.message_id == _im.message_id)
-        .where(mine)
-    ).all()
-    others = set(
-        connection.execute(
-            select(_im.message_id).where(_im.conversation_id == conversation_id, _im.import_id != which.import_id)
-        ).scalars()
-    )
-    whole = {row.seq: row.message_id for row in rows if row.message_id not in others}
-    variants = [row for row in rows if row.message_id in others and row.chosen_variant != row.number]
-    if whole and _is_followed(connection, conversation_id, [row.ordinal for row in rows if row.seq in whole]):
-        undone.kept.append({"item": title, "reason": _FOLLOWED})
-        whole = {}
-    for row in variants:
-        _remove_variant(connection, row.message_id, row.number)
-    gone = [row.source_id for row in (*variants, *(row for row in rows if row.seq in whole))]
-    connection.execute(delete(imported_messages).where(_im.conversation_id == conversation_id, _im.source_id.in_(gone)))
-    connection.execute(update(imported_messages).where(mine).values(import_id=_KEPT + which.import_id))
+    taken_back = TakenBack(connection, conversation_id)
+    taken_back.run(which.import_id)
+    messages_back = _MessagesBack(connection, which.import_id, conversation_id)
+    messages_back.run(taken_back.activities)
+    taken_back.finish()
+    reasons = [CHANGED_SINCE] if taken_back.stays or messages_back.stays else []
+    reasons += [_FOLLOWED] if messages_back.is_followed else []
     # Its source may have it again: another import compares everything.
-    known = imported_conversations.c.conversation_id == conversation_id
+    known = _ic.conversation_id == conversation_id
     connection.execute(update(imported_conversations).where(known).values(digest=""))
-    if whole:
-        forget_summary(connection, conversation_id, ordinal=min(row.ordinal for row in rows if row.seq in whole))
-        remove_messages(connection, whole)
-        renew_path(connection, conversation_id)
+    renew_path(connection, conversation_id)
+    head = connection.execute(select(_c.title, _c.deleted_at).where(_c.conversation_id == conversation_id)).one()
+    if head.deleted_at is None:
+        own = {"user_email": which.user_email, "conversation_id": conversation_id}
+        record_listed(connection, [read_live(connection, **own)], "changed")
+    undone.kept += [{"item": head.title, "reason": reason} for reason in dict.fromkeys(reasons)]
     return False
 
 
-def _remove_variant(connection: Connection, message_id: str, number: int) -> None:
-    """Delete a variant with its parts and documents, so that its number is free again."""
-    for table, numbered in (
-        (message_variants, _v.number),
-        (message_parts, message_parts.c.version),
-        (document_references, document_references.c.version),
-    ):
-        connection.execute(delete(table).where(table.c.message_id == message_id, numbered == number))
+def _changed_one(connection: Connection, which: Import) -> str | None:
+    """A conversation that the import added something to, or changed; None where none is left."""
+    for table in (imported_messages, imported_changes):
+        # What a crash left half stored is erased by the next start.
+        query = select(table.c.conversation_id).join(conversations, _c.conversation_id == table.c.conversation_id)
+        query = query.where(table.c.import_id == which.import_id, _c.incomplete_since.is_(None)).limit(1)
+        if (found := connection.execute(query).scalar()) is not None:
+            return str(found)
+    return None
 
 
-def _is_followed(connection: Connection, conversation_id: str, ordinals: Sequence[int]) -> bool:
-    """Whether a message of the person's own comes after one of these."""
-    own = ~exists().where(_im.conversation_id == conversation_id, _im.message_id == _m.message_id)
-    behind = select(_m.seq).where(_m.conversation_id == conversation_id, _m.ordinal > min(ordinals), own).limit(1)
-    return connection.execute(behind).first() is not None
+@dataclass(slots=True)
+class _MessagesBack:
+    """Takes back messages and variants that an import added to a conversation, the newest ones.
+
+    stays: whether the person shows one of the variants. is_followed: whether messages of the person's come after.
+    """
+
+    connection: Connection
+    import_id: str
+    conversation_id: str
+    stays: bool = False
+    is_followed: bool = False
+
+    def run(self, activity_ids: Sequence[str]) -> None:
+        """Take some back, with other activities that the import added; those that stay are known as kept."""
+        rows = self._some()
+        self.is_followed = bool(rows) and self._has_own_behind()
+        own = self._of_others([row.message_id for row in rows])
+        whole = {row.seq: row.message_id for row in rows if row.message_id not in own and not self.is_followed}
+        gone = [row for row in rows if row.seq in whole]
+        for row in rows:
+            if row.message_id not in own:
+                continue
+            if row.chosen_variant == row.number:
+                self.stays = True
+            else:
+                remove_variant(self.connection, row.message_id, row.number)
+                gone.append(row)
+        taken = {row.source_id for row in gone}
+        self._forget(taken)
+        self._mark(_im.source_id.in_([row.source_id for row in rows if row.source_id not in taken]))
+        if self.is_followed:
+            self._mark(_im.import_id == self.import_id)
+        beside = added_activities(self.connection, activity_ids, but=whole.values())
+        self.stays = self.stays or len(beside) < len(activity_ids)
+        if whole:
+            first = min(row.ordinal for row in rows if row.seq in whole)
+            forget_summary(self.connection, self.conversation_id, ordinal=first)
+        if whole or beside:
+            remove_messages(self.connection, whole, beside=beside)
+
+    def _some(self) -> Sequence[Any]:
+        columns = (_im.source_id, _im.message_id, _im.number, _m.seq, _m.ordinal, _m.chosen_variant)
+        query = select(*columns).join(messages, _m.message_id == _im.message_id)
+        mine = (_im.conversation_id == self.conversation_id) & (_im.import_id == self.import_id)
+        return self.connection.execute(query.where(mine).order_by(_m.ordinal.desc()).limit(_MESSAGES_AT_ONCE)).all()
+
+    def _of_others(self, message_ids: Sequence[str]) -> set[str]:
+        """Those of these messages that were here before the import: it added variants to them."""
+        other = _im.message_id.in_(message_ids) & (_im.import_id != self.import_id)
+        return set(self.connection.execute(select(_im.message_id).where(other)).scalars())
+
+    def _has_own_behind(self) -> bool:
+        """Whether a message of the person's own comes after the first one that the import added."""
+        other = imported_messages.alias()
+        had = exists().where(other.c.message_id == _im.message_id, other.c.import_id != self.import_id)
+        here = (_im.conversation_id == self.conversation_id) & (_im.import_id == self.import_id)
+        mine = select(_im.message_id).where(here, ~had)
+        first = select(func.min(_m.ordinal)).where(_m.message_id.in_(mine)).scalar_subquery()
+        own = ~exists().where(_im.conversation_id == self.conversation_id, _im.message_id == _m.message_id)
+        behind = select(_m.seq).where(_m.conversation_id == self.conversation_id, _m.ordinal > first, own).limit(1)
+        return self.connection.execute(behind).first() is not None
+
+    def _forget(self, source_ids: Collection[str]) -> None:
+        these = _im.source_id.in_(source_ids)
+        self.connection.execute(delete(imported_messages).where(_im.conversation_id == self.conversation_id, these))
+
+    def _mark(self, which: ColumnElement[bool]) -> None:
+        """Let these stay, whatever else is taken back."""
+        here = _im.conversation_id == self.conversation_id
+        kept = {"import_id": _KEPT + self.import_id}
+        self.connection.execute(update(imported_messages).where(here, which).values(kept))
+
+
+def undo_rows_beside(*, database: Database, which: Import) -> Undone:
+    """Take back activities beside the conversations, and empty folders, those that lie in others first."""
+    undone = Undone()
+
+    def job(connection: Connection) -> None:
+        undone.kept.clear()
+        some = changes_beside(connection, which.import_id, kinds=_ROWS_BESIDE, limit=10_000)
+        erase_activities(
+            connection, added_activities(connection, [each.thing_id for each in some if each.kind == "activity"])
+        )
+        waiting, reasons = [each for each in some if each.kind == "workspace"], dict[str, str]()
+        while waiting:
+            reasons = {
+                each.thing_id: take_workspace_back(connection, each, user_email=which.user_email) for each in waiting
+            }
+            left = [each for each in waiting if reasons[each.thing_id]]
+            if len(left) == len(waiting):
+                break
+            waiting = left
+        undone.kept += [{"item": _folder(each), "reason": reasons[each.thing_id]} for each in waiting]
+        for each in some:
+            forget_change(connection, which.import_id, each)
+        undone.is_over = len(some) < 10_000
+
+    database.write(job, urgency=Urgency.INDEX)
+    return undone
+
+
+def _folder(change: Change) -> str:
+    return str(change.became["workspace_name"])

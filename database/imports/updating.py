@@ -8,7 +8,7 @@ stays. Nothing that is not in the source any more is deleted.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,7 +26,6 @@ from database.messages.message import live_in, rows_where
 from database.messages.parts import part_rows
 from database.schema import (
     conversations,
-    imported_conversations,
     imported_messages,
     message_parts,
     message_variants,
@@ -35,6 +34,7 @@ from database.schema import (
 from database.search import index as fulltext_index
 
 from .arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion, message_to_store
+from .changes import Notes
 
 _m, _v, _im = messages.c, message_variants.c, imported_messages.c
 _TOLD_MESSAGES = 50
@@ -61,13 +61,10 @@ def update_conversation(
     update_ = _Update(connection, user_email, identity.conversation_id, import_id)
     update_.merge(arriving.messages)
     update_.choose_path(arriving.messages)
-    changes: dict[str, Any] = {}
     if update_.title == identity.title != arriving.title:
-        changes["title"] = arriving.title
-    touch_quietly(connection, identity.conversation_id, **changes, **update_.counts(arriving.updated_at))
-    known = imported_conversations.c.conversation_id == identity.conversation_id
-    values = {"title": arriving.title, "digest": arriving.digest}
-    connection.execute(update(imported_conversations).where(known).values(values))
+        update_.notes.change("conversation", identity.conversation_id, title=arriving.title)
+    update_.count(arriving.updated_at)
+    update_.notes.change("source", identity.conversation_id, title=arriving.title, digest=arriving.digest)
     update_.tell()
 
 
@@ -90,7 +87,7 @@ def update_some(
         return False
     update_.merge(beginning)
     update_.choose_path(beginning)
-    touch_quietly(connection, identity.conversation_id, **update_.counts(arriving.updated_at))
+    update_.count(arriving.updated_at)
     update_.tell()
     return True
 
@@ -103,6 +100,7 @@ class _Update:
     user_email: str
     conversation_id: str
     import_id: str
+    notes: Notes = field(init=False)
     title: str = field(init=False)
     friendly_id: str | None = field(init=False)
     last_ordinal: int = field(init=False)
@@ -119,6 +117,7 @@ class _Update:
     """Questions that others are asked in the place of now."""
 
     def __post_init__(self) -> None:
+        self.notes = Notes(self.connection, self.user_email, self.import_id, self.conversation_id)
         c = conversations.c
         columns = (c.title, c.conversation_friendly_id, c.last_ordinal, c.branch_id, c.updated_at)
         head = self.connection.execute(select(*columns).where(c.conversation_id == self.conversation_id)).one()
@@ -202,8 +201,9 @@ class _Update:
             last_ordinal=self.last_ordinal,
         )
         self.last_ordinal += len(rows)
-        unchosen = _m.message_id.in_(self.forked) & _m.chosen_branch.is_(None)
-        self.connection.execute(update(messages).where(unchosen).values(chosen_branch=1))
+        unchosen = select(_m.message_id).where(_m.message_id.in_(self.forked), _m.chosen_branch.is_(None))
+        for message_id in self.connection.execute(unchosen).scalars().all():
+            self._set(message_id, chosen_branch=1)
         self.added = [row["message_id"] for row in rows]
         versions = [(message, number, each) for message in new for number, each in enumerate(message.versions, 1)]
         self._identify([(self.ids[message.key], number, each) for message, number, each in versions])
@@ -247,6 +247,7 @@ class _Update:
         message = rows_where(self.connection, _m.message_id == row.message_id)[0]
         first = {name: getattr(message, name) for name in ("message_id", "text", "status", "config", "created_at")}
         self.connection.execute(insert(message_variants).values({**first, "number": 1}))
+        self.notes.added("first_variant", [row.message_id])
         self._set(row.message_id, chosen_variant=1)
         return [1]
 
@@ -267,12 +268,10 @@ class _Update:
     def _change_text(self, row: Any, number: int, version: ArrivingVersion) -> None:
         """Take over a text that the source has changed, unless the person has edited the message."""
         if row.edited_at is None:
-            variant = (_v.message_id == row.message_id) & (_v.number == number)
-            self.connection.execute(update(message_variants).where(variant).values(text=version.text))
+            self.notes.change("variant", f"{row.message_id} {number}", text=version.text)
             if (row.chosen_variant or 1) == number:
                 self._change_shown_text(row, version.text)
-        known = (_im.conversation_id == self.conversation_id) & (_im.source_id == version.source_id)
-        self.connection.execute(update(imported_messages).where(known).values(digest=version.digest))
+        self.notes.change("identity", f"{row.message_id} {number}", digest=version.digest)
 
     def _change_shown_text(self, row: Any, text: str) -> None:
         message = rows_where(self.connection, _m.message_id == row.message_id)[0]
@@ -280,12 +279,13 @@ class _Update:
             return
         if message.deleted_at is None:
             fulltext_index.reindex(self.connection, message, text=text)
-        keep_text(self.connection, message_id=row.message_id, text=message.text, replaced_at=now_iso())
+        edit_id = keep_text(self.connection, message_id=row.message_id, text=message.text, replaced_at=now_iso())
+        self.notes.added("edit", [f"{row.message_id} {edit_id}"])
         forget_summary(self.connection, self.conversation_id, ordinal=message.ordinal)
         self._set(row.message_id, text=text)
 
     def _set(self, message_id: str, **values: Any) -> None:
-        self.connection.execute(update(messages).where(_m.message_id == message_id).values(**values))
+        self.notes.change("message", message_id, **values)
 
     def _identify(self, versions: Sequence[tuple[str, int, ArrivingVersion]]) -> None:
         rows = [
@@ -329,15 +329,13 @@ class _Update:
                 choices[group[0]] = group.index(chosen) + 1
         return choices
 
-    def counts(self, updated_at: str) -> Mapping[str, Any]:
-        """The columns of the conversation that follow from its messages."""
+    def count(self, updated_at: str) -> None:
+        """Store what of the conversation follows from its messages."""
         shown = self.connection.execute(select(func.count()).where(live_in(self.conversation_id))).scalar_one()
-        return {
-            "message_count": shown,
-            "last_ordinal": self.last_ordinal,
-            "branch_id": self.branch_id,
-            "updated_at": max(self.updated_at, updated_at),
-        }
+        counts = {"message_count": shown, "last_ordinal": self.last_ordinal, "branch_id": self.branch_id}
+        touch_quietly(self.connection, self.conversation_id, **counts)
+        if updated_at > self.updated_at:
+            self.notes.change("conversation", self.conversation_id, updated_at=updated_at)
 
     def tell(self) -> None:
         """Tell open pages."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
+from database.changes import WORKSPACE, record
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.schema import workspaces
+from database.schema import conversation_workspaces, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_COLOR
 from database.workspaces.repository import access_workspace, record_created
+from sentences import say
+
+from .changes import CHANGED_SINCE, Change, Notes
 
 _LONGEST_NAME = 100
 _AT_ONCE = 20
@@ -21,17 +25,19 @@ _AT_ONCE = 20
 _c = workspaces.c
 
 
-def workspaces_named(connection: Connection, names: Collection[str], *, user_email: str, domain: str) -> dict[str, str]:
-    """The ids of the person's workspaces of these names."""
+def workspaces_named(notes: Notes, names: Collection[str], *, domain: str) -> dict[str, str]:
+    """The ids of the person's workspaces of these names. notes: of the import that makes those that are missing."""
     tidy = {name: " ".join(name.split())[:_LONGEST_NAME] for name in names}
     wanted = {name for name in tidy.values() if name}
     if not wanted:
         return {}
-    own = (_c.user_email == user_email) & (_c.domain == domain) & _c.workspace_name.in_(wanted)
-    rows = connection.execute(select(_c.workspace_name, _c.workspace_id).where(own).order_by(_c.created_at.desc()))
+    own = (_c.user_email == notes.user_email) & (_c.domain == domain) & _c.workspace_name.in_(wanted)
+    rows = notes.connection.execute(
+        select(_c.workspace_name, _c.workspace_id).where(own).order_by(_c.created_at.desc())
+    )
     found = {row.workspace_name: row.workspace_id for row in rows}
     for name in sorted(wanted - found.keys()):
-        found[name] = _create(connection, Folder(name), user_email=user_email, domain=domain)
+        found[name] = _create(notes, Folder(name), domain=domain)
     return {name: found[each] for name, each in tidy.items() if each}
 
 
@@ -43,7 +49,7 @@ class Folder:
     color: str = DEFAULT_WORKSPACE_COLOR
 
 
-def workspace_at(connection: Connection, path: Sequence[Folder], *, user_email: str, domain: str) -> str | None:
+def workspace_at(notes: Notes, path: Sequence[Folder], *, domain: str) -> str | None:
     """The id of the person's workspace at `path`, from the top down, made where it is missing; None for no path.
 
     A query for each folder of the path.
@@ -51,15 +57,16 @@ def workspace_at(connection: Connection, path: Sequence[Folder], *, user_email: 
     parent: str | None = None
     for folder in path:
         name = " ".join(folder.name.split())[:_LONGEST_NAME]
-        own = (_c.user_email == user_email) & (_c.domain == domain) & (_c.workspace_name == name)
+        own = (_c.user_email == notes.user_email) & (_c.domain == domain) & (_c.workspace_name == name)
         here = select(_c.workspace_id).where(own, _c.parent_workspace_id == parent).order_by(_c.created_at).limit(1)
-        found = connection.execute(here).scalar()
-        made = Folder(name, folder.color)
-        parent = found or _create(connection, made, user_email=user_email, domain=domain, parent=parent)
+        found = notes.connection.execute(here).scalar()
+        parent = found or _create(notes, Folder(name, folder.color), domain=domain, parent=parent)
     return parent
 
 
-def make_workspaces(wanted: Sequence[tuple[str, Sequence[Folder]]], *, database: Database, user_email: str) -> int:
+def make_workspaces(
+    wanted: Sequence[tuple[str, Sequence[Folder]]], *, database: Database, user_email: str, import_id: str | None = None
+) -> int:
     """Make the workspaces at these paths, given with their domains, that are missing; how many.
 
     A few in each transaction: meanwhile nobody else writes.
@@ -68,7 +75,7 @@ def make_workspaces(wanted: Sequence[tuple[str, Sequence[Folder]]], *, database:
     def job(connection: Connection, some: Sequence[tuple[str, Sequence[Folder]]]) -> int:
         before = connection.execute(counted).scalar_one()
         for domain, path in some:
-            workspace_at(connection, path, user_email=user_email, domain=domain)
+            workspace_at(Notes(connection, user_email, import_id), path, domain=domain)
         return int(connection.execute(counted).scalar_one() - before)
 
     counted = select(func.count()).where(_c.user_email == user_email)
@@ -76,10 +83,29 @@ def make_workspaces(wanted: Sequence[tuple[str, Sequence[Folder]]], *, database:
     return sum(database.write(partial(job, some=some), urgency=Urgency.INDEX) for some in slices)
 
 
-def _create(connection: Connection, folder: Folder, *, user_email: str, domain: str, parent: str | None = None) -> str:
+def take_workspace_back(connection: Connection, change: Change, *, user_email: str) -> str:
+    """Delete an empty workspace that an import made; why it stays, "" where it doesn't."""
+    own = (_c.user_email == user_email) & (_c.workspace_id == change.thing_id)
+    row = connection.execute(select(_c.workspace_name, _c.workspace_color).where(own)).first()
+    if row is None:
+        return ""
+    if dict(row._mapping) != change.became:
+        return CHANGED_SINCE
+    inside = select(conversation_workspaces.c.conversation_id).where(
+        conversation_workspaces.c.user_email == user_email, conversation_workspaces.c.workspace_id == change.thing_id
+    )
+    below = select(_c.workspace_id).where(_c.user_email == user_email, _c.parent_workspace_id == change.thing_id)
+    if any(connection.execute(query.limit(1)).first() for query in (inside, below)):
+        return say("import_folder_used")
+    connection.execute(delete(workspaces).where(own))
+    record(connection, WORKSPACE, "gone", user_email=user_email, ids=[change.thing_id])
+    return ""
+
+
+def _create(notes: Notes, folder: Folder, *, domain: str, parent: str | None = None) -> str:
     moment, workspace_id = now_iso(), str(uuid.uuid4())
     values = {
-        "user_email": user_email,
+        "user_email": notes.user_email,
         "workspace_id": workspace_id,
         "workspace_name": folder.name,
         "workspace_color": folder.color,
@@ -88,6 +114,9 @@ def _create(connection: Connection, folder: Folder, *, user_email: str, domain: 
         "created_at": moment,
         "updated_at": moment,
     }
+    connection = notes.connection
     connection.execute(insert(workspaces).values(values))
-    record_created(connection, access_workspace(connection, user_email=user_email, workspace_id=workspace_id))
+    record_created(connection, access_workspace(connection, user_email=notes.user_email, workspace_id=workspace_id))
+    made = {"workspace_name": folder.name, "workspace_color": folder.color}
+    replace(notes, conversation_id=None).added("workspace", [workspace_id], became=made)
     return workspace_id

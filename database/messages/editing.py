@@ -34,9 +34,10 @@ from .reading import access_message, access_settled
 from .variants import store_edit
 
 
-def keep_text(connection: Connection, *, message_id: str, text: str, replaced_at: str) -> None:
-    """Keep what a message says until now."""
-    connection.execute(insert(message_edits).values(message_id=message_id, text=text, replaced_at=replaced_at))
+def keep_text(connection: Connection, *, message_id: str, text: str, replaced_at: str) -> int:
+    """Keep what a message says until now; the number of the row that says it."""
+    kept = insert(message_edits).values(message_id=message_id, text=text, replaced_at=replaced_at)
+    return int(connection.execute(kept.returning(message_edits.c.edit_id)).scalar_one())
 
 
 def edits_of(*, database: Database, user_email: str, message_id: str) -> list[dict[str, str]]:

@@ -60,6 +60,7 @@ from . import (
     m0037_sign_in,
     m0038_administration,
     m0039_activities_by_recipe,
+    m0040_changes_of_imports,
 )
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0037_sign_in.upgrade,
     m0038_administration.upgrade,
     m0039_activities_by_recipe.upgrade,
+    m0040_changes_of_imports.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

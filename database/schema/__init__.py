@@ -30,7 +30,14 @@ from .conversations import (
     shares,
     workspaces,
 )
-from .imports import conversation_aliases, filled_conversations, imported_conversations, imported_messages, imports
+from .imports import (
+    conversation_aliases,
+    filled_conversations,
+    imported_changes,
+    imported_conversations,
+    imported_messages,
+    imports,
+)
 from .messages import (
     IS_FILE,
     IS_NO_MESSAGE,
@@ -85,6 +92,7 @@ __all__ = [
     "file_passages",
     "filled_conversations",
     "former_short_ids",
+    "imported_changes",
     "imported_conversations",
     "imported_messages",
     "imports",

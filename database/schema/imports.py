@@ -43,6 +43,8 @@ imports = Table(
     # How often it could not be stored, one time after the other, and when it is tried again; `error` says why.
     Column("tries", Integer, nullable=False, server_default="0"),
     Column("next_try_at", Text),
+    # Whether all that it changes is noted, so that it can be taken back: not of those that began before schema 40.
+    Column("noted", Integer, nullable=False, server_default="0"),
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
     Index("idx_imports_user", "user_email", "created_at"),
@@ -89,6 +91,25 @@ imported_messages = Table(
     Column("import_id", Text, nullable=False),
     Index("idx_imported_messages_message", "message_id"),
     Index("idx_imported_messages_import", "import_id"),
+    sqlite_with_rowid=False,
+)
+
+# What an import changed beside the conversations and messages that it brought, until it is taken back.
+imported_changes = Table(
+    "imported_changes",
+    metadata,
+    Column("import_id", Text, primary_key=True),
+    # What was changed ("message", "document", "agent", ...: see `database.imports.changes`), and which of them.
+    Column("kind", Text, primary_key=True),
+    Column("thing_id", Text, primary_key=True),
+    Column("user_email", Text, nullable=False),
+    # NULL for what belongs to no conversation.
+    Column("conversation_id", Text, ForeignKey("UserToConversationId.conversation_id", ondelete="CASCADE")),
+    # The values that were changed, by their names, {} for what was not there; and what they became.
+    Column("former", JSON, nullable=False),
+    Column("became", JSON, nullable=False),
+    Index("idx_imported_changes_conversation", "conversation_id"),
+    Index("idx_imported_changes_owner", "user_email"),
     sqlite_with_rowid=False,
 )
 

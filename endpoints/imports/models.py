@@ -65,11 +65,15 @@ class ConversationOfFile(Shape):
 
 
 class Failure(Shape):
-    """What was not imported, and why; or what an undo kept, and why. `said`: the reason, for other languages."""
+    """What was not imported, and why; or what an undo kept, and why. `said`: the reason, for other languages.
+
+    `item_said`: the place of the item in its file, likewise; empty where `item` is its name.
+    """
 
     item: str
     reason: str
     said: list[Saying]
+    item_said: list[Saying]
 
 
 class ImportDetails(ImportItem):

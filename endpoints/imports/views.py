@@ -32,7 +32,7 @@ from endpoints.http.work_queues import Work, works
 from portability.importers.registry import importers
 from portability.imports.accepting import accept_file, discard_upload
 from portability.imports.runner import FOLDER
-from sentences import recognised, said
+from sentences import recognised, recognised_place, said
 
 from . import models as import_models
 
@@ -148,7 +148,7 @@ def cancel_import(import_id: str) -> object:
 @answers(import_models.ImportItem)
 @fails("conflict")
 def undo_import(import_id: str) -> object:
-    """Take back what an import brought, but for conversations that you went on with: the report names them.
+    """Take back what an import brought and changed, but for what you went on with or changed since: the report says so.
 
     409 `conflict` unless the import has ended.
     """
@@ -170,8 +170,12 @@ def _details(which: Import) -> dict[str, Any]:
 
 
 def _told(reasons: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Reasons as they are stored, in English, with what they say in other languages."""
-    return [{**each, "said": said(recognised(each["reason"]))} for each in reasons]
+    """Places and reasons as they are stored, in English, with what they say in other languages."""
+    told = []
+    for each in reasons:
+        item_said = said(recognised_place(each["item"]))
+        told.append({**each, "said": said(recognised(each["reason"])), "item_said": item_said})
+    return told
 
 
 def _item(which: Import) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sentences import say
 
 from .anaphora import members_of_files
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart
+from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart, form_of
 from .json_stream import MOST_VALUES, parsed_json
 
 _LARGEST = 256 * 2**20
@@ -81,8 +81,7 @@ class AccountArchiveImporter:
     """Reads the ZIP with everything of an account: conversations, documents, memories, settings."""
 
     source = "account"
-    title = "Anaphora, everything"
-    expects = "the ZIP of *Download everything*."
+    title, expects = form_of("account")
 
     def recognises(self, file: ImportFile) -> bool:
         """See `Importer`."""

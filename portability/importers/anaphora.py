@@ -16,9 +16,12 @@ from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place
 from database.attachments import Attachment, attachments_by_id
 from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
+from database.conversations.repository import FIELD as PINNED_CLAIMS
+from database.conversations.repository import MOST_PINNED
 from database.conversations.tags import tidy_tags
 from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON
+from database.imports.changes import BroughtBy
 from database.imports.exported import update_from_file
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
@@ -26,7 +29,7 @@ from portability.errors import BrokenImportError
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedExport, ImportedItem
+from .imported import FailedItem, ImportedExport, ImportedItem, form_of
 from .json_stream import parsed_json
 
 SCHEMA = 1
@@ -164,6 +167,7 @@ class _Conversation(_Fields):
     workspace_id: str | None = None
     running_summary: str = ""
     summarised_messages: int = 0
+    pinned_claim_ids: Annotated[list[str], Field(max_length=MOST_PINNED)] = Field(default_factory=list)
 
 
 class _Thread(_Fields):
@@ -203,11 +207,13 @@ def import_export(
     user_email: str,
     keep_files: KeepFiles | None = None,
     folders: Mapping[str, Sequence[Folder]] = MappingProxyType({}),
+    by: BroughtBy | None = None,
 ) -> ImportedFile:
     """Store what an exported JSON file holds, whole or not at all; what was stored.
 
     keep_files: see `KeepFiles`; without it, messages keep the files that are the person's. folders: into which
-    conversations go, from the top down, by the ids that the export has for the workspaces they lie in.
+    conversations go, from the top down, by the ids that the export has for the workspaces they lie in. by: the import
+    that notes what it brings, so that it can be taken back.
 
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
@@ -231,7 +237,7 @@ def import_export(
     kept = (keep_files or _own_files(database, user_email))(_files_of(file))
     activities = [_with_files(_activity(each, owners=owners, user_email=user_email), kept) for each in file.activities]
     threads = [_thread(each) for each in file.threads]
-    own: dict[str, Any] = {"database": database, "user_email": user_email}
+    own: dict[str, Any] = {"database": database, "user_email": user_email, "by": by}
     own["new_ids"] = {former: each.attachment_id for former, each in kept.items()}
     stored = update_from_file(activities, conversations, threads, **own)
     if stored is None:
@@ -383,6 +389,7 @@ def _columns(conversation: _Conversation) -> dict[str, Any]:
         "pinned_at": conversation.pinned_at,
         "running_summary": conversation.running_summary,
         "summarised_ordinal": conversation.summarised_messages,
+        "memory": {PINNED_CLAIMS: conversation.pinned_claim_ids} if conversation.pinned_claim_ids else {},
     }
 
 
@@ -468,8 +475,7 @@ class AnaphoraImporter:
     """Reads the JSON that `activity.export` wrote; each file is stored whole or not at all."""
 
     source = "anaphora"
-    title = "Anaphora"
-    expects = "JSON files that this program exported, or a ZIP of them."
+    title, expects = form_of("anaphora")
 
     def recognises(self, file: ImportFile) -> bool:
         """See `Importer`."""

@@ -10,7 +10,7 @@ from typing import Any
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall
+from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import id_of, json_of, line_of, list_of, mapping_of, mappings_of, result_of, text_of, time_of
@@ -32,8 +32,7 @@ class ChatGPTImporter:
     """Reads what ChatGPT sends for "Export data"."""
 
     source = "chatgpt"
-    title = "ChatGPT"
-    expects = "the ZIP of \u201cExport data\u201d, or the conversations.json in it."
+    title, expects = form_of("chatgpt")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether its first conversations have a `mapping`, the tree of ChatGPT."""

@@ -17,6 +17,7 @@ from .imported import (
     ImportedDocument,
     ImportedItem,
     ImportedToolCall,
+    form_of,
 )
 from .json_stream import UnreadableItem
 from .reading.json_conversations import first_items, read_conversations, read_items
@@ -44,8 +45,7 @@ class ClaudeImporter:
     """Reads what Claude sends for "Export data"."""
 
     source = "claude"
-    title = "Claude"
-    expects = "the ZIP of \u201cExport data\u201d, or the conversations.json in it."
+    title, expects = form_of("claude")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether its first conversations have `chat_messages`."""

@@ -15,7 +15,7 @@ from sentences import say
 
 from .anaphora import members_of_files
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem
+from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, form_of
 from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
@@ -30,8 +30,7 @@ class FirstImplementationImporter:
     """Reads the folders in which the first implementation kept its conversations."""
 
     source = "first_implementation"
-    title = "the first implementation"
-    expects = "a ZIP of its conversation folders, each with an \u2026-messages.json."
+    title, expects = form_of("first_implementation")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether it holds a folder with messages, and an index or a memory beside them."""

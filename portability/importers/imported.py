@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from database.imports.workspaces import Folder
+from sentences import SENTENCES
 
 from .import_file import ImportFile
 
@@ -130,6 +131,12 @@ class FailedItem:
 
 
 ImportedItem = ImportedConversation | ImportedDocument | ImportedExport | ImportedPart | FailedItem
+
+
+def form_of(source: str) -> tuple[str, str]:
+    """The title of an importer of ours, and what it expects, as the server's sentences have both."""
+    title, _, expects = SENTENCES[f"import_expects_{source}"].partition(": ")
+    return title, expects
 
 
 class Importer(Protocol):

@@ -12,7 +12,7 @@ from portability.errors import BrokenImportError
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedConversation, ImportedItem
+from .imported import FailedItem, ImportedConversation, ImportedItem, form_of
 from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, text_of, time_of, unique_id
@@ -41,8 +41,7 @@ class JsonLinesImporter:
     """Reads `{conversation, title?, role, text, created_at?, id?, parent?}`, one object a line."""
 
     source = "json_lines"
-    title = "JSON Lines"
-    expects = "a message a line: {\u201cconversation\u201d, \u201crole\u201d, \u201ctext\u201d, …}."
+    title, expects = form_of("json_lines")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether its first line is a message."""
@@ -127,7 +126,7 @@ class _Lines:
     def _fail(self, reason: str) -> None:
         self.failures += 1
         if self.failures <= _MOST_FAILED:
-            self.failed.append(FailedItem(f"line {self._number:,}", reason))
+            self.failed.append(FailedItem(say("import_place_line", number=self._number), reason))
 
 
 def _message(line: bytes) -> Line | str:

@@ -10,7 +10,7 @@ from portability.errors import BrokenImportError
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall
+from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .json_stream import json_value
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
@@ -35,8 +35,7 @@ class LibreChatImporter:
     """Reads what LibreChat writes for "Export conversation" as JSON; a ZIP may hold many of these files."""
 
     source = "librechat"
-    title = "LibreChat"
-    expects = "the JSON file of \u201cExport conversation\u201d, or a ZIP of several."
+    title, expects = form_of("librechat")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether its first conversation has a `conversationId` and messages."""

@@ -10,7 +10,7 @@ from typing import Any
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall
+from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
@@ -36,8 +36,7 @@ class OpenWebUIImporter:
     """Reads what Open WebUI writes for "Export Chats"."""
 
     source = "open_webui"
-    title = "Open WebUI"
-    expects = "the JSON file of \u201cExport Chats\u201d."
+    title, expects = form_of("open_webui")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether its first chats have a `chat` with a `history`, or with `messages`."""

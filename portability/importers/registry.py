@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from portability.errors import BrokenImportError
+from sentences import SENTENCES, say, together
 
 from .account_archive import AccountArchiveImporter
 from .anaphora import AnaphoraImporter
@@ -41,9 +42,14 @@ def importer_for(file: ImportFile, *, among: Iterable[Importer] | None = None) -
     asked = importers() if among is None else tuple(among)
     found = next((importer for importer in asked if importer.recognises(file)), None)
     if found is None:
-        expected = " ".join(f"{importer.title}: {importer.expects}" for importer in asked)
-        raise BrokenImportError(f"{file.name} has a form that is not known. {expected}".rstrip())
+        raise BrokenImportError(together(say("import_form_unknown", name=file.name), *map(_expected, asked)))
     return found
+
+
+def _expected(importer: Importer) -> str:
+    """Which files an importer reads; one that is none of ours says so in English alone."""
+    code = f"import_expects_{importer.source}"
+    return say(code) if code in SENTENCES else f"{importer.title}: {importer.expects}"
 
 
 def importer_named(source: str) -> Importer:

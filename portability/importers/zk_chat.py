@@ -9,7 +9,7 @@ from portability.errors import BrokenImportError
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedToolCall
+from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .json_stream import UnreadableItem, json_entries
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, text_of, time_of
@@ -23,8 +23,7 @@ class ZkChatImporter:
     """Reads the sessions that zk-chat keeps beside a vault."""
 
     source = "zk_chat"
-    title = "zk-chat"
-    expects = "the file .zk_chat_db/chat_sessions.json of a vault."
+    title, expects = form_of("zk_chat")
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether its first session has messages and the times that zk-chat gives to sessions."""
@@ -54,13 +53,15 @@ def _sessions(file: ImportFile, member: str | None) -> Iterator[tuple[str, Any]]
     """The sessions by id; one that can't be read by its place."""
     with file.open(member) as stream:
         for number, entry in enumerate(json_entries(stream), 1):
-            yield (f"session {number:,}", entry) if isinstance(entry, UnreadableItem) else entry
+            yield (
+                (say("import_place_session", name=f"{number:,}"), entry) if isinstance(entry, UnreadableItem) else entry
+            )
 
 
 def _conversation(session_id: str, raw: Mapping[str, Any]) -> ImportedItem:
     source_id = id_of(session_id)
     if source_id is None or not isinstance(raw.get("messages"), list):
-        return FailedItem(f"session {line_of(session_id)[:_TITLE_LENGTH]}", say("import_no_id"))
+        return FailedItem(say("import_place_session", name=line_of(session_id)[:_TITLE_LENGTH]), say("import_no_id"))
     nodes: dict[str, Node] = {}
     for number, message in enumerate(mappings_of(raw["messages"]), 1):
         sender = _SENDERS.get(line_of(message.get("role")))

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from database.engine.database import Database
+from database.imports.changes import CHANGED_SINCE, Change, note_beside
 from portability.importers.imported import ImportedDocument
 from vault.documents import Vaults
 from vault.importing import PackedFile, import_files
+
+from .taking_back import DOCUMENT
 
 
 class DocumentStore:
     """Puts documents into the vaults of people."""
 
-    def __init__(self, vaults: Vaults) -> None:
+    def __init__(self, vaults: Vaults, *, database: Database) -> None:
         self._vaults = vaults
+        self._database = database
 
-    def __call__(self, user_email: str, document: ImportedDocument) -> bool:
+    def __call__(self, user_email: str, document: ImportedDocument, *, import_id: str) -> bool:
         """Store a document as Markdown below its folder; False where it is there already. Raises StoreError."""
         stem = document.name.rsplit(".", 1)[0] if document.name.lower().endswith((".md", ".txt")) else document.name
         name = f"{' '.join(stem.replace('/', ' ').split()) or 'Document'}.md"
         packed = PackedFile(name, document.text.encode("utf-8", "replace"))
-        report = import_files(self._vaults.of(user_email), [packed], folder=document.folder)
+        vault = self._vaults.of(user_email)
+        report = import_files(vault, [packed], folder=document.folder)
         for _, refused in report.refused:
             raise refused
+        for path in report.imported:
+            became = {"version": vault.read(path).version}
+            own: dict[str, Any] = {"database": self._database, "user_email": user_email, "import_id": import_id}
+            note_beside(**own, kind=DOCUMENT, thing_id=path, became=became)
         return bool(report.imported)
+
+    def take_back(self, user_email: str, change: Change) -> str:
+        """Move a document that an import brought into the bin of the vault. See `Taker`."""
+        vault = self._vaults.of(user_email)
+        document = vault.read_if_there(change.thing_id)
+        if document is None:
+            return ""
+        if document.version != change.became["version"]:
+            return CHANGED_SINCE
+        vault.delete(change.thing_id, version=document.version)
+        return ""

@@ -6,15 +6,19 @@ What the person has here already stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
+import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from chat.prompting.options import HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT
 from database.accounts.users import get_user, modify_user_detail, modify_user_preference, rename_user
-from database.agents.repository import GLOBAL_SLUG, AgentRules, create_agent, list_agents
+from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules, create_agent, delete_agent, list_agents
 from database.engine.database import Database
-from database.errors import NameTakenError
+from database.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError
+from database.imports.changes import CHANGED_SINCE, Change, note_beside
+from database.imports.exported import rename_pinned
 from database.imports.workspaces import make_workspaces
 from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
@@ -24,6 +28,10 @@ from portability.importers.imported import ImportedPart
 from sentences import say
 from truth_management_system.interface.structured_api import StructuredAPI
 
+from .taking_back import AGENT, PRESET, PROMPT, TOLD
+from .taking_back import MEMORIES as MEMORIES_KIND
+
+_SHELVES: Mapping[str, Shelf] = {PRESET: PRESETS, PROMPT: PROMPTS}
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 _LONGEST_TEXT = 50_000
 
@@ -82,12 +90,16 @@ class PartStore:
         self._database = database
         self._memories = memories
 
-    def __call__(self, user_email: str, part: ImportedPart) -> bool:
+    def __call__(self, user_email: str, part: ImportedPart, *, import_id: str) -> bool:
         """Store what is not here yet; whether anything was. Raises BrokenImportError, StoreError."""
+        own = _Own(self._database, user_email, import_id)
         if part.item == MEMORIES:
             result = self._memories(user_email).import_data(part.content)
             if not result.success:
                 raise BrokenImportError(" ".join(result.errors))
+            if audit_id := result.metadata.get("audit_id"):
+                own.note(MEMORIES_KIND, audit_id, {"name": part.item})
+            rename_pinned(result.metadata["claim_ids"], database=self._database, import_id=import_id)
             return any(result.data.values())
         try:
             settings = _Settings.model_validate(part.content)
@@ -96,53 +108,135 @@ class PartStore:
             where = ".".join(map(str, first["loc"]))
             damaged = say("import_part_damaged", name=part.item, where=where, why=first["msg"])
             raise BrokenImportError(damaged) from None
-        own: dict[str, Any] = {"database": self._database, "user_email": user_email}
-        stored = [self._told(settings, own), self._agents(settings, own)]
+        stored = [own.told(settings), own.agents(settings)]
         stored += [
-            self._shelved(PRESETS, {each.name: each.content.model_dump() for each in settings.presets}, own),
-            self._shelved(PROMPTS, {each.name: each.content.model_dump() for each in settings.prompts}, own),
+            own.shelved(PRESET, {each.name: each.content.model_dump() for each in settings.presets}),
+            own.shelved(PROMPT, {each.name: each.content.model_dump() for each in settings.prompts}),
         ]
-        stored.append(self._folders(settings, own))
+        stored.append(own.folders(settings))
         return any(stored)
 
-    def _folders(self, settings: _Settings, own: dict[str, Any]) -> bool:
+    def take_back(self, user_email: str, change: Change) -> str:
+        """Take back memories, or a setting that is as the import left it. See `Taker`."""
+        own: dict[str, Any] = {"database": self._database, "user_email": user_email}
+        if change.kind == MEMORIES_KIND:
+            result = self._memories(user_email).undo(change.thing_id)
+            return "" if result.success else " ".join(result.errors)
+        if change.kind == TOLD:
+            return _told_taken_back(change, own)
+        if change.kind == AGENT:
+            return _agent_taken_back(change, own)
+        return _item_taken_back(change, own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """Stores the settings of one person's archive, and notes what the import brings."""
+
+    database: Database
+    user_email: str
+    import_id: str
+
+    @property
+    def _account(self) -> dict[str, Any]:
+        return {"database": self.database, "user_email": self.user_email}
+
+    def note(self, kind: str, thing_id: str, became: Mapping[str, Any], *, former: Mapping[str, Any] = {}) -> None:
+        """See `note_beside`."""
+        what: dict[str, Any] = {"kind": kind, "thing_id": thing_id, "former": former, "became": became}
+        note_beside(**self._account, import_id=self.import_id, **what)
+
+    def folders(self, settings: _Settings) -> bool:
         """Folders that are not here yet, empty ones too, each in its place."""
         paths = folders_of(settings.workspaces)
         wanted = [(each.domain, paths[each.workspace_id]) for each in settings.workspaces]
-        return make_workspaces(wanted, **own) > 0
+        return make_workspaces(wanted, **self._account, import_id=self.import_id) > 0
 
-    @staticmethod
-    def _told(settings: _Settings, own: dict[str, Any]) -> bool:
+    def told(self, settings: _Settings) -> bool:
         """The name, and what the person told about themself, where they told nothing here."""
-        user, is_new = get_user(**own), False
-        if settings.name and not user.name:
-            rename_user(**own, name=settings.name)
-            is_new = True
-        if settings.detail.text and not user.detail.get("text"):
-            modify_user_detail(**own, detail={**user.detail, "text": settings.detail.text})
-            is_new = True
-        if settings.preference.text and not user.preference.get("text"):
-            modify_user_preference(**own, preference={**user.preference, "text": settings.preference.text})
-            is_new = True
-        return is_new
-
-    @staticmethod
-    def _agents(settings: _Settings, own: dict[str, Any]) -> bool:
-        """Agents with names that are free. They answer only when asked: a file may come from anywhere."""
-        taken, is_new = {each.slug for each in list_agents(**own)}, False
-        for each in settings.agents:
-            if each.slug not in taken and each.slug != GLOBAL_SLUG:
-                create_agent(**own, rules=AgentRules(**each.model_dump()))
+        now, is_new = _told(self._account), False
+        given = {"name": settings.name, "detail": settings.detail.text, "preference": settings.preference.text}
+        for name, text in given.items():
+            if text and not now[name]:
+                _tell(name, text, self._account)
+                self.note(TOLD, name, {"text": _told(self._account)[name]}, former={"text": now[name]})
                 is_new = True
         return is_new
 
-    @staticmethod
-    def _shelved(shelf: Shelf, items: Mapping[str, Mapping[str, Any]], own: dict[str, Any]) -> bool:
+    def agents(self, settings: _Settings) -> bool:
+        """Agents with names that are free. They answer only when asked: a file may come from anywhere."""
+        taken, is_new = {each.slug for each in list_agents(**self._account)}, False
+        for each in settings.agents:
+            if each.slug not in taken and each.slug != GLOBAL_SLUG:
+                made = create_agent(**self._account, rules=AgentRules(**each.model_dump()))
+                self.note(AGENT, made.agent_id, _rules_of(made))
+                is_new = True
+        return is_new
+
+    def shelved(self, kind: str, items: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Presets or prompts with names that are free."""
         is_new = False
         for name, content in items.items():
             try:
-                shelf.add(**own, name=name, content=content)
+                made = _SHELVES[kind].add(**self._account, name=name, content=content)
             except NameTakenError:
                 continue
+            self.note(kind, made.item_id, {"name": made.name, "content": dict(made.content)})
             is_new = True
         return is_new
+
+
+def _told(own: dict[str, Any]) -> dict[str, str]:
+    """What the person told about themself."""
+    user = get_user(**own)
+    return {"name": user.name, "detail": _text(user.detail), "preference": _text(user.preference)}
+
+
+def _text(told: Mapping[str, Any]) -> str:
+    return str(told.get("text") or "")
+
+
+def _tell(name: str, text: str, own: dict[str, Any]) -> None:
+    user = get_user(**own)
+    if name == "name":
+        rename_user(**own, name=text)
+    elif name == "detail":
+        modify_user_detail(**own, detail={**user.detail, "text": text})
+    else:
+        modify_user_preference(**own, preference={**user.preference, "text": text})
+
+
+def _rules_of(agent: Agent) -> dict[str, Any]:
+    """What an agent is, as JSON."""
+    rules = {name: getattr(agent, name) for name in AgentRules.__dataclass_fields__}
+    return dict(orjson.loads(orjson.dumps(rules)))
+
+
+def _told_taken_back(change: Change, own: dict[str, Any]) -> str:
+    now = _told(own)[change.thing_id]
+    if now != change.became["text"]:
+        return "" if now == change.former["text"] else CHANGED_SINCE
+    _tell(change.thing_id, change.former["text"], own)
+    return ""
+
+
+def _agent_taken_back(change: Change, own: dict[str, Any]) -> str:
+    agent = next((each for each in list_agents(**own) if each.agent_id == change.thing_id), None)
+    if agent is None:
+        return ""
+    if _rules_of(agent) != change.became:
+        return CHANGED_SINCE
+    delete_agent(**own, agent=agent.agent_id)
+    return ""
+
+
+def _item_taken_back(change: Change, own: dict[str, Any]) -> str:
+    shelf = _SHELVES[change.kind]
+    try:
+        item = shelf.item(**own, item_id=change.thing_id)
+    except (PresetNotFoundError, PromptNotFoundError):
+        return ""
+    if {"name": item.name, "content": dict(item.content)} != change.became:
+        return CHANGED_SINCE
+    shelf.remove(**own, item_id=change.thing_id)
+    return ""

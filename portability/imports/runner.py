@@ -9,18 +9,19 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from database.attachments import Attachment
 from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError, StoreError
 from database.imports.arriving import ArrivingConversation
 from database.imports.batches import Batch, store_alone, store_batch, store_progress
+from database.imports.changes import BroughtBy
 from database.imports.filling import erase_filled
 from database.imports.repository import (
     ENDED,
@@ -53,7 +54,9 @@ from sentences import say
 
 from .accepting import discard_upload
 from .placing import placed
+from .ports import StoreDocument, StoreFiles, StorePart
 from .reading import Reading, ReadItems, add_title, is_more, messages_of
+from .taking_back import DOCUMENT, MEMORIES, SETTINGS, Taker, take_back_beside
 
 log = logging.getLogger(__name__)
 FOLDER = "imports"
@@ -63,40 +66,11 @@ _TIDY_EVERY = 3_600.0
 _STRAY_SECONDS = 3_600.0
 _MOST_OPEN = 32
 _STORED_WHOLE = {AnaphoraImporter.source, AccountArchiveImporter.source}
-"""Sources whose things come in with the ids of their own, and not as those of an import."""
+"""Sources of which imports from before schema 40 did not note what they brought."""
 _NOT_TAKEN_BACK = say("import_not_taken_back")
 _NO_MESSAGES = say("import_no_messages")
 _BROKEN = say("import_damaged")
 _FAULT = say("fault")
-
-StoreDocument = Callable[[str, ImportedDocument], bool]
-"""Puts a document into a person's vault; False where it is there already. Raises StoreError."""
-
-
-StorePart = Callable[[str, ImportedPart], bool]
-"""Stores memories or settings of a person; whether anything was new. Raises BrokenImportError, StoreError."""
-
-
-class StoreFiles(Protocol):
-    """Stores the files of a conversation that lie in `file`: the conversation with them, and those that can't be."""
-
-    def __call__(
-        self, user_email: str, conversation: ArrivingConversation, file: ImportFile, *, after_each: Callable[[], object]
-    ) -> tuple[ArrivingConversation, list[FailedItem]]:
-        """after_each: called after each file."""
-        ...
-
-    def of_export(
-        self,
-        user_email: str,
-        files: Mapping[str, ExportedFile],
-        export: ImportedExport,
-        file: ImportFile,
-        *,
-        after_each: Callable[[], object],
-    ) -> tuple[Mapping[str, Attachment], list[FailedItem]]:
-        """The files of an export of ours that are kept now, by their ids there, and those that can't be."""
-        ...
 
 
 class ImportRunner:
@@ -359,6 +333,7 @@ class ImportRunner:
         if isinstance(each, ImportedExport):
             keep = self._keep_files_of(each, file, which, failures)
             own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
+            own["by"] = BroughtBy(which.import_id, which.source)
             try:
                 stored = import_export(each.content, **own, keep_files=keep, folders=each.folders)
             except ConflictError:
@@ -368,10 +343,10 @@ class ImportRunner:
         if isinstance(each, ImportedPart):
             if self._store_part is None:
                 raise InvalidChangeError(say("import_memories_not_here"))
-            return Stored(imported=int(self._store_part(which.user_email, each)))
+            return Stored(imported=int(self._store_part(which.user_email, each, import_id=which.import_id)))
         if self._store_document is None:
             raise InvalidChangeError(say("import_documents_not_here"))
-        return Stored(imported=int(self._store_document(which.user_email, each)))
+        return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
 
     def _store(
         self,
@@ -411,9 +386,13 @@ class ImportRunner:
 
     def _undo_some(self, which: Import) -> Import:
         undone = undo_some(database=self._database, which=which)
+        if undone.is_over:
+            takers: dict[str, Taker | None] = {DOCUMENT: self._store_document}
+            takers |= dict.fromkeys((MEMORIES, *SETTINGS), self._store_part)
+            undone = take_back_beside(database=self._database, which=which, takers=takers)
         kept = [*which.kept, *undone.kept][:MOST_FAILURES]
         if undone.is_over:
-            if (which.imported or which.updated) and which.source in _STORED_WHOLE:
+            if (which.imported or which.updated) and which.source in _STORED_WHOLE and not which.noted:
                 kept = [*kept, {"item": which.file_name, "reason": _NOT_TAKEN_BACK}][:MOST_FAILURES]
             return self._advance(which, kept=kept, state="undone")
         return self._advance(which, kept=kept, told=self._is_time_to_tell())

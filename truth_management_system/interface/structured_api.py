@@ -162,9 +162,12 @@ class _Keeping(ApiParts):
 
     @outcome("import", "knowledge")
     def import_data(self, payload: Mapping[str, Any], mode: str = "merge") -> Outcome:
-        """Take in what `export_data` gave; twice adds nothing. `.data`: how many rows of each table came in."""
+        """Take in what `export_data` gave; twice adds nothing. `.data`: how many rows of each table came in.
+
+        `.metadata["claim_ids"]`: of claims that have another id here than there, that id by the former.
+        """
         imported = import_data(self.db, self.owner, payload, mode=mode)
-        return Outcome(imported["counts"], metadata={"skipped": imported["skipped"]})
+        return Outcome(imported["counts"], metadata={name: imported[name] for name in ("skipped", "claim_ids")})
 
     @outcome("list", "audit")
     def get_audit_log(self, action: str | None = None, limit: int = 100, before: int | None = None) -> Outcome:

@@ -244,7 +244,8 @@ def import_data(
 
     What has an id, or a name in its place, that the user has already is that very thing and stays as it is. Numbers and
     readable ids are kept where they are free. Gives `{"counts": {table: rows added}, "skipped": {table: rows left out},
-    "audit_id": str or None}`. Raises InvalidKnowledgeError for a payload that makes no sense; then nothing is stored.
+    "audit_id": str or None, "claim_ids": {id in the payload: id here, where that is another one}}`. Raises
+    InvalidKnowledgeError for a payload that makes no sense; then nothing is stored.
     """
     if not isinstance(user_email, str | None):
         return import_data(db, None, user_email, mode if payload is None else payload)
@@ -252,11 +253,14 @@ def import_data(
         raise InvalidKnowledgeError(f'{mode!r} is no way to import; there is "merge".')
     rows = read_payload(payload)
     with recording(db, user_email=user_email or "", action="import", object_type="knowledge_base") as changes:
-        counts = _Merge(changes, user_email or "", rows).run()
+        merge = _Merge(changes, user_email or "", rows)
+        counts = merge.run()
         skipped = {table: len(given) - counts[table] for table, given in rows.items()}
         changes.title = f"{counts['claims']:,} memories"
         changes.detail |= {"counts": counts, "skipped": skipped}
-    return {"counts": counts, "skipped": skipped, "audit_id": changes.audit_id if any(counts.values()) else None}
+    renamed = {former: own for former, own in merge.ids["claim_id"].items() if former != own}
+    audit_id = changes.audit_id if any(counts.values()) else None
+    return {"counts": counts, "skipped": skipped, "audit_id": audit_id, "claim_ids": renamed}
 
 
 @dataclass(slots=True)

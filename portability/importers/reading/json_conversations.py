@@ -34,7 +34,7 @@ def read_conversations(
         try:
             with file.open(member) as stream:
                 for number, raw in enumerate(_items(stream, deepest=deepest), 1):
-                    yield _read(raw, read, f"conversation {number:,} of {member or file.name}")
+                    yield _read(raw, read, say("import_place_conversation", number=number, name=member or file.name))
         except BrokenImportError as error:
             if place == len(members):
                 raise

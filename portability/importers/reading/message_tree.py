@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Literal
 
 from portability.importers.imported import ImportedAttachment, ImportedMessage, ImportedToolCall
+from sentences import say
 
 Sender = Literal["user", "model"]
 
@@ -103,9 +104,9 @@ def _sound_parents(nodes: Mapping[str, Node]) -> tuple[dict[str, str | None], tu
             circles += 1
     problems = []
     if missing:
-        problems.append(f"{missing:,} of its messages followed messages that are not in the file.")
+        problems.append(say("import_tree_missing", count=missing))
     if circles:
-        problems.append(f"{circles:,} of its messages followed each other in a circle, which was cut.")
+        problems.append(say("import_tree_circle", count=circles))
     return parents, tuple(problems)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from activity.export import INCLUDED
 from language_models.testing import Reply, ScriptedChatModel
+from tests.attachments.made_files import pdf_of
 from tests.endpoints.conftest import Person, account, running_app, settings_in
 from tests.endpoints.export.test_archive_imported import archive_of, imported
 from tests.postgresql import PostgreSQLServer
@@ -26,7 +27,19 @@ _numbers = itertools.count(1)
 _REFERENCED = re.compile(r'<pkb_item [^>]*source="(?:referenced|attached)".*?</pkb_item>', re.DOTALL)
 _OF_ONE_SERVER = {"attachment_id", "exported_at", "workspace_id"}
 """What names something by an id that only one server knows."""
-KINDS = ("conversation", "say", "say_with_file", "again", "branch", "event", "reply", "memory", "document", "tag")
+KINDS = (
+    "conversation",
+    "say",
+    "say_with_file",
+    "again",
+    "branch",
+    "event",
+    "reply",
+    "memory",
+    "pin",
+    "document",
+    "tag",
+)
 steps = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 7), st.integers(0, 7)), min_size=4, max_size=12).map(
     lambda found: [("conversation", 0, 0), ("say", 0, 0), *found]
 )
@@ -74,6 +87,14 @@ class Account:
     rooms: list[str] = field(default_factory=list)
     documents: list[str] = field(default_factory=list)
     memories: list[str] = field(default_factory=list)
+    claims: list[str] = field(default_factory=list)
+    activities: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """References to everything."""
+        documents = [f"[[{each}]]" for each in self.documents]
+        return [*self.message_names(), *self.memories, *documents, *self.activities]
 
     def do(self, kind: str, one: int, other: int) -> None:
         steps = (
@@ -85,6 +106,7 @@ class Account:
             self._event,
             self._reply,
             self._memory,
+            self._pin,
             self._document,
             self._tag,
         )
@@ -103,10 +125,11 @@ class Account:
                 name = f"@conversation_{fid}_message_{message['message_short_hash']}"
                 files = [part for part in message["parts"] if part["kind"] == "file"]
                 found += [name, *(f"{name}_file_{number}" for number in range(1, len(files) + 1))]
+                found += [f"{name}_file_{n}_pages_2-3" for n, part in enumerate(files, 1) if part.get("pages")]
         return found
 
     def _some_name(self, number: int) -> str:
-        names = [*self.message_names(), *self.memories, *(f"[[{each}]]" for each in self.documents)]
+        names = self.names
         return names[number % len(names)] if names else "nothing"
 
     def _room(self, number: int) -> str:
@@ -121,8 +144,9 @@ class Account:
 
     def _say_with_file(self, one: int, _other: int) -> None:
         files = []
-        for name in ("notes.txt", "table.csv"):
-            content = f"{name}, {next(_numbers)}\nsecond line".encode()
+        contents = {name: f"{name}, {next(_numbers)}\nsecond line".encode() for name in ("notes.txt", "table.csv")}
+        contents["pages.pdf"] = pdf_of([f"Page {number} of {next(_numbers)}" for number in range(1, 5)])
+        for name, content in contents.items():
             sent = self.person.post(f"/attachments?name={name}", data=content, content_type="application/octet-stream")
             files.append(sent.json["attachment_id"])
         self.person.say(self._room(one), f"Read {next(_numbers)}.", files=files)
@@ -153,11 +177,19 @@ class Account:
     def _post(self, room: int, body: dict[str, Any]) -> None:
         answer = self.person.post(f"/api/conversations/{self._room(room)}/activities", json=body)
         assert answer.status_code == 201, answer.text
+        self.activities.append(f"#{answer.json['short_id'].removeprefix('#')}")
 
     def _memory(self, one: int, other: int) -> None:
         fields = {"tags": [f"tag{one}"], "friendly_id": f"fact_of_garden_{next(_numbers)}"}
         added = self.person.remember(f"Fact {next(_numbers)} of {other}", **fields)
-        self.memories.append(f"@{added.friendly_id}")
+        self.memories += [f"@{added.friendly_id}", f"@claim_{added.claim_number}"]
+        self.claims.append(added.claim_id)
+
+    def _pin(self, one: int, other: int) -> None:
+        if self.claims:
+            body = {"claim_id": self.claims[other % len(self.claims)]}
+            answer = self.person.put(f"/pkb/conversation/{self._room(one)}/pin", json=body)
+            assert answer.status_code == 200, answer.text
 
     def _document(self, one: int, other: int) -> None:
         path = f"folder {one % 2}/note {next(_numbers)}.md"
@@ -237,7 +269,7 @@ def test_an_account_is_the_same_on_an_empty_server_and_its_references_lead_to_th
     made = Account(account(app, email))
     for each in steps:
         made.do(*each)
-    names = [*made.message_names(), *made.memories, *(f"[[{each}]]" for each in made.documents)]
+    names = made.names
     file = archive_of(app, made.person, tmp_path / f"{email}.zip")
     again = account(elsewhere, email)
     came = imported(elsewhere, again, file)

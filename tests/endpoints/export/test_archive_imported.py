@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.imports.repository import change_state, get_import, list_imports
 from database.imports.workspaces import Folder, make_workspaces
 from endpoints.export.views import account_source
 from endpoints.http.scope import EXTENSION, AppState
@@ -39,17 +40,23 @@ def archive_of(app: Flask, person: Person, file: Path) -> Path:
     return file
 
 
-def imported(app: Flask, person: Person, file: Path) -> dict[str, Any]:
-    """Import a file; what came of it."""
+def runner_of(app: Flask, file: Path) -> ImportRunner:
+    """Works on imports as the server does."""
     state: AppState = app.extensions[EXTENSION]
-    runner = ImportRunner(
+    return ImportRunner(
         database=state.database,
         uploads=file.parent / "uploads",
-        store_document=DocumentStore(state.vaults),
+        store_document=DocumentStore(state.vaults, database=state.database),
         store_part=PartStore(database=state.database, memories=state.knowledge.for_user),
         store_files=FileStore(state.attachments),
         share=1.0,
     )
+
+
+def imported(app: Flask, person: Person, file: Path) -> dict[str, Any]:
+    """Import a file; what came of it."""
+    state: AppState = app.extensions[EXTENSION]
+    runner = runner_of(app, file)
     accept_file(file, name=file.name, database=state.database, user_email=person.email, state="running")
     came: dict[str, Any] = {}
     while (which := runner.run_due()) is not None:
@@ -83,6 +90,84 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
     assert (again["imported"], again["skipped"], again["failures"]) == (0, 4, [])
     assert len(eve.get("/list_conversation_by_user/assistant").json) == 1
     assert len(eve.get("/api/agents").json) == 2
+
+
+def taken_back(app: Flask, person: Person, file: Path) -> list[dict[str, str]]:
+    """Take the newest import back; what stays."""
+    state: AppState = app.extensions[EXTENSION]
+    own: dict[str, Any] = {"database": state.database, "user_email": person.email}
+    newest = list_imports(**own)[0].import_id
+    change_state(**own, import_id=newest, state="undoing", among=["done"])
+    runner = runner_of(app, file)
+    runner.run_until_idle()
+    runner.close()
+    assert get_import(**own, import_id=newest).state == "undone"
+    return get_import(**own, import_id=newest).kept
+
+
+def everything(person: Person) -> dict[str, Any]:
+    """What a person has, by kinds."""
+    listed = person.get("/api/vault/documents").json["documents"]
+    return {
+        "conversations": person.get("/list_conversation_by_user/assistant").json,
+        "folders": [each["workspace_name"] for each in person.get("/list_workspaces/assistant").json],
+        "documents": [each["path"] for each in listed],
+        "memories": person.get("/pkb/export?format=json").json["data"],
+        "detail": person.get("/get_user_detail").json,
+        "agents": [each["title"] for each in person.get("/api/agents").json],
+        "presets": person.get("/presets").json,
+        "prompts": person.get("/prompts").json,
+    }
+
+
+def test_an_archive_that_is_taken_back_leaves_the_account_as_it_was(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    fill(ada, "zqxada")
+    fill(eve, "zqxeve")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    before = everything(eve)
+    assert imported(app, eve, file)["failures"] == []
+    assert everything(eve).keys() == {name for name, each in everything(eve).items() if each != before[name]} | {
+        "detail"
+    }
+    assert taken_back(app, eve, file) == []
+    assert everything(eve) == before
+
+
+def test_what_the_person_changed_of_an_archive_since_stays_and_the_report_says_so(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    fill(ada, "zqxada")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    assert imported(app, eve, file)["failures"] == []
+    eve.post("/modify_user_detail", json={"text": "Eve's own"})
+    document = "/api/vault/document?path=zqxada/notes%20%231.md"
+    version = eve.get(document).json["version"]
+    assert eve.put(document, json={"text": "# Mine\n"}, headers={"If-Match": f'"{version}"'}).status_code == 200
+    (agent,) = [each for each in eve.get("/api/agents").json if each["title"] == "zqxadaagent"]
+    changed = {"title": "zqxadaagent", "system_prompt": "Mine"}
+    assert eve.put(f"/api/agents/{agent['agent_id']}", json=changed).status_code == 200
+    (prompt,) = eve.get("/prompts").json
+    assert eve.put(f"/prompts/{prompt['prompt_id']}", json={"name": "zqxadaprompt", "text": "Mine"}).status_code == 200
+    (claim,) = eve.get("/pkb/claims").json["claims"]
+    assert eve.put(f"/pkb/claims/{claim['claim_id']}", json={"statement": "Mine"}).status_code == 200
+    (folder,) = [
+        each for each in eve.get("/list_workspaces/assistant").json if each["workspace_name"] == "zqxadafolder"
+    ]
+    eve.post(f"/create_conversation/assistant/{folder['workspace_id']}")
+    kept = {each["item"]: each["reason"] for each in taken_back(app, eve, file)}
+    assert kept == {
+        "zqxada/notes #1.md": say("import_changed_since"),
+        "zqxadaagent": say("import_changed_since"),
+        "zqxadaprompt": say("import_changed_since"),
+        "detail": say("import_changed_since"),
+        "memories/memories.json": say("undo_changed_since"),
+        "zqxadafolder": say("import_folder_used"),
+    }
+    assert eve.get("/get_user_detail").json == {"text": "Eve's own"}
+    assert eve.get(document).json["text"] == "# Mine\n"
+    assert eve.get("/presets").json == []
 
 
 def folder_of(person: Person, conversation_id: str) -> list[str]:
@@ -129,6 +214,18 @@ def test_others_write_while_many_folders_are_made(app: Flask, ada: Person, monke
     assert make_workspaces(wanted, database=database, user_email=ada.email) == 51
     assert made == [21, 20, 10]
     assert make_workspaces(wanted, database=database, user_email=ada.email) == 0
+
+
+def test_memories_pinned_to_a_conversation_are_pinned_to_it_in_another_account(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    conversation_id = ada.new_conversation()
+    claim = ada.remember("zqx is pinned here")
+    assert ada.put(f"/pkb/conversation/{conversation_id}/pin", json={"claim_id": claim.claim_id}).status_code == 200
+    assert imported(app, eve, archive_of(app, ada, tmp_path / "everything.zip"))["failures"] == []
+    (listed,) = eve.get("/list_conversation_by_user/assistant").json
+    (pinned,) = eve.get(f"/pkb/conversation/{listed['conversation_id']}/pinned").json["claims"]
+    assert (pinned["statement"], pinned["claim_id"] == claim.claim_id) == ("zqx is pinned here", False)
 
 
 def send_files(person: Person, **files: bytes) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument
 from portability.importers.json_stream import UnreadableItem, json_entries, json_items, parsed_json
 from portability.importers.registry import importer_for, importer_named, importers
+from sentences import said
 from tests.portability.importers.exports import (
     NO_PARENT_OF_LIBRECHAT,
     chatgpt_conversation,
@@ -230,6 +231,8 @@ def test_a_file_of_a_form_that_is_not_known_says_what_was_expected(tmp_path):
 
     assert raised.value.message.startswith("notes.json has a form that is not known. ")
     assert all(f"{each.title}: {each.expects}" in raised.value.message for each in importers())
+    codes = [each["code"] for each in said(raised.value.message)]
+    assert codes == ["import_form_unknown", *(f"import_expects_{each.source}" for each in importers())]
 
 
 @pytest.mark.parametrize("source", ["chatgpt", "claude", "open_webui"])

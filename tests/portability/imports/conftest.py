@@ -11,7 +11,7 @@ import pytest
 
 from database.connection import close_store, open_store
 from database.engine.database import Database
-from database.imports.repository import Import, get_import
+from database.imports.repository import Import, change_state, get_import
 from portability.importers import registry
 from portability.importers.imported import ImportedConversation, ImportedItem, ImportedMessage
 from portability.imports.accepting import accept_file
@@ -103,5 +103,30 @@ def imported(
         which = added(**choice)
         runner.run_until_idle()
         return get_import(database=database, user_email=which.user_email, import_id=which.import_id)
+
+    return run
+
+
+@pytest.fixture
+def brought(database: Database, runner: ImportRunner) -> Callable[[Path], Import]:
+    """Import a file; the import as it has ended."""
+
+    def run(path: Path) -> Import:
+        which = accept_file(path, name=path.name, database=database, user_email=ADA, state="running")
+        runner.run_until_idle()
+        return get_import(database=database, user_email=ADA, import_id=which.import_id)
+
+    return run
+
+
+@pytest.fixture
+def taken_back(database: Database, runner: ImportRunner) -> Callable[[Import], Import]:
+    """Take an import back; the import as it is then."""
+
+    def run(which: Import) -> Import:
+        own: dict[str, Any] = {"database": database, "user_email": ADA, "import_id": which.import_id}
+        change_state(**own, state="undoing", among=["done"])
+        runner.run_until_idle()
+        return get_import(**own)
 
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, delete, event, select, update
 
 from activity.builtin import BUILT_IN
 from activity.export import INCLUDED, export
@@ -28,7 +28,7 @@ from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
 from database.messages.variants import accept_again
 from database.references import conversations_by_friendly_id
-from database.schema import message_parts
+from database.schema import imported_conversations, imported_messages, imports, message_parts
 from database.search.index import waiting_behind
 from database.turns.turns import finish_turn
 from database.workspaces.repository import create_workspace
@@ -495,7 +495,9 @@ def test_an_answer_that_was_made_again_here_keeps_its_conversation_when_the_impo
     assert texts(database, row.conversation_id) == ["How much water?", "Three litres."]
 
 
-def test_an_import_of_our_own_export_says_that_it_stays_when_it_is_taken_back(database, imported, runner, tmp_path):
+def test_an_import_of_our_own_export_from_before_notes_were_taken_says_that_it_stays(
+    database, imported, runner, tmp_path
+):
     imported(conversation("c"))
     told = {"database": database, "recipes": RecipeRegistry(BUILT_IN), "room": only(database).conversation_id}
     made = export(ADA, **told, fmt="json", include=INCLUDED)
@@ -504,6 +506,10 @@ def test_an_import_of_our_own_export_says_that_it_stays_when_it_is_taken_back(da
     eve = {"database": database, "user_email": "eve@example.org"}
     which = accept_file(file, name="c.json", state="running", **eve)
     runner.run_until_idle()
+    with database.writing(timeout=5) as connection:
+        for table in (imported_conversations, imported_messages):
+            connection.execute(delete(table).where(table.c.import_id == which.import_id))
+        connection.execute(update(imports).where(imports.c.import_id == which.import_id).values(noted=0))
 
     change_state(**eve, import_id=which.import_id, state="undoing", among=["done"])
     runner.run_until_idle()

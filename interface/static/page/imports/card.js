@@ -26,11 +26,14 @@ function createChoice({ titles, conversations }, workspaces) {
   };
 }
 
-/** @param {import('./imports_model.js').Details} details */
-function problems({ failures, failed }) {
-  const rows = failures.slice(0, MOST_FAILURES_SHOWN).map(({ item, reason, said }) => element('li', {}, element('strong', { dir: 'auto', text: item }), ` ${saidText(reason, said)}`));
-  return element('details', { class: 'import-failures', hidden: rows.length === 0 }, element('summary', { text: words.problems(failed) }), element('ul', {}, ...rows));
+/** @param {string} summary @param {import('./imports_model.js').Failure[]} found */
+function list(summary, found) {
+  const rows = found.slice(0, MOST_FAILURES_SHOWN).map(({ item, item_said: place, reason, said }) => element('li', {}, element('strong', { dir: 'auto', text: saidText(item, place) }), ` ${saidText(reason, said)}`));
+  return element('details', { class: 'import-failures', hidden: rows.length === 0 }, element('summary', { text: summary }), element('ul', {}, ...rows));
 }
+
+/** What could not be imported, and what stays of an import that was taken back. @param {import('./imports_model.js').Details} details */
+const problems = ({ failures, failed, kept }) => [list(words.problems(failed), failures), list(words.stays(kept.length), kept)];
 
 /**
  * One import: what it is, how far it came, and what can be done with it.
@@ -63,7 +66,7 @@ export function createImportCard({ act, imports, workspaces }) {
     const [details, places] = await Promise.all([imports.details(id), state === 'ready' ? workspaces() : []]);
     if (shown !== state) return;
     choice = state === 'ready' ? createChoice(details, places) : null;
-    more.replaceChildren(choice?.node ?? problems(details));
+    more.replaceChildren(...(choice ? [choice.node] : problems(details)));
   }
 
   return {

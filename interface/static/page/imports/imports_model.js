@@ -3,8 +3,9 @@
 /** @typedef {{import_id: string, source: string, source_title: string, file_name: string, state: string, counted: boolean,
  *   conversations: number, messages: number, done: number, imported: number, updated: number, skipped: number, failed: number,
  *   error: string, next_try_at: string|null, messages_per_second: number|null, seconds_left: number|null}} Import `done`: of its messages
- *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Array<{item: string, reason: string}>}} Details
- *   `titles`: of the first conversations of the file, to choose from */
+ *  @typedef {{item: string, item_said: object[], reason: string, said: object[]}} Failure
+ *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Failure[], failed: number, kept: Failure[]}} Details
+ *   `titles`: of the first conversations of the file, to choose from; `kept`: what stays of an import that was taken back */
 
 /** What a file input accepts. */
 export const ACCEPTED = '.zip,.json,.jsonl,.ndjson,.txt';

@@ -35,7 +35,7 @@ export const importStrings = fill(english, {
   ],
   sources: {
     chatgpt: 'ChatGPT', claude: 'Claude', open_webui: 'Open WebUI', librechat: 'LibreChat', zk_chat: 'zk-chat', first_implementation: 'Erste Implementierung',
-    json_lines: 'JSON Lines', anaphora: 'Anaphora',
+    json_lines: 'JSON Lines', anaphora: 'Anaphora', account: 'Anaphora, alles',
   },
   sending: (name) => `${name} wird gesendet…`,
   notTaken: (message) => `Die Datei wurde nicht angenommen. ${message}`,
@@ -43,6 +43,7 @@ export const importStrings = fill(english, {
   progress: (name) => `Fortschritt von ${name}`,
   messages,
   problems: (n) => `${count(n, 'Problem', 'Probleme')}`,
+  stays: (n) => `${number(n)} ${n === 1 ? 'bleibt' : 'bleiben'}`,
   workspace: 'Arbeitsbereich',
   usualWorkspace: 'Wie in der Datei',
   which: 'Unterhaltungen auswählen',

@@ -35,7 +35,7 @@ export const importStrings = {
   ],
   sources: {
     chatgpt: 'ChatGPT', claude: 'Claude', open_webui: 'Open WebUI', librechat: 'LibreChat', zk_chat: 'zk-chat', first_implementation: 'First implementation',
-    json_lines: 'JSON Lines', anaphora: 'Anaphora',
+    json_lines: 'JSON Lines', anaphora: 'Anaphora', account: 'Anaphora, everything',
   },
   sending: (name) => `Sending ${name}…`,
   notTaken: (message) => `The file was not taken. ${message}`,
@@ -43,6 +43,7 @@ export const importStrings = {
   progress: (name) => `Progress of ${name}`,
   messages,
   problems: (n) => `${count(n, 'problem', 'problems')}`,
+  stays: (n) => `${number(n)} ${n === 1 ? 'stays' : 'stay'}`,
   workspace: 'Workspace',
   usualWorkspace: 'As in the file',
   which: 'Choose conversations',

@@ -35,7 +35,7 @@ export const importStrings = fill(english, {
   ],
   sources: {
     chatgpt: 'ChatGPT', claude: 'Claude', open_webui: 'Open WebUI', librechat: 'LibreChat', zk_chat: 'zk-chat', first_implementation: 'Primera implementación',
-    json_lines: 'JSON Lines', anaphora: 'Anaphora',
+    json_lines: 'JSON Lines', anaphora: 'Anaphora', account: 'Anaphora, todo',
   },
   sending: (name) => `Enviando ${name}…`,
   notTaken: (message) => `El archivo no se aceptó. ${message}`,
@@ -43,6 +43,7 @@ export const importStrings = fill(english, {
   progress: (name) => `Progreso de ${name}`,
   messages,
   problems: (n) => `${count(n, 'problema', 'problemas')}`,
+  stays: (n) => `${number(n)} ${n === 1 ? 'se queda' : 'se quedan'}`,
   workspace: 'Espacio de trabajo',
   usualWorkspace: 'Como en el archivo',
   which: 'Elegir conversaciones',

@@ -35,7 +35,7 @@ export const importStrings = fill(english, {
   ],
   sources: {
     chatgpt: 'ChatGPT', claude: 'Claude', open_webui: 'Open WebUI', librechat: 'LibreChat', zk_chat: 'zk-chat', first_implementation: '最初的实现',
-    json_lines: 'JSON Lines', anaphora: 'Anaphora',
+    json_lines: 'JSON Lines', anaphora: 'Anaphora', account: 'Anaphora 全部内容',
   },
   sending: (name) => `正在发送 ${name}…`,
   notTaken: (message) => `文件未被接受。${message}`,
@@ -43,6 +43,7 @@ export const importStrings = fill(english, {
   progress: (name) => `${name} 的进度`,
   messages,
   problems: (n) => `${number(n)} 个问题`,
+  stays: (n) => `${number(n)} 项保留`,
   workspace: '工作区',
   usualWorkspace: '与文件中相同',
   which: '选择对话',

@@ -1,0 +1,342 @@
+"""What an import changes beside the conversations and messages that it brings, noted so that it can be taken back.
+
+Of rows of conversations a note says which values they had and which they got. It is taken back where the row still has
+the latter; where the person has changed it since, it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
+
+from database.conversations.summary import forget_summary
+from database.engine.database import Database
+from database.messages.message import rows_where
+from database.schema import (
+    activities,
+    conversations,
+    document_references,
+    imported_changes,
+    imported_conversations,
+    imported_messages,
+    message_edits,
+    message_parts,
+    message_variants,
+    messages,
+)
+from database.search import index as fulltext_index
+from sentences import say
+
+CHANGED_SINCE = say("import_changed_since")
+_AT_ONCE = 500
+_SAID = ("text", "status", "chosen_variant", "edited_at")
+"""The columns of a message by which it is known whether the person has changed it since."""
+_c, _a, _m, _v, _im = imported_changes.c, activities.c, messages.c, message_variants.c, imported_messages.c
+
+Where = tuple[Table, ColumnElement[bool]]
+
+
+def _variant(thing_id: str) -> Where:
+    message_id, _, number = thing_id.partition(" ")
+    return message_variants, (_v.message_id == message_id) & (_v.number == int(number))
+
+
+def _edit(thing_id: str) -> Where:
+    return message_edits, message_edits.c.edit_id == int(thing_id.partition(" ")[2])
+
+
+def _identity(thing_id: str) -> Where:
+    message_id, _, number = thing_id.partition(" ")
+    return imported_messages, (_im.message_id == message_id) & (_im.number == int(number))
+
+
+_ROWS: Mapping[str, Callable[[str], Where]] = {
+    "conversation": lambda thing_id: (conversations, conversations.c.conversation_id == thing_id),
+    "source": lambda thing_id: (imported_conversations, imported_conversations.c.conversation_id == thing_id),
+    "message": lambda thing_id: (messages, _m.message_id == thing_id),
+    "variant": _variant,
+    "edit": _edit,
+    "identity": _identity,
+}
+"""Where the rows of each kind lie; "source" and "identity" say what a conversation or a message is at its source.
+
+Beside these there are "first_variant", of a message that was never made again before, and "activity". What belongs to
+no conversation is taken back in `portability.imports.taking_back`.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A note. former: {} for what was not there."""
+
+    kind: str
+    thing_id: str
+    former: Mapping[str, Any]
+    became: Mapping[str, Any]
+
+
+_FIELDS = tuple(_c[name] for name in Change.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Changes rows, and notes that an import does so. import_id: None notes nothing."""
+
+    connection: Connection
+    user_email: str
+    import_id: str | None
+    conversation_id: str | None = None
+
+    def change(self, kind: str, thing_id: str, **values: Any) -> None:
+        """Set these columns of the row, if there is one."""
+        table, this_one = _ROWS[kind](thing_id)
+        former = self.connection.execute(select(*(table.c[name] for name in values)).where(this_one)).first()
+        if former is None:
+            return
+        self.connection.execute(update(table).where(this_one).values(values))
+        self.changed(kind, thing_id, dict(zip(values, former, strict=True)), values)
+
+    def changed(self, kind: str, thing_id: str, former: Mapping[str, Any], became: Mapping[str, Any]) -> None:
+        """Note that these columns are changed."""
+        if self.import_id is None:
+            return
+        mine = (_c.import_id == self.import_id) & (_c.kind == kind) & (_c.thing_id == thing_id)
+        known = self.connection.execute(select(_c.former, _c.became).where(mine)).first()
+        if known is None:
+            self._insert([self._row(kind, thing_id, former, became)])
+        elif known.former:
+            values = {"former": {**former, **known.former}, "became": {**known.became, **became}}
+            self.connection.execute(update(imported_changes).where(mine).values(values))
+
+    def added(self, kind: str, thing_ids: Iterable[str], *, became: Mapping[str, Any] | None = None) -> None:
+        """Note that these were not there before."""
+        if self.import_id is not None:
+            self._insert([self._row(kind, thing_id, {}, became or {}) for thing_id in thing_ids])
+
+    def _row(self, kind: str, thing_id: str, former: Mapping[str, Any], became: Mapping[str, Any]) -> dict[str, Any]:
+        which = {"import_id": self.import_id, "kind": kind, "thing_id": thing_id, "user_email": self.user_email}
+        return {**which, "conversation_id": self.conversation_id, "former": dict(former), "became": dict(became)}
+
+    def _insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self.connection.execute(insert(imported_changes), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtBy:
+    """Which import brings an export of ours, and the source that it is of."""
+
+    import_id: str
+    source: str
+
+
+def note_conversation(notes: Notes, *, source: str, title: str) -> None:
+    """Note a conversation of an export that is new here."""
+    which = {"user_email": notes.user_email, "source": source, "source_id": notes.conversation_id, "title": title}
+    brought = {"conversation_id": notes.conversation_id, "import_id": notes.import_id, "digest": ""}
+    notes.connection.execute(insert(imported_conversations).values({**which, **brought}))
+
+
+def note_said(notes: Notes, said: Iterable[tuple[Mapping[str, Any], Iterable[int]]]) -> None:
+    """Note messages of an export that are new here: their rows, each with the numbers of its variants."""
+    if notes.import_id is None:
+        return
+    own = {"conversation_id": notes.conversation_id, "import_id": notes.import_id}
+    rows = [
+        {
+            **own,
+            "source_id": row["message_id"] if place == 0 else f"{row['message_id']} {number}",
+            "message_id": row["message_id"],
+            "number": number,
+            "digest": digest_of_said(row["text"], row["edited_at"]),
+        }
+        for row, numbers in said
+        for place, number in enumerate(numbers)
+    ]
+    if rows:
+        notes.connection.execute(insert(imported_messages), rows)
+
+
+def digest_of_said(text: str, edited_at: str | None) -> str:
+    """By which it is known whether a message of an export is as it came."""
+    return blake2b(f"{edited_at}\n{text}".encode(), digest_size=8).hexdigest()
+
+
+def note_beside(
+    *,
+    database: Database,
+    user_email: str,
+    import_id: str,
+    kind: str,
+    thing_id: str,
+    former: Mapping[str, Any] | None = None,
+    became: Mapping[str, Any],
+) -> None:
+    """Note in a transaction of its own that something beside the conversations was changed, or added."""
+
+    def job(connection: Connection) -> None:
+        Notes(connection, user_email, import_id).changed(kind, thing_id, former or {}, became)
+
+    database.write(job)
+
+
+def changes_beside(connection: Connection, import_id: str, *, kinds: Sequence[str], limit: int = 50) -> list[Change]:
+    """Some of what an import changed of these kinds beside the conversations."""
+    here = (_c.import_id == import_id) & _c.conversation_id.is_(None) & _c.kind.in_(kinds)
+    query = select(*_FIELDS).where(here).order_by(_c.kind, _c.thing_id).limit(limit)
+    return [Change(**row._mapping) for row in connection.execute(query)]
+
+
+def changes_to_take_back(*, database: Database, import_id: str, kinds: Sequence[str]) -> list[Change]:
+    """`changes_beside` in a transaction of its own."""
+    with database.reading() as connection:
+        return changes_beside(connection, import_id, kinds=kinds)
+
+
+def forget_beside(*, database: Database, import_id: str, change: Change) -> None:
+    """`forget_change` in a transaction of its own."""
+    database.write(lambda connection: forget_change(connection, import_id, change))
+
+
+def forget_change(connection: Connection, import_id: str, change: Change) -> None:
+    """Forget a note, whose change is taken back or stays."""
+    mine = (_c.import_id == import_id) & (_c.kind == change.kind) & (_c.thing_id == change.thing_id)
+    connection.execute(delete(imported_changes).where(mine))
+
+
+def forget_changes_of(connection: Connection, import_id: str, conversation_ids: Sequence[str]) -> None:
+    """Forget what an import changed of conversations."""
+    mine = (_c.import_id == import_id) & _c.conversation_id.in_(conversation_ids)
+    connection.execute(delete(imported_changes).where(mine))
+
+
+def added_in(connection: Connection, conversation_ids: Sequence[str], *, kind: str) -> set[str]:
+    """What imports have added of this kind to conversations."""
+    here = _c.conversation_id.in_(conversation_ids) & (_c.kind == kind)
+    rows = connection.execute(select(_c.thing_id, _c.former).where(here))
+    return {row.thing_id for row in rows if not row.former}
+
+
+def remove_variant(connection: Connection, message_id: str, number: int) -> None:
+    """Delete a variant with its parts and documents, so that its number is free again."""
+    for table, numbered in (
+        (message_variants, _v.number),
+        (message_parts, message_parts.c.version),
+        (document_references, document_references.c.version),
+    ):
+        connection.execute(delete(table).where(table.c.message_id == message_id, numbered == number))
+
+
+def added_activities(connection: Connection, activity_ids: Sequence[str], *, but: Collection[str] = ()) -> list[int]:
+    """`seq` of those of these activities to which nothing replies but one another and the activities `but`."""
+    gone, found = {*activity_ids, *but}, list[int]()
+    for start in range(0, len(activity_ids), _AT_ONCE):
+        some = activity_ids[start : start + _AT_ONCE]
+        replies = connection.execute(select(_a.activity_id, _a.reply_to_id).where(_a.reply_to_id.in_(some)))
+        needed = {row.reply_to_id for row in replies if row.activity_id not in gone}
+        free = select(_a.seq).where(_a.activity_id.in_([each for each in some if each not in needed]))
+        found += connection.execute(free).scalars()
+    return found
+
+
+@dataclass(slots=True)
+class TakenBack:
+    """Takes back what an import changed of one conversation.
+
+    stays: whether something stays, changed since. activities: those that it added, which are no messages.
+    """
+
+    connection: Connection
+    conversation_id: str
+    stays: bool = False
+    activities: list[str] = field(default_factory=list)
+    _messages: dict[str, list[Change]] = field(default_factory=dict)
+    _answers: list[str] = field(default_factory=list)
+
+    def run(self, import_id: str) -> None:
+        """Take everything back that is as the import left it, and forget the notes."""
+        here = (_c.import_id == import_id) & (_c.conversation_id == self.conversation_id)
+        for row in self.connection.execute(select(*_FIELDS).where(here)).all():
+            self._sort(Change(**row._mapping))
+        for message_id, changes in self._messages.items():
+            self._message(message_id, changes)
+        forget_changes_of(self.connection, import_id, [self.conversation_id])
+
+    def _sort(self, change: Change) -> None:
+        if change.kind in {"conversation", "source"}:
+            self._restore(change)
+        elif change.kind == "activity":
+            self.activities.append(change.thing_id)
+        elif change.kind == "first_variant":
+            self._answers.append(change.thing_id)
+        else:
+            self._messages.setdefault(change.thing_id.partition(" ")[0], []).append(change)
+
+    def _message(self, message_id: str, changes: Sequence[Change]) -> None:
+        """Take back what was changed of a message, all of it or nothing."""
+        if not all(self._restore_message(each) for each in changes if each.kind == "message"):
+            self.stays = True
+            return
+        for each in changes:
+            if each.kind == "message":
+                continue
+            if each.former:
+                self._restore(each)
+            elif each.kind == "variant":
+                self._remove_variant(message_id, int(each.thing_id.partition(" ")[2]))
+            else:
+                table, this_one = _ROWS[each.kind](each.thing_id)
+                self.connection.execute(delete(table).where(this_one))
+
+    def _restore_message(self, change: Change) -> bool:
+        """Let a message be what it was; False where the person has changed it since."""
+        columns = [_m[name] for name in change.became]
+        found = self.connection.execute(select(*columns).where(_m.message_id == change.thing_id)).first()
+        if found is None:
+            return False
+        now = found._mapping
+        said = [name for name in change.became if name in _SAID]
+        if any(now[name] != change.became[name] for name in said):
+            return all(now[name] == change.former[name] for name in said)
+        former = {name: value for name, value in change.former.items() if now[name] == change.became[name]}
+        if "text" in former and former["text"] != now["text"]:
+            (message,) = rows_where(self.connection, _m.message_id == change.thing_id)
+            if message.deleted_at is None:
+                fulltext_index.reindex(self.connection, message, text=former["text"])
+            forget_summary(self.connection, self.conversation_id, ordinal=message.ordinal)
+        if former:
+            self.connection.execute(update(messages).where(_m.message_id == change.thing_id).values(former))
+        return True
+
+    def _remove_variant(self, message_id: str, number: int) -> None:
+        """Delete a variant that was added, unless the message shows it."""
+        query = select(_m.chosen_variant).where(_m.message_id == message_id)
+        if self.connection.execute(query).scalar() == number:
+            self.stays = True
+        else:
+            remove_variant(self.connection, message_id, number)
+
+    def _restore(self, change: Change) -> None:
+        """Give a row its former values, each that it still has from the import."""
+        table, this_one = _ROWS[change.kind](change.thing_id)
+        found = self.connection.execute(select(*(table.c[name] for name in change.became)).where(this_one)).first()
+        if found is None:
+            return
+        now = found._mapping
+        former = {name: value for name, value in change.former.items() if now[name] == change.became[name]}
+        if former:
+            self.connection.execute(update(table).where(this_one).values(former))
+        told = [name for name in ("title", "text") if name in now]
+        if any(now[name] not in {change.became[name], change.former[name]} for name in told):
+            self.stays = True
+
+    def finish(self) -> None:
+        """Let answers that imports made again be as they were: once nothing else is left, the first variant goes."""
+        for message_id in self._answers:
+            own = _v.message_id == message_id
+            if len(self.connection.execute(select(_v.number).where(own).limit(2)).all()) == 1:
+                self.connection.execute(delete(message_variants).where(own))

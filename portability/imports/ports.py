@@ -1,0 +1,52 @@
+"""Who stores what an import reads beside conversations, and takes it back: documents, memories and settings, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from database.attachments import Attachment
+from database.imports.arriving import ArrivingConversation
+from portability.importers.anaphora import ExportedFile
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import FailedItem, ImportedDocument, ImportedExport, ImportedPart
+
+from .taking_back import Taker
+
+
+class StoreDocument(Taker, Protocol):
+    """Puts a document into a person's vault; False where it is there already. Raises StoreError."""
+
+    def __call__(self, user_email: str, document: ImportedDocument, *, import_id: str) -> bool:
+        """See the class."""
+        ...
+
+
+class StorePart(Taker, Protocol):
+    """Stores memories or settings of a person; whether anything was new. Raises BrokenImportError, StoreError."""
+
+    def __call__(self, user_email: str, part: ImportedPart, *, import_id: str) -> bool:
+        """See the class."""
+        ...
+
+
+class StoreFiles(Protocol):
+    """Stores the files of a conversation that lie in `file`: the conversation with them, and those that can't be."""
+
+    def __call__(
+        self, user_email: str, conversation: ArrivingConversation, file: ImportFile, *, after_each: Callable[[], object]
+    ) -> tuple[ArrivingConversation, list[FailedItem]]:
+        """after_each: called after each file."""
+        ...
+
+    def of_export(
+        self,
+        user_email: str,
+        files: Mapping[str, ExportedFile],
+        export: ImportedExport,
+        file: ImportFile,
+        *,
+        after_each: Callable[[], object],
+    ) -> tuple[Mapping[str, Attachment], list[FailedItem]]:
+        """The files of an export of ours that are kept now, by their ids there, and those that can't be."""
+        ...
