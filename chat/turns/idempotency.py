@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from database.errors import ConflictError
+from database.turns.idempotency import another_message
 
 from .accept import ANSWER_AGAIN
 from .streams import LiveStream
@@ -99,8 +99,3 @@ class SentMessages:
         with self._lock:
             for key in [key for key, (_, known) in self._streams.items() if known is stream]:
                 del self._streams[key]
-
-
-def another_message() -> ConflictError:
-    """What refuses another message under an id that is taken."""
-    return ConflictError("This client_message_id belongs to another message. Send this one under an id of its own.")

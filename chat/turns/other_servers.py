@@ -20,12 +20,13 @@ import orjson
 from chat.processes.announcements import ASKED, EVENTS, STOPS, TOLD, UNKEPT, WATCHED, Announcements
 from database.engine.database import Database
 from database.errors import StoreError
+from database.turns.idempotency import another_message
 from database.turns.identity import Admission
 from database.turns.watching import ask_to_stop, running_turns, take_stop_requests
 
 from .errors import TooManyTurnsError
 from .following import FOLLOW_SECONDS, WATCHED_SECONDS
-from .idempotency import Key, SentMessage, another_message
+from .idempotency import Key, SentMessage
 from .streams import LiveStream
 from .threads import in_thread
 

@@ -10,14 +10,17 @@ from database.engine.text import storable
 from database.errors import AlreadySentError, ConflictError, StreamExpiredError
 from database.schema import message_edits, message_variants, messages
 
-_OTHER = "This client_message_id belongs to another message. Send this one under an id of its own."
-
 _m = messages.c
 _SENT = Prepared(
     select(_m.seq, _m.message_id, _m.conversation_id, _m.text).where(
         _m.user_email == bindparam("owner"), _m.client_message_id == bindparam("client")
     )
 )
+
+
+def another_message() -> ConflictError:
+    """What refuses another message under an id that is taken."""
+    return ConflictError("This client_message_id belongs to another message. Send this one under an id of its own.")
 
 
 def refuse_sent_before(
@@ -55,7 +58,7 @@ def refuse_message_sent_before(
         return
     seq, message_id, known_conversation, known_text = sent
     if known_conversation != conversation_id or not (known_text == text or _said_once(connection, message_id, text)):
-        raise ConflictError(_OTHER)
+        raise another_message()
     # The answer is stored with its question, right behind it.
     query = select(_m.message_id).where(_m.seq > seq, _m.seq <= seq + 1, _m.in_answer_to == message_id)
     raise AlreadySentError(message_id=connection.execute(query).scalar() or message_id)
