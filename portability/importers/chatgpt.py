@@ -18,11 +18,12 @@ from .reading.values import id_of, json_of, line_of, list_of, mapping_of, mappin
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")
 _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
 _CITATION_MARK = re.compile("\ue200[^\ue200\ue201]*\ue201")
-_SETTINGS = {"user_editable_context", "model_editable_context"}
+# No sets: what a file says may be of any type.
+_SETTINGS = ("user_editable_context", "model_editable_context")
 _TEXT_FIELDS = ("text", "result", "output_str", "content", "summary", "title", "url")
 _MOST_SOURCES = 1_000
 """Links of one message: each goes through its whole text."""
-_PRIVATE_CHANNELS = {"analysis", "commentary"}
+_PRIVATE_CHANNELS = ("analysis", "commentary")
 
 Assets = Mapping[str, str]
 """Members of the ZIP by the id that asset pointers name."""

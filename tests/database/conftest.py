@@ -17,7 +17,8 @@ from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from tests.stores import put_empty_store
 
-BOUNDS = ("BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK")
+# Bounds of transactions, and whether a server holds its lock of the database still, which it asks by the clock.
+UNCOUNTED = ("BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT true")
 
 
 @pytest.fixture
@@ -64,25 +65,30 @@ def take_turn(users_dir: str) -> Callable[..., FinishedTurn]:
 
 @pytest.fixture
 def statements() -> Callable[[], AbstractContextManager[list[str]]]:
-    """Collects every SQL statement that any engine executes inside of `with statements() as seen:`.
+    """Collects the SQL statements that are executed inside of `with statements() as seen:`.
 
-    But for those of other threads that ran before: what a server does by the clock comes by chance. The thread that
-    writes for all counts.
+    Those on the databases that the calling thread uses there, from whichever thread: what other tests leave behind may
+    still ask its own. `seen` is complete after the block.
     """
 
     @contextmanager
     def collect() -> Iterator[list[str]]:
         seen: list[str] = []
-        others = {each for each in threading.enumerate() if each.name != "store-writer"} - {threading.current_thread()}
+        heard: list[tuple[str, str]] = []
+        own, asking = set[str](), threading.current_thread()
 
-        def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-            if not statement.startswith(BOUNDS) and threading.current_thread() not in others:
-                seen.append(statement)
+        def note(connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+            database = str(connection.engine.url)
+            if not statement.startswith(UNCOUNTED):
+                heard.append((database, statement))
+            if threading.current_thread() is asking:
+                own.add(database)
 
         event.listen(Engine, "before_cursor_execute", note)
         try:
             yield seen
         finally:
             event.remove(Engine, "before_cursor_execute", note)
+            seen.extend(statement for database, statement in heard if not own or database in own)
 
     return collect

@@ -113,6 +113,15 @@ def test_what_chatgpt_does_not_show_is_no_message(tmp_path, read_one):
     assert found.current_id == "plan"
 
 
+def test_kinds_and_channels_that_are_no_words_are_kinds_that_nobody_knows(tmp_path, read_one):
+    conversation = chatgpt_conversation(
+        chatgpt_node("q", None, "user", content={"content_type": ["text"], "parts": ["Hello"]}),
+        chatgpt_node("a", "q", "assistant", "Hi", channel={"final": True}),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+    assert [message.text for message in found.messages] == ["Hello", "Hi"]
+
+
 def test_pictures_and_uploads_name_the_files_of_the_zip(tmp_path, read_one):
     picture = {
         "content_type": "image_asset_pointer",
