@@ -55,6 +55,7 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
     os.environ.clear()
     os.environ.update(environ)
     os.chdir(folder)
+    sys.path[:0] = [each for each in environ.get("PYTHONPATH", "").split(os.pathsep) if each and each not in sys.path]
     with log.open("ab") as file:
         for standard in (1, 2):
             os.dup2(file.fileno(), standard)

@@ -102,7 +102,7 @@ def test_several_messages_are_selected_moved_and_their_references_copied(person:
 def test_what_is_said_stands_above_the_bar_of_selected_messages(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
     page = open_page(person, talk.path, viewport=NARROW)
-    choose(page, 1, "Select")
+    choose(page, 3, "Select")
     bar = page.get_by_role("toolbar", name="Selected messages")
     expect(bar).to_be_visible()
     choose(page, 4, "Delete")
