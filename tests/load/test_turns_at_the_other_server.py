@@ -43,6 +43,7 @@ def servers(
 @pytest.fixture
 def ada(servers: Pair) -> Iterator[Client]:
     """The one person, at the first server, whose model answers in two halves."""
+    servers.model.reset()  # whichever test used it before
     servers.model.scripts["main"] = saying("half", " whole", pause_after=1)
     yield servers.one.sign_in("ada@example.org")
     servers.model.reset()
