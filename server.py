@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,11 +36,12 @@ from chat.runtime.metrics import Metrics
 from chat.runtime.services import default_quota, models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
 from chat.runtime.thread_titles import ThreadTitles
-from chat.runtime.upkeep import keep_up
+from chat.runtime.upkeep import ServerWork, keep_up
 from chat.tools.catalogue import all_tools
 from chat.tools.foreign.personal import PersonalServers
 from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.loop import ToolLoop
+from chat.tools.registry import ToolRegistry
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.accounts.audit import purge_acts
@@ -101,12 +103,64 @@ def create_app(settings: Settings | None = None, *, models: ModelRoles | None = 
     return app
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stores:
+    """What people keep on a server, and the models that read it."""
+
+    database: Database
+    models: ModelRoles
+    knowledge: KnowledgeAccess
+    vectors: MessageVectors
+    vaults: Vaults
+    attachments: Attachments
+
+
 def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppState:
     """Build the parts of one server. Opens and migrates the store. Raises RecipePluginError before that."""
     recipes = installed_recipes()
+    stores = _open_stores(settings, models)
+    metrics = Metrics(is_one_of_several=settings.processes > 1)
+    tools, tool_servers = _tools(settings, stores.database)
+    broker = _broker(settings)
+    announcements: Announcements = broker or LocalAnnouncements()
+    agents, tool_loop = AgentDesk(database=stores.database), ToolLoop(tools, own_tools=tool_servers.tools_of)
+    services = _services(settings, stores, metrics, tool_loop, agents, recipes)
+    turns = _turns(settings, metrics, services, agents, announcements, database=stores.database)
+    changes = ChangeFeed(database=stores.database, announcements=announcements)
+    cache = _conversation_cache(stores.database, most=settings.conversation_cache)
+    requests = RequestsUnderWay()
+    forget = partial(_forget, turns=turns, changes=changes, vectors=stores.vectors, cache=cache)
+    erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=requests.has_any)
+    inboxes = _inboxes(settings, stores.database, services)
+    work = _work(settings, stores, turns, changes, erasure, recipes, inboxes)
+    return AppState(
+        settings=settings,
+        database=stores.database,
+        conversation_cache=cache,
+        turns=turns,
+        changes=changes,
+        models=stores.models,
+        metrics=metrics,
+        services=services,
+        tools=tools,
+        recipes=recipes,
+        tool_servers=tool_servers,
+        knowledge=stores.knowledge,
+        vectors=stores.vectors,
+        vaults=stores.vaults,
+        attachments=stores.attachments,
+        account_erasure=erasure,
+        requests=requests,
+        inboxes=inboxes,
+        broker=broker,
+        server=_server_process(settings, stores, turns, work),
+    )
+
+
+def _open_stores(settings: Settings, models: ModelRoles | None) -> _Stores:
+    """Open and migrate what people keep. models: instead of those of the settings."""
     _complete_restore(settings.data_dir)
     database = open_store(settings.users_dir, synchronous=settings.synchronous, database_url=settings.database_url)
-    metrics = Metrics(is_one_of_several=settings.processes > 1)
     models = models or _models(settings)
     knowledge = KnowledgeAccess(
         settings.users_dir,
@@ -114,75 +168,23 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         counting=counting_in(database, default_quota(settings)),
         synchronous=settings.synchronous,
     )
-    vectors = MessageVectors(database=database, model=knowledge.embedding)
-    vaults = Vaults(database=database, mapped=settings.vault_folders, embedding=knowledge.embedding, cheap=models.cheap)
-    attachments = Attachments(database=database, largest=settings.file_megabytes, quota=settings.file_quota)
+    embedding = knowledge.embedding
+    return _Stores(
+        database=database,
+        models=models,
+        knowledge=knowledge,
+        vectors=MessageVectors(database=database, model=embedding),
+        vaults=Vaults(database=database, mapped=settings.vault_folders, embedding=embedding, cheap=models.cheap),
+        attachments=Attachments(database=database, largest=settings.file_megabytes, quota=settings.file_quota),
+    )
+
+
+def _tools(settings: Settings, database: Database) -> tuple[ToolRegistry, PersonalServers]:
+    """The tools of everybody, and the servers whose tools a person has added."""
     tools = all_tools(code_of=code_of)
     register_foreign_tools(tools, settings.data_dir)
     reach = None if settings.tool_servers == "off" else settings.tool_servers
-    tool_servers = PersonalServers(settings.data_dir, reach=reach, database=database)
-    tool_loop = ToolLoop(tools, own_tools=tool_servers.tools_of)
-    broker = _broker(settings)
-    announcements: Announcements = broker or LocalAnnouncements()
-    services, turns = _turns(
-        settings, database, models, metrics, knowledge, vectors, vaults, attachments, tool_loop, recipes, announcements
-    )
-    inboxes = InboxDesk(
-        database=database,
-        services=services,
-        loader_for=_loaders(database),
-        hourly_limit=settings.agent_answers_per_hour,
-        quota=default_quota(settings),
-    )
-    changes = ChangeFeed(database=database, announcements=announcements)
-    cache = _conversation_cache(database, most=settings.conversation_cache)
-    requests = RequestsUnderWay()
-    account_erasure = AccountErasure(
-        database=database,
-        knowledge=knowledge,
-        vaults=vaults,
-        attachments=attachments,
-        erase_tool_servers=tool_servers.erase,
-        erase_uploads=partial(erase_uploads, database=database, uploads=settings.data_dir / import_runner.FOLDER),
-        compact_up_to=settings.compact_up_to,
-        forget=partial(_forget, turns=turns, changes=changes, vectors=vectors, cache=cache),
-        is_busy=requests.has_any,
-    )
-    return AppState(
-        settings=settings,
-        database=database,
-        conversation_cache=cache,
-        turns=turns,
-        changes=changes,
-        models=models,
-        metrics=metrics,
-        services=services,
-        tools=tools,
-        recipes=recipes,
-        tool_servers=tool_servers,
-        knowledge=knowledge,
-        vectors=vectors,
-        vaults=vaults,
-        attachments=attachments,
-        account_erasure=account_erasure,
-        requests=requests,
-        inboxes=inboxes,
-        broker=broker,
-        server=_server_process(
-            settings,
-            database,
-            turns,
-            models,
-            knowledge,
-            vectors,
-            vaults,
-            attachments,
-            changes,
-            account_erasure,
-            recipes,
-            inboxes,
-        ),
-    )
+    return tools, PersonalServers(settings.data_dir, reach=reach, database=database)
 
 
 def _broker(settings: Settings) -> Broker | None:
@@ -190,33 +192,39 @@ def _broker(settings: Settings) -> Broker | None:
     return None if settings.redis_url is None else Broker(settings.redis_url, installation=settings.secret_key)
 
 
-def _turns(
+def _services(
     settings: Settings,
-    database: Database,
-    models: ModelRoles,
+    stores: _Stores,
     metrics: Metrics,
-    knowledge: KnowledgeAccess,
-    vectors: MessageVectors,
-    vaults: Vaults,
-    attachments: Attachments,
     tools: ToolLoop,
+    agents: AgentDesk,
     recipes: RecipeRegistry,
-    announcements: Announcements,
-) -> tuple[TurnServices, TurnRunner]:
-    """What turns use, and what runs them; agents have their turns run by it too."""
-    agents = AgentDesk(database=database)
-    services = services_from(
+) -> TurnServices:
+    """What turns use."""
+    return services_from(
         settings,
-        models=models,
+        models=stores.models,
         metrics=metrics,
-        knowledge=knowledge,
-        vectors=vectors,
-        vaults=vaults,
-        attachments=attachments,
+        knowledge=stores.knowledge,
+        vectors=stores.vectors,
+        vaults=stores.vaults,
+        attachments=stores.attachments,
         tools=tools,
         agents=agents,
         recipes=recipes,
     )
+
+
+def _turns(
+    settings: Settings,
+    metrics: Metrics,
+    services: TurnServices,
+    agents: AgentDesk,
+    announcements: Announcements,
+    *,
+    database: Database,
+) -> TurnRunner:
+    """What runs turns; agents have their turns run by it too."""
     turns = TurnRunner(
         database=database,
         metrics=metrics,
@@ -226,47 +234,84 @@ def _turns(
         announcements=announcements,
     )
     agents.run_turns_by(turns)
-    return services, turns
+    return turns
 
 
-def _server_process(
+def _inboxes(settings: Settings, database: Database, services: TurnServices) -> InboxDesk:
+    """What has agents answer their inboxes."""
+    return InboxDesk(
+        database=database,
+        services=services,
+        loader_for=_loaders(database),
+        hourly_limit=settings.agent_answers_per_hour,
+        quota=default_quota(settings),
+    )
+
+
+def _account_erasure(
     settings: Settings,
-    database: Database,
+    stores: _Stores,
+    tool_servers: PersonalServers,
+    *,
+    forget: Callable[[str], None],
+    is_busy: Callable[[str], bool],
+) -> AccountErasure:
+    """What erases an account with everything in it. forget: drops what this process keeps in memory of a person."""
+    uploads = settings.data_dir / import_runner.FOLDER
+    return AccountErasure(
+        database=stores.database,
+        knowledge=stores.knowledge,
+        vaults=stores.vaults,
+        attachments=stores.attachments,
+        erase_tool_servers=tool_servers.erase,
+        erase_uploads=partial(erase_uploads, database=stores.database, uploads=uploads),
+        compact_up_to=settings.compact_up_to,
+        forget=forget,
+        is_busy=is_busy,
+    )
+
+
+def _work(
+    settings: Settings,
+    stores: _Stores,
     turns: TurnRunner,
-    models: ModelRoles,
-    knowledge: KnowledgeAccess,
-    vectors: MessageVectors,
-    vaults: Vaults,
-    attachments: Attachments,
     changes: ChangeFeed,
     account_erasure: AccountErasure,
     recipes: RecipeRegistry,
     inboxes: InboxDesk,
-) -> ServerProcess:
+) -> ServerWork:
+    """What is done beside all requests, again and again."""
+    database = stores.database
+    titles = ThreadTitles(database=database, recipes=recipes, model=stores.models.cheap, seconds=settings.title_timeout)
+    return ServerWork(
+        erase_closed_accounts=account_erasure.erase_closed,
+        look_for_changes=changes.look,
+        close_abandoned_turns=turns.close_abandoned,
+        work_on_imports=_import_runner(settings, stores).work,
+        name_threads=titles.make_waiting,
+        sweep_files=stores.attachments.sweep,
+        purge_audit_log=partial(purge_acts, database=database, days=settings.audit_days),
+        index_files=partial(index_pending_files, stores.attachments),
+        inboxes=partial(InboxWorker, desk=inboxes, database=database),
+    )
+
+
+def _server_process(settings: Settings, stores: _Stores, turns: TurnRunner, work: ServerWork) -> ServerProcess:
     """What begins with the first request, with the upkeep that goes on beside all requests."""
-    duties = SharedDuties(database=database) if database.backend.is_shared else EVERY_DUTY
-    titles = ThreadTitles(database=database, recipes=recipes, model=models.cheap, seconds=settings.title_timeout)
+    duties = SharedDuties(database=stores.database) if stores.database.backend.is_shared else EVERY_DUTY
     return ServerProcess(
         data_dir=settings.data_dir,
-        database=database,
+        database=stores.database,
         turns=turns,
-        models=models,
-        knowledge=knowledge,
+        models=stores.models,
+        knowledge=stores.knowledge,
         upkeep=partial(
             keep_up,
-            database=database,
-            knowledge=knowledge,
-            vectors=vectors,
-            vaults=vaults,
-            erase_closed_accounts=account_erasure.erase_closed,
-            look_for_changes=changes.look,
-            close_abandoned_turns=turns.close_abandoned,
-            work_on_imports=_import_runner(settings, database, vaults, knowledge, attachments).work,
-            name_threads=titles.make_waiting,
-            sweep_files=attachments.sweep,
-            purge_audit_log=partial(purge_acts, database=database, days=settings.audit_days),
-            index_files=partial(index_pending_files, attachments),
-            inboxes=partial(InboxWorker, desk=inboxes, database=database),
+            database=stores.database,
+            knowledge=stores.knowledge,
+            vectors=stores.vectors,
+            vaults=stores.vaults,
+            work=work,
             duties=duties,
         ),
         tidy=partial(restoring.tidy, settings.data_dir),
@@ -274,16 +319,14 @@ def _server_process(
     )
 
 
-def _import_runner(
-    settings: Settings, database: Database, vaults: Vaults, knowledge: KnowledgeAccess, attachments: Attachments
-) -> ImportRunner:
+def _import_runner(settings: Settings, stores: _Stores) -> ImportRunner:
     """What works on imports behind the answers."""
     return ImportRunner(
-        database=database,
+        database=stores.database,
         uploads=settings.data_dir / import_runner.FOLDER,
-        store_document=DocumentStore(vaults, database=database),
-        store_part=PartStore(database=database, memories=knowledge.for_user),
-        store_files=FileStore(attachments),
+        store_document=DocumentStore(stores.vaults, database=stores.database),
+        store_part=PartStore(database=stores.database, memories=stores.knowledge.for_user),
+        store_files=FileStore(stores.attachments),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack, cast
 
 from language_models.tokens import estimated_tokens
 
@@ -192,6 +193,76 @@ class ChatModel(Protocol):
     async def aclose(self) -> None:
         """Close connections and child processes."""
         return
+
+
+class ForwardingModel(ChatModel):
+    """`model` with its name, limits and abilities; subclasses change what they are made for.
+
+    `complete` is made of `stream`, so a subclass that looks at each stream sees every request.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """See `ChatModel`."""
+        return self._model.name
+
+    @property
+    def context_window(self) -> int:
+        """See `ChatModel`."""
+        return self._model.context_window
+
+    @property
+    def answer_limit(self) -> int | None:
+        """See `ChatModel`."""
+        return self._model.answer_limit
+
+    @property
+    def price(self) -> Price | None:
+        """See `ChatModel`."""
+        return self._model.price
+
+    @property
+    def calls_tools(self) -> bool | None:
+        """See `ChatModel`."""
+        return self._model.calls_tools
+
+    @property
+    def exact_temperature(self) -> float | None:
+        """See `ChatModel`."""
+        return self._model.exact_temperature
+
+    @property
+    def sees_pictures(self) -> bool:
+        """See `ChatModel`."""
+        return self._model.sees_pictures
+
+    def count_tokens(self, text: str) -> int:
+        """See `ChatModel`."""
+        return self._model.count_tokens(text)
+
+    def state(self) -> ModelState:
+        """See `ChatModel`."""
+        return self._model.state()
+
+    def speed(self) -> Speed:
+        """See `ChatModel`."""
+        return self._model.speed()
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
+    ) -> AsyncGenerator[Delta, None]:
+        """See `ChatModel`."""
+        answer = cast("AsyncGenerator[Delta, None]", self._model.stream(messages, **options))
+        async with aclosing(answer) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def aclose(self) -> None:
+        """See `ChatModel`."""
+        await self._model.aclose()
 
 
 class EmbeddingModel(Protocol):

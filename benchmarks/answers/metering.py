@@ -7,58 +7,25 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Price, Speed, Usage
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ForwardingModel, Speed, Usage
 
 from ..load import cpu_ms
 
 
-class MeteredModel(ChatModel):
+class MeteredModel(ForwardingModel):
     """A model that notes the usage of each request, also of those that choose a tool."""
 
     def __init__(self, model: ChatModel, *, reading: float | None = None) -> None:
         """reading: the speed that the product is told, in tokens a second; None: as it is measured meanwhile."""
-        self._model = model
+        super().__init__(model)
         self._reading = reading
         self.used: list[Usage] = []
 
-    @property
-    def name(self) -> str:
-        """See `ChatModel`."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        """See `ChatModel`."""
-        return self._model.context_window
-
-    @property
-    def answer_limit(self) -> int | None:
-        """See `ChatModel`."""
-        return self._model.answer_limit
-
-    @property
-    def price(self) -> Price | None:
-        """See `ChatModel`."""
-        return self._model.price
-
-    @property
-    def calls_tools(self) -> bool | None:
-        """See `ChatModel`."""
-        return self._model.calls_tools
-
-    def count_tokens(self, text: str) -> int:
-        """See `ChatModel`."""
-        return self._model.count_tokens(text)
-
-    def state(self) -> ModelState:
-        """See `ChatModel`."""
-        return self._model.state()
-
     def speed(self) -> Speed:
         """See `ChatModel`."""
-        speed = self._model.speed()
+        speed = super().speed()
         return speed if self._reading is None else replace(speed, reading=self._reading)
 
     async def stream(
@@ -66,18 +33,13 @@ class MeteredModel(ChatModel):
     ) -> AsyncGenerator[Delta, None]:
         """See `ChatModel`."""
         usage = Usage()
-        answer = cast("AsyncGenerator[Delta, None]", self._model.stream(messages, **options))
         try:
-            async with aclosing(answer) as steps:
+            async with aclosing(super().stream(messages, **options)) as steps:
                 async for step in steps:
                     usage = step.usage or usage
                     yield step
         finally:
             self.used.append(usage)
-
-    async def aclose(self) -> None:
-        """See `ChatModel`."""
-        await self._model.aclose()
 
     def figures(self) -> dict[str, Any]:
         """Requests and tokens since the last call."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Unpack, cast
+from typing import Unpack
 
 from chat.turns.errors import QuotaReachedError
 from chat.turns.threads import in_thread
 from database.accounts.quotas import Quota, count_tokens, tokens_used_up
 from database.engine.database import Database
 from language_models.errors import ModelUnavailableError
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Price, Speed, Usage
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ForwardingModel, Usage
 
 Counting = Callable[[ChatModel, str], ChatModel]
 """From a model and a user's e-mail address to the model that counts for them."""
@@ -27,46 +27,14 @@ def counting_in(database: Database, quota: Quota) -> Counting:
     return counted
 
 
-class CountedModel(ChatModel):
+class CountedModel(ForwardingModel):
     """`model`, for one person. A request raises ModelUnavailableError where their tokens are used up."""
 
     def __init__(self, model: ChatModel, *, database: Database, user_email: str, quota: Quota) -> None:
-        self._model = model
+        super().__init__(model)
         self._database = database
         self._user_email = user_email
         self._quota = quota
-
-    @property
-    def name(self) -> str:
-        """See `ChatModel`."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        """See `ChatModel`."""
-        return self._model.context_window
-
-    @property
-    def answer_limit(self) -> int | None:
-        """See `ChatModel`."""
-        return self._model.answer_limit
-
-    @property
-    def price(self) -> Price | None:
-        """See `ChatModel`."""
-        return self._model.price
-
-    def count_tokens(self, text: str) -> int:
-        """See `ChatModel`."""
-        return self._model.count_tokens(text)
-
-    def state(self) -> ModelState:
-        """See `ChatModel`."""
-        return self._model.state()
-
-    def speed(self) -> Speed:
-        """See `ChatModel`."""
-        return self._model.speed()
 
     async def stream(
         self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
@@ -74,19 +42,14 @@ class CountedModel(ChatModel):
         """See `ChatModel`."""
         await in_thread(self._admit)
         usage, said = Usage(), list[str]()
-        answer = cast("AsyncGenerator[Delta, None]", self._model.stream(messages, **options))
         try:
-            async with aclosing(answer) as deltas:
+            async with aclosing(super().stream(messages, **options)) as deltas:
                 async for delta in deltas:
                     usage = delta.usage or usage
                     said.append(delta.text)
                     yield delta
         finally:
             self._count(usage, "".join(said))
-
-    async def aclose(self) -> None:
-        """See `ChatModel`."""
-        await self._model.aclose()
 
     def _admit(self) -> None:
         used_up = tokens_used_up(database=self._database, user_email=self._user_email, defaults=self._quota)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from chat.processes.duties import EVERY_DUTY, RENEW_SECONDS, Duties
 from chat.turns.threads import WorkerThreads
@@ -31,6 +32,7 @@ from .jobs import JobKind, JobRunner, RecurringWork
 from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 
 log = logging.getLogger(__name__)
+_Repeated = Coroutine[Any, Any, None]
 _EVERY = 1.0
 # What other windows are to see within a second.
 _TELL_EVERY = 0.5
@@ -57,77 +59,99 @@ class InboxWork(Protocol):
         ...
 
 
+def _nothing() -> None:
+    """Where a part has no work to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerWork:
+    """What the parts of a server want done again and again, beside what follows from its stores.
+
+    inboxes: makes what has agents answer their inboxes.
+    """
+
+    erase_closed_accounts: Callable[[], object] = _nothing
+    look_for_changes: Callable[[], object] = _nothing
+    close_abandoned_turns: Callable[[], object] = _nothing
+    work_on_imports: Callable[[], object] = _nothing
+    name_threads: Callable[[], object] = _nothing
+    sweep_files: Callable[[], object] = _nothing
+    purge_audit_log: Callable[[], object] = _nothing
+    index_files: Callable[[], object] = _nothing
+    inboxes: Callable[[], InboxWork] | None = None
+
+
+_STORES_ALONE = ServerWork()
+
+
 async def keep_up(
     *,
     database: Database,
     knowledge: KnowledgeAccess,
     vectors: MessageVectors,
     vaults: Vaults,
-    erase_closed_accounts: Callable[[], object] = lambda: None,
-    look_for_changes: Callable[[], object] = lambda: None,
-    close_abandoned_turns: Callable[[], object] = lambda: None,
-    work_on_imports: Callable[[], object] = lambda: None,
-    name_threads: Callable[[], object] = lambda: None,
-    sweep_files: Callable[[], object] = lambda: None,
-    purge_audit_log: Callable[[], object] = lambda: None,
-    index_files: Callable[[], object] = lambda: None,
-    inboxes: Callable[[], InboxWork] | None = None,
+    work: ServerWork = _STORES_ALONE,
     duties: Duties = EVERY_DUTY,
 ) -> None:
     """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
 
-    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. inboxes:
-    makes what has agents answer their inboxes. duties: which of it this process does, where several servers share the
-    store; what each server has to do for itself is no duty.
+    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. duties:
+    which of it this process does, where several servers share the store; what each server has to do for itself is no
+    duty.
     """
+    own, shared = Upkeep(), Upkeep(duties)
+    await asyncio.gather(
+        *_of_each_server(own, work, vaults, look_every=_EVERY if duties is EVERY_DUTY else _LOOK_FOR_OTHERS_EVERY),
+        *_of_one_server(shared, work, database, knowledge, vaults),
+        *_embedding(shared, knowledge, vectors, vaults),
+        _answer_inboxes(work.inboxes, shared),
+        # Last, when all of the above have said what they are called.
+        own.repeat(lambda: duties.keep(shared.names), what="duties", every=RENEW_SECONDS, after_failure=_EVERY),
+    )
+
+
+def _of_each_server(own: Upkeep, work: ServerWork, vaults: Vaults, *, look_every: float) -> Iterator[_Repeated]:
+    """What a server has to do for itself: what it keeps in memory, and what nobody else would be in time for."""
+    yield own.repeat(work.look_for_changes, what="the streams of changes", every=look_every)
+    yield own.repeat(
+        work.close_abandoned_turns, what="turns of processes that are gone", every=_CLOSE_EVERY, after_failure=_EVERY
+    )
+    yield own.repeat(vaults.summaries.make_waiting, what="summaries of documents")
+
+
+def _of_one_server(
+    shared: Upkeep, work: ServerWork, database: Database, knowledge: KnowledgeAccess, vaults: Vaults
+) -> Iterator[_Repeated]:
+    """What one of the servers that share a store does for all."""
 
     def tell_and_erase() -> None:
         # In this order: a change must not be recorded again after its account was erased.
         tell_changes(database=database, knowledge=knowledge)
-        erase_closed_accounts()
+        work.erase_closed_accounts()
 
-    own = Upkeep()
-    shared = Upkeep(duties)
     watcher = VaultWatcher(vaults)
-    jobs = JobRunner(
-        database=database,
-        kinds=[*_hourly(database, knowledge, watcher, sweep_files, purge_audit_log), VaultIndexing(vaults)],
-    )
-    look_every = _EVERY if duties is EVERY_DUTY else _LOOK_FOR_OTHERS_EVERY
-    await asyncio.gather(
-        own.repeat(look_for_changes, what="the streams of changes", every=look_every),
-        own.repeat(
-            close_abandoned_turns, what="turns of processes that are gone", every=_CLOSE_EVERY, after_failure=_EVERY
-        ),
-        own.repeat(vaults.summaries.make_waiting, what="summaries of documents"),
-        shared.repeat(partial(index_pending, database=database), what="the search index"),
-        shared.repeat(index_files, what="the words of files"),
-        shared.repeat(jobs.run_due, what="jobs"),
-        shared.repeat(work_on_imports, what="imports", every=_IMPORT_EVERY),
-        shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY),
-        # Loading the model must not delay the first page.
-        shared.repeat(EmbeddingUpkeep(knowledge).embed_pending, what="vectors of memories", begin_after=_EMBED_AFTER),
-        shared.repeat(
-            partial(vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
-            what="vectors of messages",
-            begin_after=_EMBED_AFTER,
-        ),
-        shared.repeat(
-            partial(vectors.files.embed_pending, budget_seconds=_EMBED_SECONDS),
-            what="vectors of files",
-            begin_after=_EMBED_AFTER,
-        ),
-        shared.repeat(watcher.look, what="documents"),
-        shared.repeat(name_threads, what="titles of threads"),
-        _answer_inboxes(inboxes, shared),
-        shared.repeat(
-            partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
-            what="vectors of documents",
-            begin_after=_EMBED_AFTER,
-        ),
-        # Last, when all of the above have said what they are called.
-        own.repeat(lambda: duties.keep(shared.names), what="duties", every=RENEW_SECONDS, after_failure=_EVERY),
-    )
+    jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher, work), VaultIndexing(vaults)])
+    yield shared.repeat(partial(index_pending, database=database), what="the search index")
+    yield shared.repeat(work.index_files, what="the words of files")
+    yield shared.repeat(jobs.run_due, what="jobs")
+    yield shared.repeat(work.work_on_imports, what="imports", every=_IMPORT_EVERY)
+    yield shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY)
+    yield shared.repeat(watcher.look, what="documents")
+    yield shared.repeat(work.name_threads, what="titles of threads")
+
+
+def _embedding(
+    shared: Upkeep, knowledge: KnowledgeAccess, vectors: MessageVectors, vaults: Vaults
+) -> Iterator[_Repeated]:
+    """What asks the embedding model. Loading it must not delay the first page."""
+    kinds: dict[str, Callable[[], object]] = {
+        "vectors of memories": EmbeddingUpkeep(knowledge).embed_pending,
+        "vectors of messages": partial(vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
+        "vectors of files": partial(vectors.files.embed_pending, budget_seconds=_EMBED_SECONDS),
+        "vectors of documents": partial(vaults.vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
+    }
+    for what, embed in kinds.items():
+        yield shared.repeat(embed, what=what, begin_after=_EMBED_AFTER)
 
 
 async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) -> None:
@@ -141,30 +165,24 @@ async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) 
         inboxes.close()
 
 
-def _hourly(
-    database: Database,
-    knowledge: KnowledgeAccess,
-    watcher: VaultWatcher,
-    sweep_files: Callable[[], object],
-    purge_audit_log: Callable[[], object],
-) -> list[JobKind]:
+def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher, work: ServerWork) -> list[JobKind]:
     """What every store needs once an hour; one after the other, so that a slow one delays only the others."""
-    work: dict[str, Callable[[], object]] = {
+    hourly: dict[str, Callable[[], object]] = {
         "purge_changes": partial(purge_changes, database=database),
         "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
-        "sweep_files": sweep_files,
+        "sweep_files": work.sweep_files,
         "purge_agents": partial(purge_agents, database=database),
         "expire_proposals": partial(expire_proposals, database=database),
         "purge_jobs": partial(purge_jobs, database=database),
         "purge_usage": partial(purge_usage, database=database),
-        "purge_audit_log": purge_audit_log,
+        "purge_audit_log": work.purge_audit_log,
         "scan_vaults": watcher.scan,
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),
         "optimize_memories": lambda: knowledge.database().optimize(),
     }
-    return [RecurringWork(name=name, work=each) for name, each in work.items()]
+    return [RecurringWork(name=name, work=each) for name, each in hourly.items()]
 
 
 class Upkeep:
