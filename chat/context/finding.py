@@ -21,9 +21,9 @@ from .room import max_context_chars
 
 async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
     """The context with what `context.find` finds; `keep` stores the report if there is more to tell."""
-    model = embedding_model(turn)
     if context.find is None:
         return context
+    model = embedding_model(turn)
     if model is not None:
         # No thread of the turns waits for the model; the vectors are remembered for the searches.
         await settled(model, begin(model, _prepare, turn, model), within=turn.services.embedding_patience)

@@ -108,7 +108,9 @@ class ChangeFeed:
             wake()
 
     def _announce(self, people: Collection[str]) -> None:
-        self._announcements.announce(CHANGES, orjson.dumps(list(people)))
+        # A watcher that begins just now reads the store after it can be woken.
+        if self._watchers or self._announcements.reaches_others:
+            self._announcements.announce(CHANGES, orjson.dumps(list(people)))
 
     def look(self) -> int:
         """Wake the watchers of people who have changes that were committed elsewhere; how many people."""

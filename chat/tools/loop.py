@@ -73,19 +73,20 @@ class ToolLoop:
 
     def rounds(self, turn: Turn, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None] | None:
         """The events of an answer that may call tools; None where the model of the turn is offered none."""
-        registry = self._registry_of(turn)
-        tools = _offered(turn, registry)
-        calls = _Calls(turn=turn, tools={tool.name: tool for tool in tools}, registry=registry, seconds=self._seconds)
-        if turn.decided_calls is not None:
-            return _resumed(calls, prompt, ask)
-        if tools:
-            return _rounds(calls, prompt, ask)
+        if turn.decided_calls is not None or _may_call(turn):
+            registry = self._registry_of(turn)
+            tools = {tool.name: tool for tool in _offered(turn, registry)}
+            calls = _Calls(turn=turn, tools=tools, registry=registry, seconds=self._seconds)
+            if turn.decided_calls is not None:
+                return _resumed(calls, prompt, ask)
+            if tools:
+                return _rounds(calls, prompt, ask)
         earlier = _earlier_calls(turn)
         return ask(turn, _told_of(prompt, earlier, turn), calls=[]) if earlier else None
 
     def offers(self, turn: Turn, name: str) -> bool:
         """Whether the model of the turn may call the tool of this name."""
-        return any(tool.name == name for tool in _offered(turn, self._registry_of(turn)))
+        return _may_call(turn) and any(tool.name == name for tool in _offered(turn, self._registry_of(turn)))
 
     def _registry_of(self, turn: Turn) -> ToolRegistry:
         """The tools of everybody, and those that the person of the turn has beside them."""
@@ -93,10 +94,15 @@ class ToolLoop:
         return self._registry.with_tools(own) if own else self._registry
 
 
+def _may_call(turn: Turn) -> bool:
+    """Whether the model of the turn may call tools at all."""
+    return turn.options.wants_tools(turn.model) and turn.database is not None and turn.loader is not None
+
+
 def _offered(turn: Turn, registry: ToolRegistry) -> list[Tool]:
     """The tools that the person has switched on; those that are on by default, where nothing was chosen."""
     options = turn.options
-    if not options.wants_tools(turn.model) or turn.database is None or turn.loader is None:
+    if not _may_call(turn):
         return []
     return [
         tool

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.context.documents import AnswerDocuments
 from chat.ports import TurnServices
-from chat.prompting.options import answer_options
+from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
 from chat.runtime.services import default_services
@@ -121,10 +121,14 @@ ASKED_INSTEAD_OF = "_asked_instead_of"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Means:
-    """What a turn is answered with, whatever it asks. settings: the conversation's."""
+    """What a turn is answered with, whatever it asks.
+
+    settings: of the conversation. options: of those and of the query.
+    """
 
     services: TurnServices
     settings: Any
+    options: AnswerOptions
     chosen: ChosenModel
     preferences: Preferences
     user_email: str
@@ -194,6 +198,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         "referenced_claim_ids": named.claim_ids,
         "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
     }
+    means = replace(means, options=answer_options(means.settings, query.get("options") or {}))
     turn = _turn(query, accepted, means, text=accepted.text)
     turn.given = [_given(answer) for answer in accepted.answers_before]
     turn.decided_calls = decided
@@ -234,6 +239,7 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
     return _Means(
         services=services,
         settings=settings,
+        options=options,
         chosen=chosen,
         preferences=preferences_of(user_email, database=database),
         user_email=user_email,
@@ -256,7 +262,7 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         loader=query.get("_conversation_loader"),
         preferences=means.preferences,
         has_own_model=means.chosen.is_own,
-        options=answer_options(means.settings, query.get("options") or {}),
+        options=means.options,
         notice=means.chosen.notice,
         answerers=query.get(ANSWERERS) or (),
         user_email=means.user_email,

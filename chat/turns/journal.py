@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Sequence
 
 from database.errors import StorageBusyError
 
@@ -28,11 +27,11 @@ _OPENING_PAUSE = 0.015
 class Journal:
     """The journal of one loop.
 
-    `submit` queues rows (message_id, seq, event) as one transaction and returns its future.
+    `submit` queues rows (message_id, seq, event) as one transaction, and returns what waits for its commit.
     """
 
     def __init__(
-        self, *, submit: Callable[[Sequence[Row]], Future[None]], on_failure: Callable[[LiveStream, Exception], None]
+        self, *, submit: Callable[[Sequence[Row]], Awaitable[None]], on_failure: Callable[[LiveStream, Exception], None]
     ) -> None:
         self._submit = submit
         self._on_failure = on_failure
@@ -97,7 +96,7 @@ class Journal:
             batch = {stream: _encoded(stream, pending) for stream, pending in self._in_flight.items()}
             to_store = [row for stream, rows in batch.items() if stream.kept for row in rows]
             if to_store:
-                await asyncio.wrap_future(self._submit(to_store))
+                await self._submit(to_store)
         except StorageBusyError as error:
             log.warning("events of %d answers wait to be stored: %s", len(self._in_flight), error)
             self._requeue()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -95,7 +94,7 @@ class OtherServers:
                     await self._stop_asked.wait()
         self._hearing = None
 
-    def announce_events(self, stored: Future[None], rows: Sequence[tuple[str, int, bytes]]) -> None:
+    def announce_events(self, stored: asyncio.Future[None], rows: Sequence[tuple[str, int, bytes]]) -> None:
         """Tell those who watch these events (message_id, seq, event) elsewhere, once they are `stored`."""
         names = {name for name, _, _ in rows} & self._watched.keys() if self._watched else ()
         if names:

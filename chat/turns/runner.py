@@ -418,8 +418,9 @@ class TurnRunner:
             self._journal = Journal(submit=self._submit, on_failure=self._storage_failed)
         return self._journal
 
-    def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> Future[None]:
-        stored = self.database.submit(lambda connection: append_events(connection, rows), urgency=Urgency.STREAM)
+    def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> asyncio.Future[None]:
+        storing = partial(append_events, rows=rows)
+        stored = self.database.submit_on_loop(storing, urgency=Urgency.STREAM)
         self._others.announce_events(stored, rows)
         return stored
 

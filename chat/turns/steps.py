@@ -63,33 +63,41 @@ def with_files_read(turn: Turn, history: Sequence[Message]) -> Sequence[Message]
     return with_files(history, model=turn.model, can_read=can_read, **who)
 
 
-def begin_title(turn: Turn) -> asyncio.Task[str] | None:
+def _plan_title(turn: Turn) -> None:
     """Have the title of a new conversation made beside the answer, once that is well under way.
 
     It is shown at the end of the answer: the first words of this one and of others come before it.
     """
-    if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
-        return None
-    asyncio.get_running_loop().call_later(_TITLE_AFTER, turn.under_way.set)
-    return asyncio.create_task(_title(turn))
+    turn.title_due = asyncio.get_running_loop().call_later(_TITLE_AFTER, _begin_title, turn)
+
+
+def _begin_title(turn: Turn) -> asyncio.Task[str]:
+    """The title that is being made; from now on, where that has not begun."""
+    if turn.title is None:
+        turn.title = asyncio.create_task(_title(turn))
+    return turn.title
 
 
 async def _title(turn: Turn) -> str:
-    await turn.under_way.wait()
     return await make_title(turn.text, model=turn.services.models.cheap(), services=turn.services)
+
+
+def _needs_title(turn: Turn) -> bool:
+    return turn.accepted.kept and not turn.accepted.conversation_friendly_id
 
 
 async def chosen_title(turn: Turn) -> str | None:
     """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
-    title = turn.title
-    if turn.accepted.conversation_friendly_id or not turn.accepted.kept:
+    if not _needs_title(turn):
         return None
-    if title is None:
+    if turn.title_due is None:
         return heuristic_title(turn.text)
-    if turn.status != "complete" and not title.done():
-        title.cancel()
+    turn.title_due.cancel()
+    if turn.status != "complete" and (turn.title is None or not turn.title.done()):
+        if turn.title is not None:
+            turn.title.cancel()
         return heuristic_title(turn.text)
-    turn.under_way.set()
+    title = _begin_title(turn)
     try:
         return await title
     except asyncio.CancelledError:
@@ -186,10 +194,11 @@ async def answers(
         turn.thread = await in_thread(thread_block, turn)
     if turn.answerers:
         yield _told_answer(turn, short_id=turn.answer_short_id)
+    needs_title = _needs_title(turn)
     while True:
         async for event in _one_answer(turn, context, keep=keep):
-            if turn.title is None:
-                turn.title = begin_title(turn)
+            if needs_title and turn.title_due is None:
+                _plan_title(turn)
             yield turn.of_answer(event)
         cited = await documents_cited(turn)
         if cited is not None:

@@ -32,6 +32,8 @@ class LiveStream:
         self._closed = False
         self._waiting: list[asyncio.Future[bool]] = []
         self._changed = threading.Condition()
+        # Threads that wait; a server's own watchers are on the loop.
+        self._blocked = 0
 
     @property
     def last_seq(self) -> int:
@@ -80,10 +82,9 @@ class LiveStream:
         """The same as `tail`, for a thread that may wait."""
         position = after
         while True:
-            with self._changed:
-                if position >= len(self._lines) and not self._closed:
-                    self._changed.wait(HEARTBEAT_SECONDS)
-                chunk, closed = self._lines[position:], self._closed
+            self._wait_beyond(position)
+            closed = self._closed
+            chunk = self._lines[position:]
             position += len(chunk)
             if chunk:
                 yield b"\n".join(chunk) + b"\n"
@@ -109,8 +110,19 @@ class LiveStream:
         waiting, self._waiting = self._waiting, []
         for changed in waiting:
             _settle(changed, True)
+        if self._blocked:  # who begins to wait after this look has seen the news
+            with self._changed:
+                self._changed.notify_all()
+
+    def _wait_beyond(self, position: int) -> None:
+        """Wait, in a thread, until there is an event behind `position`, or the end, or for a heartbeat."""
         with self._changed:
-            self._changed.notify_all()
+            self._blocked += 1
+            try:
+                if position >= len(self._lines) and not self._closed:
+                    self._changed.wait(HEARTBEAT_SECONDS)
+            finally:
+                self._blocked -= 1
 
 
 def _settle(changed: asyncio.Future[bool], news: bool) -> None:

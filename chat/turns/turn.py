@@ -89,13 +89,14 @@ class Turn:
     decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as
     the store does not say it; None for any other turn. parts: what the answer has beside its words. documents:
     those of the vault that the answer rests on. cited: what its words refer to, as entries of a report. status: the
-    answer's, as it will be stored. under_way: set when there is time for what is not urgent, such as the title.
+    answer's, as it will be stored.
     flush: where a server runs the turn, waits until its events are stored; False where they could not be. finished:
     the answer is stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
     user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside which there is
     none. has_agents: the person has made agents, which is looked up only for a model that calls tools. answerers:
     those who answer instead of the conversation's own model, in order. answering: which of them does. given: what
-    others have answered to the question before. title: the task that makes the title of a new conversation.
+    others have answered to the question before. title: the task that makes the title of a new conversation; title_due:
+    when it is made at the latest, None before anything was answered.
     """
 
     accepted: AcceptedTurn
@@ -124,10 +125,10 @@ class Turn:
     documents: AnswerDocuments = field(default_factory=AnswerDocuments)
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)
-    under_way: asyncio.Event = field(default_factory=asyncio.Event)
     flush: Flush | None = None
     finished: bool = False
     title: asyncio.Task[str] | None = None
+    title_due: asyncio.TimerHandle | None = None
     answerers: Sequence[Answerer] = ()
     answering: int = 0
     given: list[GivenAnswer] = field(default_factory=list)

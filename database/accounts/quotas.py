@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Float, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, Float, bindparam, case, delete, func, insert, select, update
 
-from database.engine.clock import StoreTime, iso_in
+from database.engine.clock import StoreTime, iso_in, store_time
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.errors import UserNotFoundError
@@ -47,8 +47,8 @@ class Quota:
 
     def with_defaults(self, defaults: Quota) -> Quota:
         """This quota, with what it leaves open taken from `defaults`."""
-        own = {name: value for name, value in asdict(self).items() if value is not None}
-        return Quota(**asdict(defaults) | own)
+        pairs = ((name, getattr(self, name), getattr(defaults, name)) for name in _NAMES)
+        return Quota(**{name: default if own is None else own for name, own, default in pairs})
 
     @property
     def counts(self) -> bool:
@@ -94,10 +94,17 @@ _SUMS = select(
     func.coalesce(func.sum(_u.tokens), 0),
 ).where(_u.day >= bindparam("first"), _u.day <= bindparam("today"))
 _USED = Prepared(_SUMS.where(_u.user_email == bindparam("owner")))
-_ROW = (_u.user_email == bindparam("owner")) & _IS_TODAY
-_COUNTED = Prepared(select(_u.messages, _u.tokens).where(_ROW))
-_COUNT = Prepared(update(usage_days).where(_ROW).values(messages=bindparam("sent"), tokens=bindparam("taken")))
-_BEGIN = Prepared(insert(usage_days), columns=("user_email", "day", "messages", "tokens"))
+_DAY = func.substr(store_time(), 1, 10)
+_SENT, _TAKEN = bindparam("sent", type_=BigInteger), bindparam("taken", type_=BigInteger)
+_COUNT = Prepared(
+    update(usage_days)
+    .where(_u.user_email == bindparam("owner"), _u.day == _DAY)
+    .values(messages=_u.messages + _SENT, tokens=_u.tokens + _TAKEN)
+    .returning(_u.day)
+)
+_BEGIN = Prepared(
+    insert(usage_days).inline().values(user_email=bindparam("owner"), day=_DAY, messages=_SENT, tokens=_TAKEN)
+)
 
 
 def own_quota(connection: Connection, user_email: str) -> Quota:
@@ -217,13 +224,9 @@ def purge_usage(*, database: Database) -> int:
 
 
 def _add(connection: Connection, user_email: str, *, messages: int = 0, tokens: int = 0) -> None:
-    """Only the writer does this, so nobody comes between the two statements."""
-    day = _today(connection).date().isoformat()
-    row = _COUNTED.row(connection, owner=user_email, today=day)
-    if row is None:
-        _BEGIN.run(connection, user_email=user_email, day=day, messages=messages, tokens=tokens)
-    else:
-        _COUNT.run(connection, owner=user_email, today=day, sent=row[0] + messages, taken=row[1] + tokens)
+    """Only the writer does this, so nobody comes between the two statements; a day is begun once."""
+    if not _COUNT.rows(connection, owner=user_email, sent=messages, taken=tokens):
+        _BEGIN.run(connection, owner=user_email, sent=messages, taken=tokens)
 
 
 def _today(connection: Connection) -> datetime:

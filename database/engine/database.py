@@ -7,12 +7,13 @@ most jobs.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -59,7 +60,7 @@ class _Queued(NamedTuple):
     urgency: int
     number: int
     job: Job[Any]
-    future: Future[Any]
+    future: Future[Any] | _OnLoop
 
     @property
     def shares(self) -> bool:
@@ -125,18 +126,27 @@ class Database:
         no effect but on the store.
         """
         future: Future[T] = Future()
+        self._queue(job, urgency, future)
+        return future
+
+    def submit_on_loop(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> asyncio.Future[T]:
+        """`submit` with a future of the running loop: one of a thread has locks, and a second future to be awaited."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue(job, urgency, _OnLoop(future))
+        return future
+
+    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | _OnLoop) -> None:
         if self.damage is not None and urgency is not Urgency.STREAM:
-            future.set_exception(DatabaseDamagedError())
-            return future
+            outcome.set_exception(DatabaseDamagedError())
+            return
         with self._closing:  # a job behind the last one would never be run
             if self._closed:
-                future.set_exception(StorageFailedError("The store is closed."))
+                outcome.set_exception(StorageFailedError("The store is closed."))
             else:
                 if not self._thread.ident:  # a store that nobody waits for needs no thread
                     self._thread.start()
                 self._submitted += 1
-                self._jobs.put(_Queued(urgency, next(self._count), job, future))
-        return future
+                self._jobs.put(_Queued(urgency, next(self._count), job, outcome))
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
         """Run `job` as one transaction and wait until it is committed."""
@@ -240,7 +250,7 @@ class Database:
             each.future.set_result(result)
         return True
 
-    def _run(self, job: Job[T], future: Future[T]) -> None:
+    def _run(self, job: Job[T], future: Future[T] | _OnLoop) -> None:
         try:
             result = self._committed(job)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
@@ -306,6 +316,33 @@ class Database:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()
         return failure
+
+
+class _OnLoop:
+    """A future of a loop, with those methods of a thread's future that the writer calls."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, future: asyncio.Future[Any]) -> None:
+        self._future = future
+        self._loop = future.get_loop()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        return not self._future.cancelled()
+
+    def set_result(self, result: object) -> None:
+        self._tell(self._future.set_result, result)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._tell(self._future.set_exception, error)
+
+    def _tell(self, settle: Callable[[Any], object], outcome: object) -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+            self._loop.call_soon_threadsafe(self._settle, settle, outcome)
+
+    def _settle(self, settle: Callable[[Any], object], outcome: object) -> None:
+        if not self._future.cancelled():
+            settle(outcome)
 
 
 class _Turn:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Request
 from flask.ctx import RequestContext
 from flask.sessions import NullSession, SessionInterface
+from werkzeug.routing import MapAdapter
 
 from endpoints.accounts import invitations, openid_sign_in, password_reset, sign_in
 from endpoints.accounts import views as account_views
@@ -147,6 +149,16 @@ class Application(Flask):
     def request_context(self, environ: WSGIEnvironment) -> RequestContext:
         """The context of a request; its route may be known already."""
         return _RequestContext(self, environ)
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        """What matches and builds addresses; of a request whose route is known, one for all: it builds them only."""
+        if request is None or ROUTE not in request.environ or request.method == "OPTIONS":
+            return super().create_url_adapter(request)
+        return self._building
+
+    @cached_property
+    def _building(self) -> MapAdapter:
+        return self.url_map.bind("localhost")
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """`func` as it is: no view and no guard is a coroutine, which Flask would look for at each call."""

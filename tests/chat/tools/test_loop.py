@@ -263,6 +263,25 @@ def test_a_model_that_is_not_known_to_call_tools_is_offered_none(talk: Talk, mod
     assert (len(model.calls), model.calls[0].tools) == (1, None)
 
 
+def test_the_own_tools_of_a_person_are_looked_for_only_where_the_model_may_call_tools(
+    talk: Talk, models: Models, tools: ToolRegistry
+) -> None:
+    asked: list[str] = []
+
+    def own_tools(user_email: str) -> tuple[()]:
+        asked.append(user_email)
+        return ()
+
+    model = models(Reply("Fine."), calls_tools=None)
+    talk.configure(tools=ToolLoop(tools, own_tools=own_tools))
+    conversation = talk.new()
+    talk.say(conversation, "What does it say?")
+    assert asked == []
+    talk.say(conversation, "And now?", options={"use_tools": True})
+    assert set(asked) == {conversation.user_id}
+    assert model.calls[-1].tools
+
+
 def test_an_unknown_provider_is_offered_tools_where_the_person_wants_it(talk: Talk, models: Models) -> None:
     model = models(Reply(ECHO, finish_reason="tool_calls"), Reply("Hello."), calls_tools=None)
     assert joined(talk.say(talk.new(), "What does it say?", options={"use_tools": True})) == "Hello."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 import orjson
 
@@ -15,13 +14,13 @@ from database.errors import StorageBusyError
 
 
 def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() -> None:
-    commits: list[tuple[Sequence[Row], Future[None]]] = []
+    commits: list[tuple[Sequence[Row], asyncio.Future[None]]] = []
 
-    def submit(rows: Sequence[Row]) -> Future[None]:
-        commits.append((rows, Future()))
+    def submit(rows: Sequence[Row]) -> asyncio.Future[None]:
+        commits.append((rows, asyncio.get_running_loop().create_future()))
         return commits[-1][1]
 
-    async def commit(number: int) -> tuple[Sequence[Row], Future[None]]:
+    async def commit(number: int) -> tuple[Sequence[Row], asyncio.Future[None]]:
         while len(commits) <= number:
             await asyncio.sleep(0)
         return commits[number]
@@ -49,11 +48,8 @@ def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() 
 def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() -> None:
     commits: list[Sequence[Row]] = []
 
-    def submit(rows: Sequence[Row]) -> Future[None]:
+    async def submit(rows: Sequence[Row]) -> None:
         commits.append(rows)
-        stored: Future[None] = Future()
-        stored.set_result(None)
-        return stored
 
     async def run(*then: events.Event) -> list[list[int]]:
         commits.clear()
@@ -74,11 +70,8 @@ def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() 
 def test_whoever_waits_for_the_report_and_the_ids_alone_has_them_stored_at_once() -> None:
     commits: list[Sequence[Row]] = []
 
-    def submit(rows: Sequence[Row]) -> Future[None]:
+    async def submit(rows: Sequence[Row]) -> None:
         commits.append(rows)
-        stored: Future[None] = Future()
-        stored.set_result(None)
-        return stored
 
     async def run() -> bool:
         journal = Journal(submit=submit, on_failure=lambda _stream, error: None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -136,11 +135,8 @@ def test_a_tool_call_gets_its_result_in_its_place() -> None:
 def test_the_journal_joins_pieces_of_thinking_that_come_faster_than_it_commits() -> None:
     commits: list[Sequence[Row]] = []
 
-    def submit(rows: Sequence[Row]) -> Future[None]:
+    async def submit(rows: Sequence[Row]) -> None:
         commits.append(rows)
-        done: Future[None] = Future()
-        done.set_result(None)
-        return done
 
     async def run() -> None:
         journal = Journal(submit=submit, on_failure=lambda _stream, error: pytest.fail(str(error)))

@@ -7,6 +7,7 @@ import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import orjson
@@ -60,11 +61,10 @@ def test_no_watcher_sees_an_event_before_its_commit(
 ) -> None:
     queued: list[tuple[Any, Future[None]]] = []
 
-    def hold_back(rows: Any) -> Future[None]:
+    def hold_back(rows: Any) -> asyncio.Future[None]:
         queued.append((rows, Future()))
-        return queued[-1][1]
+        return asyncio.wrap_future(queued[-1][1])
 
-    commit = runner._submit
     monkeypatch.setattr(runner, "_submit", hold_back)
     talk.models.main_model = slowly("one ", "two ")
     stream = runner.start(talk.new(), talk.query("count"))
@@ -74,7 +74,7 @@ def test_no_watcher_sees_an_event_before_its_commit(
         rows, committed = queued.pop()
         before_commit = stream.last_seq
         assert before_commit < min(seq for _, seq, _ in rows)
-        commit(rows).result(60)
+        talk.database.write(partial(append_events, rows=rows))
         assert stream.last_seq == before_commit
         committed.set_result(None)
         wait_until_shown(stream, max(seq for _, seq, _ in rows))
@@ -292,7 +292,7 @@ def test_a_commit_that_fails_behind_the_models_last_word_makes_no_complete_answe
 ) -> None:
     talk.models.main_model = ScriptedChatModel.saying("All ", "of it")
     held = Future[None]()
-    monkeypatch.setattr(runner, "_submit", lambda _rows: held)
+    monkeypatch.setattr(runner, "_submit", lambda _rows: asyncio.wrap_future(held))
     conversation = talk.new()
     stream = runner.start(conversation, talk.query("hello"))
     wait_until(lambda: bool(talk.models.cheap_model.calls))  # the title is made when the answer has ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -74,6 +75,48 @@ def test_a_write_runs_in_the_calling_thread_only_while_no_submitted_job_waits(us
         waiting.result(60)
         written.result(60)
     assert order[0] == "submitted"
+
+
+def test_a_loop_awaits_what_its_jobs_return_or_raise(users_dir: str) -> None:
+    store = open_store(users_dir)
+
+    def fail(_connection: Connection) -> None:
+        raise InvalidChangeError("No.")
+
+    async def ask() -> list[Any]:
+        jobs = [store.submit_on_loop(lambda _: "done"), store.submit_on_loop(fail, urgency=Urgency.STREAM)]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    done, refused = asyncio.run(ask())
+    assert (done, str(refused)) == ("done", "No.")
+
+
+def test_a_job_whose_loop_gave_it_up_before_it_began_is_not_run(users_dir: str) -> None:
+    store, ran, gate = open_store(users_dir), list[str](), threading.Event()
+
+    async def give_up() -> None:
+        blocking = store.submit_on_loop(lambda _: gate.wait(60))
+        job = store.submit_on_loop(lambda _: ran.append("given up"))
+        job.cancel()
+        gate.set()
+        assert await blocking
+
+    asyncio.run(give_up())
+    store.submit(lambda _: ran.append("later")).result(60)
+    assert ran == ["later"]
+
+
+def test_the_writer_outlives_the_loop_of_a_job(users_dir: str) -> None:
+    store, ran, gate = open_store(users_dir), list[str](), threading.Event()
+
+    async def leave() -> None:
+        store.submit_on_loop(lambda _: gate.wait(60))
+        store.submit_on_loop(lambda _: ran.append("for a loop that is closed"))
+
+    asyncio.run(leave())
+    gate.set()
+    store.submit(lambda _: ran.append("later")).result(60)
+    assert ran[-1] == "later"
 
 
 def test_a_submitted_job_waits_for_a_write_in_a_calling_thread_and_so_does_the_end(tmp_path: Path) -> None:
