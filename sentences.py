@@ -1,8 +1,8 @@
 """What the server tells a person while an answer is made, and about references: each sentence by its code.
 
 Programs, the terminal and the log get the English text. A page says the sentence in the person's language, by its code
-and values; the words are in `interface/static/page/strings/<language>/said.js`. What is stored has both, so that it can
-be read in another language later.
+and values; the words are in `said.js` and `said_later.js` of `interface/static/page/strings/<language>`. What is stored
+has both, so that it can be read in another language later.
 """
 
 from __future__ import annotations

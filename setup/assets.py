@@ -23,7 +23,6 @@ LOCK = ("package.json", "package-lock.json", ".npmrc")
 USED = (
     # Without AJAX and effects: jsTree uses these only where it fetches nodes itself, or is told to animate.
     ("jquery/dist/jquery.slim.min.js", "jquery.min.js"),
-    ("jstree/dist/jstree.min.js", "."),
     ("bootstrap/dist/css/bootstrap.min.css", "."),
     ("marked/lib/marked.esm.js", "."),
     ("dompurify/dist/purify.es.mjs", "."),
@@ -35,6 +34,13 @@ USED = (
 )
 # Modules that import others by their packages' names, which browsers don't know: each becomes one file in VENDOR.
 JOINED = (("@floating-ui/dom/dist/floating-ui.dom.mjs", "floating-ui.mjs"),)
+# Scripts one behind the other: the tree, with those of its plugins alone that the sidebar uses.
+SCRIPTS = (
+    (
+        tuple(f"jstree/src/jstree{plugin}.js" for plugin in ("", ".types", ".wholerow", ".contextmenu", ".dnd")),
+        "jstree.min.js",
+    ),
+)
 # The program that joins the page's modules, below node_modules: one for each kind of machine, of which one is fetched.
 JOINER = "@esbuild/*/bin/esbuild"
 
@@ -112,9 +118,17 @@ def _copy_used(packages: Path) -> None:
 
 def _join_libraries(packages: Path, draft: Path) -> None:
     for module, name in JOINED:
-        options = ("--bundle", "--format=esm", "--target=es2022", "--log-level=warning", f"--outfile={draft / name}")
-        if subprocess.run([str(ESBUILD), str(packages / module), *options], check=False).returncode:
-            raise SetupError(f"{module} could not be joined; esbuild's messages are above.")
+        _esbuild(draft / name, "--bundle", "--format=esm", str(packages / module))
+    for scripts, name in SCRIPTS:
+        whole = "\n".join((packages / script).read_text(encoding="utf-8") for script in scripts)
+        (draft / name).write_text(whole, encoding="utf-8")
+        _esbuild(draft / name, "--minify", "--allow-overwrite", str(draft / name))
+
+
+def _esbuild(target: Path, *options: str) -> None:
+    command = [str(ESBUILD), *options, "--target=es2022", "--log-level=warning", f"--outfile={target}"]
+    if subprocess.run(command, check=False).returncode:
+        raise SetupError(f"{target.name} could not be made; esbuild's messages are above.")
 
 
 def _keep_esbuild(packages: Path) -> None:

@@ -123,6 +123,7 @@ def front_end(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]
     monkeypatch.setattr(assets, "USED", (("tiny.js", "."),))
     monkeypatch.setattr(assets, "JOINER", "join")
     monkeypatch.setattr(assets, "JOINED", ())
+    monkeypatch.setattr(assets, "SCRIPTS", ())
     monkeypatch.setattr(assets, "ESBUILD", clone / ".anaphora" / "bin" / "esbuild")
     monkeypatch.setattr(assets, "WORK", clone / ".anaphora")
     monkeypatch.setattr("node.WORK", clone / ".anaphora")

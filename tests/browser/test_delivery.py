@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,8 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.made_up.history import SeedPlan
-from endpoints.languages import ENGLISH, LANGUAGES
-from joined_page import BUILT
+from endpoints.languages import LANGUAGES, Language
 from tests.browser.history import hold_talk, store_talk
 from tests.browser.traffic import Traffic
 from tests.browser.transcript import card
@@ -29,8 +27,6 @@ OpenPage = Callable[..., "Page"]
 TURNS = 100
 MOST_REQUESTS = 40
 MOST_BYTES = 250_000
-# With the words for what the server says, which is English by itself.
-MOST_BYTES_TRANSLATED = 260_000
 MOST_REQUESTS_AGAIN = 10
 
 
@@ -40,28 +36,18 @@ def opened(page: Page, path: str) -> None:
     expect(card(page, 2 * TURNS)).to_be_in_viewport()
 
 
-def longest_language() -> str:
-    """The language whose words make the page heaviest."""
-
-    def weight(language: str) -> int:
-        return sum(len(gzip.compress((BUILT / language / name).read_bytes())) for name in ("common.js", "main.js"))
-
-    return max(set(LANGUAGES) - {ENGLISH}, key=weight)
-
-
-@pytest.mark.parametrize("is_translated", [False, True])
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_a_long_conversation_opens_with_few_requests_and_fewer_the_second_time(
-    is_translated: bool, shared_server: LiveServer, person: Client, open_page: OpenPage
+    language: Language, shared_server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
-    if is_translated:
-        assert person.put("/language", {"language": longest_language()}).status == 200
+    assert person.put("/language", {"language": language}).status == 200
     # As heavy as the one that `python -m benchmarks page` opens.
     talk = store_talk(shared_server, person, "Growing tomatoes", turns=TURNS, chars=SeedPlan().chars)
     page = open_page(person, "/healthz", empty_cache=True)
     traffic = Traffic(page)
     requests, size = traffic.of(lambda: opened(page, talk.path))
     assert requests <= MOST_REQUESTS, traffic.paths
-    assert size <= (MOST_BYTES_TRANSLATED if is_translated else MOST_BYTES)
+    assert size <= MOST_BYTES
     assert [path for path in traffic.paths if re.search(r"/page/(?!app/theme).*\.js", path)] == []
     # What is seen first comes in a small window; what was asked for ahead is not asked for twice.
     opening, *_ = (path for path in traffic.paths if "/list_messages_by_conversation/" in path)

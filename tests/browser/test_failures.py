@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
 from tests.browser.memories_panel import MemoriesPanel, address, remember
-from tests.browser.screens import WIDTHS, problems
+from tests.browser.screens import NARROW, WIDTHS, problems
 from tests.browser.sidebar_page import SidebarPage
 from tests.browser.transcript import AGAIN, FIRST_PAGE, answer_again, body, card, choose, edit, opened_id, refuse, send
 from tests.fakes import RecordingModel, saying
@@ -299,6 +299,10 @@ def test_what_fails_in_a_dialog_is_tried_again_from_a_message_above_it(
     again = panel.toasts.get_by_role("button", name=AGAIN)
     again.focus()
     expect(again).to_be_focused()
+    # What is below stays in reach, also where the message is as wide as the window.
+    page.set_viewport_size(NARROW)
+    for button in dialog.locator(".dialog-buttons button").all():
+        button.click(trial=True)
     again.click()
     expect(kinds).to_have_value("recipe")
     page.keyboard.press("Escape")

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from playwright.sync_api import expect
 
+from database.conversations.titles import UNTITLED
 from tests.browser.history import hold_talk
 from tests.browser.screens import problems
+from tests.browser.transcript import card
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
+
+    from tests.browser.chromium import PageProblems
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -28,6 +32,7 @@ class Words(NamedTuple):
     devices: str
     message: str
     sender: str
+    unnamed: str
     menu: str
     memories: str
     no_memories: str
@@ -41,6 +46,7 @@ WORDS = {
         devices="dieses Gerät",
         message="Nachricht",
         sender="Du",
+        unnamed="Neue Unterhaltung",
         menu="Aktionen der Nachricht",
         memories="Erinnerungen",
         no_memories="Noch keine Erinnerungen",
@@ -52,6 +58,7 @@ WORDS = {
         devices="este dispositivo",
         message="Mensaje",
         sender="Tú",
+        unnamed="Conversación nueva",
         menu="Acciones del mensaje",
         memories="Recuerdos",
         no_memories="Todavía no hay recuerdos",
@@ -63,6 +70,7 @@ WORDS = {
         devices="此设备",
         message="消息",
         sender="你",
+        unnamed="新建对话",
         menu="消息操作",
         memories="记忆",
         no_memories="还没有记忆",
@@ -74,7 +82,7 @@ WORDS = {
 @pytest.mark.parametrize("language", WORDS)
 def test_the_page_is_read_in_the_language_that_was_chosen(language: str, person: Client, open_page: OpenPage) -> None:
     words = WORDS[language]
-    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    talk = hold_talk(person, UNTITLED, "How much water?")
     page = open_page(person, "/settings#appearance")
     page.get_by_role("combobox", name="Language").select_option(words.name)
     shown = page.locator(".settings-section:visible h2")
@@ -87,6 +95,8 @@ def test_the_page_is_read_in_the_language_that_was_chosen(language: str, person:
     cards = page.locator(".message-card")
     expect(cards).to_have_count(2)
     expect(cards.first.locator(".message-sender")).to_have_text(words.sender)
+    expect(page.locator("#conversation-title")).to_have_text(words.unnamed)
+    expect(page.locator("#workspaces-container")).to_contain_text(words.unnamed)
     expect(page.get_by_role("textbox", name=words.message, exact=True)).to_be_visible()
     cards.first.get_by_role("button", name=words.menu).click()
     expect(page.get_by_role("menu", name=words.menu)).to_be_visible()
@@ -101,3 +111,37 @@ def test_the_page_is_read_in_the_language_that_was_chosen(language: str, person:
     page.goto("/login")
     expect(page.get_by_role("button", name=words.log_in, exact=True)).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", language)
+
+
+def test_the_words_of_refusals_come_with_the_first_one_and_are_asked_for_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    page_problems.expect("ERR_FAILED")
+    assert person.put("/language", {"language": "de"}).status == 200
+    talk = hold_talk(person, "Tomaten", "Wie viel Wasser?")
+    page = open_page(person, empty_cache=True)
+    asked = list[str]()
+
+    def lose(route: Route) -> None:
+        asked.append(route.request.url)
+        route.abort()
+
+    page.route(re.compile(r"/built/de/later\.js"), lose)
+    page.route(
+        "**/messages/*/pin",
+        lambda route: route.continue_(url=re.sub(r"(?<=/messages/)[^/]+", "gone", route.request.url)),
+    )
+    page.goto(talk.path)
+
+    def pin() -> None:
+        card(page, 1).get_by_role("button", name="Aktionen der Nachricht").click()
+        page.get_by_role("menuitem", name="Anheften").click()
+
+    refusals = page.locator("#toasts .toast-text")
+    pin()
+    expect(refusals.last).to_have_text("Das Anheften konnte nicht geändert werden. There is no such message.")
+    assert len(asked) == 1
+    page.unroute(re.compile(r"/built/de/later\.js"))
+    pin()
+    expect(refusals.last).to_have_text("Das Anheften konnte nicht geändert werden. Diese Nachricht gibt es nicht.")

@@ -190,7 +190,7 @@ class Edit(Typed):
     """A message that is changed."""
 
     asks: str = "**/edit_message_from_conversation/**"
-    told: str = ""
+    told: str = "Saving…"
     conversation_id: str = ""
 
     def prepare(self) -> None:
@@ -232,7 +232,7 @@ class Memory(Typed):
     """A memory that is added."""
 
     asks: str = "**/pkb/claims"
-    told: str = ""
+    told: str = "Saving…"
     path: str = field(default_factory=address)
 
     def open(self) -> None:

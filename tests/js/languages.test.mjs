@@ -9,7 +9,7 @@ const ENGLISH = 'en';
 const languages = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory()).map(({ name }) => name);
 const catalogues = readdirSync(new URL(`${ENGLISH}/`, folder));
 // English takes the words of the server's errors, and of what else it says, from the server.
-const WITHOUT_ENGLISH = new Set(['errors.js', 'said.js', 'said_imports.js']);
+const WITHOUT_ENGLISH = new Set(['errors.js', 'said.js', 'said_imports.js', 'said_later.js']);
 
 const load = (language, catalogue) => import(new URL(`${language}/${catalogue}`, folder));
 
@@ -89,8 +89,8 @@ test('a translation says the values that English says', async () => {
 
 test('the errors of the server have words in each language but English, and general ones quote the server', async () => {
   const [german, ...others] = await Promise.all(languages.filter((language) => language !== ENGLISH)
-    .map(async (language) => (await load(language, 'errors.js')).errorWords));
-  assert.ok('conversation_not_found' in german);
+    .map(async (language) => ({ ...(await load(language, 'errors.js')).errorWords, ...(await load(language, 'said_later.js')).laterErrors })));
+  for (const code of ['shutting_down', 'conversation_not_found']) assert.ok(code in german);
   for (const words of [german, ...others]) {
     assert.deepEqual(Object.keys(words), Object.keys(german));
     for (const [code, value] of Object.entries(words)) {
@@ -110,7 +110,7 @@ function valuesTaken(words) {
 }
 
 test('what the server says has words in each language but English, which say the same values', async () => {
-  const catalogueOf = async (language) => (await load(language, 'said.js')).saidWords;
+  const catalogueOf = async (language) => ({ ...(await load(language, 'said.js')).saidWords, ...(await load(language, 'said_later.js')).laterWords });
   const [german, ...others] = await Promise.all(languages.filter((language) => language !== ENGLISH).map(catalogueOf));
   assert.ok('no_conversation' in german);
   for (const words of others) {
@@ -121,6 +121,17 @@ test('what the server says has words in each language but English, which say the
     }
   }
   for (const code of Object.keys(await catalogueOf(ENGLISH))) assert.ok(code in german, code);
+});
+
+test('a code has words among those that the page begins with, or among those that it loads later', async () => {
+  for (const language of languages) {
+    const [{ saidWords, isServersLanguage }, { errorWords }, { laterWords, laterErrors }] = await Promise.all(
+      ['said.js', 'errors.js', 'said_later.js'].map((catalogue) => load(language, catalogue)),
+    );
+    const atOnce = new Set([...Object.keys(saidWords), ...Object.keys(errorWords)]);
+    assert.deepEqual([...Object.keys(laterWords), ...Object.keys(laterErrors)].filter((code) => atOnce.has(code)), [], language);
+    assert.equal(isServersLanguage, language === ENGLISH);
+  }
 });
 
 test('Chinese words have full-width punctuation, also around what is counted', async () => {

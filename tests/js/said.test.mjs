@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { errorText } from '../../interface/static/page/core/api.js';
-import { saidText, warningsIn } from '../../interface/static/page/core/said.js';
+import { needsFurtherWords, saidText, warningsIn } from '../../interface/static/page/core/said.js';
 import { AnswerState } from '../../interface/static/page/conversation/turns/answer_model.js';
 import { notesOf } from '../../interface/static/page/references/report_model.js';
 import { saidWords } from '../../interface/static/page/strings/en/said.js';
 import { saidWords as german } from '../../interface/static/page/strings/de/said.js';
+import { laterWords } from '../../interface/static/page/strings/de/said_later.js';
 
-/** Runs `job` as a page in German does. */
+/** Runs `job` as a page in German does that has loaded all its words. */
 function inGerman(job) {
   const before = { ...saidWords };
-  Object.assign(saidWords, german);
+  Object.assign(saidWords, german, laterWords);
   try {
     job();
   } finally {
@@ -63,4 +64,13 @@ test('progress, notes on references and errors come in the language of the page'
     assert.equal(errorText(error), german.said_nothing);
     assert.equal(errorText({ code: 'model_failed', message: 'It burns.' }), 'It burns.');
   });
+});
+
+test('an answer with a code for which the page has no words needs further ones; a text that quotes a code does not', () => {
+  const refusal = { code: 'conflict', message: 'Taken.', said: [{ code: 'tag_exists', values: {} }] };
+  assert.equal(needsFurtherWords(JSON.stringify(refusal)), true);
+  assert.equal(needsFurtherWords(JSON.stringify(refusal, null, 1)), true);
+  for (const known of [{ said: [{ code: 'edited', values: {} }] }, { text: JSON.stringify(refusal) }, { code: null }, {}]) {
+    assert.equal(needsFurtherWords(JSON.stringify(known)), false);
+  }
 });

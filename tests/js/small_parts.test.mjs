@@ -3,9 +3,11 @@ import test from 'node:test';
 
 import { formatAddress, parseAddress, permalink } from '../../interface/static/page/core/address.js';
 import { addCopyFallback, copyText } from '../../interface/static/page/core/clipboard.js';
+import { conversationTitle, shownTitle } from '../../interface/static/page/core/conversation_title.js';
 import { createEvents, createOwnEvents } from '../../interface/static/page/core/events.js';
 import { createLatest } from '../../interface/static/page/core/latest.js';
 import { fullTime, shortTime } from '../../interface/static/page/core/times.js';
+import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { createAnnouncer } from '../../interface/static/page/ui/announcer.js';
 
 test('an address leads back to the conversation and message it was made of', () => {
@@ -119,4 +121,14 @@ test('the same announcement twice is a change that a screen reader speaks', () =
   }
   assert.deepEqual(heard.map((text) => text.trim()), ['Copied', 'Copied', 'Copied', 'Done', '']);
   assert.ok(heard.every((text, place) => text !== heard[place - 1]));
+});
+
+test('a conversation that the server named is called so in the language of the page; others keep their titles', () => {
+  const { transcript } = strings;
+  const english = transcript.none;
+  transcript.none = 'Neue Unterhaltung';
+  assert.equal(conversationTitle('New conversation'), 'Neue Unterhaltung');
+  transcript.none = english;
+  assert.deepEqual([conversationTitle(' New bread '), conversationTitle(null), conversationTitle(' ')], ['New bread', '', '']);
+  assert.deepEqual([shownTitle('Bread'), shownTitle(undefined), shownTitle(' ')], ['Bread', '(untitled)', '(untitled)']);
 });

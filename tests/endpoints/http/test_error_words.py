@@ -11,7 +11,7 @@ import pytest
 
 from endpoints.http.errors import ERROR_TABLE
 from endpoints.languages import ENGLISH, LANGUAGES, template_strings
-from tests.endpoints.http.test_languages import PAGE_STRINGS, subclasses_of
+from tests.endpoints.http.test_languages import subclasses_of, words_of_errors
 from tests.live_server import ROOT
 
 pytestmark = pytest.mark.contract
@@ -114,8 +114,7 @@ _TOLD = 90
 
 def quoting_codes() -> set[str]:
     """The codes whose words quote what the server says."""
-    german = (PAGE_STRINGS / "de" / "errors.js").read_text(encoding="utf-8")
-    return set(re.findall(r"^  (\w+): \(said\)", german, re.MULTILINE))
+    return set(re.findall(r"^  (\w+): \(said\)", words_of_errors("de"), re.MULTILINE))
 
 
 def quoted_errors() -> set[str]:

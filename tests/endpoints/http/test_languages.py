@@ -17,6 +17,7 @@ from jinja2 import Environment, nodes
 from activity.builtin import BUILT_IN as RECIPES
 from chat.tools.catalogue import BUILT_IN
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from database.conversations.titles import UNTITLED
 from database.errors import NotFoundError
 from endpoints.http.errors import AMBIGUOUS, ERROR_TABLE
 from endpoints.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
@@ -216,10 +217,19 @@ def codes_of_errors() -> set[str]:
     return codes
 
 
+def words_of_errors(language: str) -> str:
+    """The modules' lines with the words of errors: those that a page begins with, and those that it loads later."""
+    at_once, later = (
+        (PAGE_STRINGS / language / name).read_text(encoding="utf-8") for name in ("errors.js", "said_later.js")
+    )
+    return at_once + later.partition("laterErrors = {")[2].partition("};")[0]
+
+
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {ENGLISH}))
 def test_each_code_of_the_table_of_errors_has_words(language: str) -> None:
-    catalogue = (PAGE_STRINGS / language / "errors.js").read_text(encoding="utf-8")
-    assert codes_of_errors() - set(re.findall(r"^  (\w+): ", catalogue, re.MULTILINE)) == set()
+    words = re.findall(r"^  (\w+): ", words_of_errors(language), re.MULTILINE)
+    assert codes_of_errors() - set(words) == set()
+    assert len(words) == len(set(words))
 
 
 def values_of(english: str) -> set[str]:
@@ -230,7 +240,7 @@ def values_of(english: str) -> set[str]:
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {ENGLISH}))
 def test_each_sentence_of_the_server_has_words_that_take_its_values(language: str) -> None:
     words: dict[str, str] = {}
-    for name in ("said.js", "said_imports.js"):
+    for name in ("said.js", "said_later.js", "said_imports.js"):
         catalogue = (PAGE_STRINGS / language / name).read_text(encoding="utf-8").partition("Words = {")[2]
         words |= re.findall(r"^  (\w+): (.+),$", catalogue, re.MULTILINE)
     assert words.keys() == SENTENCES.keys()
@@ -252,6 +262,11 @@ def test_each_kind_of_activity_of_the_product_has_a_name_in_words(language: str)
     settings = (PAGE_STRINGS / language / "settings.js").read_text(encoding="utf-8")
     named = set(re.findall(r"^        '([\w-]+/\w+)': '", settings, re.MULTILINE))
     assert {f"{recipe.domain}/{name}" for recipe in RECIPES for name in recipe.activity_types} == named
+
+
+def test_the_page_knows_what_the_server_calls_a_conversation_without_words_for_a_title() -> None:
+    module = (PAGE_STRINGS.parent / "core" / "conversation_title.js").read_text(encoding="utf-8")
+    assert f"NAMED_BY_THE_SERVER = '{UNTITLED}';" in module
 
 
 def test_copies_are_called_so_in_the_language_of_the_page(ada: Person) -> None:

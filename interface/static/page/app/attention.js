@@ -3,6 +3,7 @@
  * notification to a person who is elsewhere.
  */
 
+import { conversationTitle } from '../core/conversation_title.js';
 import { ReadMarks } from '../core/read_marks.js';
 import { offeredNotifications } from '../core/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
@@ -44,7 +45,7 @@ function tellElsewhere({ store, events, isMine }) {
   function tell({ id: messageId, conversation_id: conversationId }) {
     const conversation = store.conversation(conversationId);
     if (!conversation?.unread || !document.hidden || !mayNotify() || !isMine()) return;
-    notify(conversation.title || words.untitled, {
+    notify(conversationTitle(conversation.title) || words.untitled, {
       body: words.done, tag: conversationId, onClick: () => events.emit('conversation:open', { conversationId, messageId }),
     });
   }

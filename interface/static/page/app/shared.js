@@ -1,9 +1,11 @@
 /** The entry of the page behind a shared link. */
 
 import { createApi } from '../core/api.js';
+import { bringWordsFor } from '../core/said.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { mountSharedPage } from '../conversation/sharing/shared_page.js';
 
 installCopyFallbacks();
-const first = JSON.parse(document.getElementById('shared').textContent);
-mountSharedPage({ api: createApi(), token: decodeURIComponent(location.pathname.split('/').pop()), first });
+const shared = document.getElementById('shared').textContent;
+await bringWordsFor(shared);
+mountSharedPage({ api: createApi(), token: decodeURIComponent(location.pathname.split('/').pop()), first: JSON.parse(shared) });

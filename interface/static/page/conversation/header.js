@@ -1,3 +1,4 @@
+import { conversationTitle } from '../core/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 
 /**
@@ -27,11 +28,12 @@ export function createHeader(node, { store, onTitle }) {
   return {
     show(conversation) {
       shown = conversation;
-      const title = conversation?.title === null ? '' : conversation?.title || strings.transcript.none;
+      const own = conversationTitle(conversation?.title);
+      const title = conversation?.title === null ? '' : own || strings.transcript.none;
       heading.textContent = title;
       heading.title = title;
       showMarks();
-      onTitle(conversation?.title ?? '');
+      onTitle(own);
     },
   };
 }

@@ -3,8 +3,7 @@
  */
 
 import { strings } from '../strings/en/conversation.js';
-import { errorWords } from '../strings/en/errors.js';
-import { saidText } from './said.js';
+import { bringWordsFor, saidText, wordsOfError } from './said.js';
 
 /** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
 export class ApiError extends Error {
@@ -99,12 +98,18 @@ function withQuery(path, query = {}) {
  */
 export function errorText(error) {
   if (error?.said) return saidText(error.message, error.said);
-  const words = errorWords[error?.code];
+  const words = wordsOfError(error?.code);
   return typeof words === 'function' ? words(error.message ?? '') : words ?? error?.message;
 }
 
+/** What an answer holds, once the page has the words for what the server says in it. */
+async function decoded(text) {
+  await bringWordsFor(text);
+  return JSON.parse(text);
+}
+
 async function errorFrom(response) {
-  const body = await response.json().catch(() => ({}));
+  const body = await response.text().then(decoded).catch(() => ({}));
   const seconds = Number(response.headers.get('Retry-After'));
   return new ApiError({
     status: response.status,
@@ -187,7 +192,7 @@ export function createApi({
     const whole = AbortSignal.timeout(patience);
     try {
       const response = await open(method, path, { ...options, patience, signal: signal ? AbortSignal.any([signal, whole]) : whole });
-      return response.status === 204 ? null : await response.json();
+      return response.status === 204 ? null : await decoded(await response.text());
     } catch (error) {
       throw errorOf(error);
     }
@@ -239,7 +244,7 @@ export function createApi({
       request.addEventListener('error', lost);
       request.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
       request.addEventListener('load', () => {
-        if (request.status === 201) resolve(JSON.parse(request.responseText));
+        if (request.status === 201) decoded(request.responseText).then(resolve, reject);
         else if (request.status === 0) lost();
         else errorFrom(new Response(request.responseText, { status: request.status })).then(reject);
       });

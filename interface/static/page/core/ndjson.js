@@ -1,7 +1,9 @@
+import { bringWordsFor } from './said.js';
+
 /**
  * Turns chunks of text into the JSON values of their complete lines. Blank lines and lines that are no JSON are left out.
  *
- * @param {(value: any) => void} onValue
+ * @param {(value: any, line: string) => void} onValue
  * @returns {{push: (chunk: string) => void, end: () => void}} `end` hands over a last line that has no line end.
  */
 export function createLineParser(onValue) {
@@ -16,7 +18,7 @@ export function createLineParser(onValue) {
       // A line that a broken connection cut in half; what it said comes again when the stream is resumed.
       return;
     }
-    onValue(value);
+    onValue(value, line);
   }
 
   return {
@@ -56,7 +58,8 @@ async function readInTime(reader, milliseconds) {
 }
 
 /**
- * The JSON values of an NDJSON body, in batches: what one network chunk brought comes together.
+ * The JSON values of an NDJSON body, in batches: what one network chunk brought comes together, once the page has the words for
+ * what the server says in it.
  *
  * @param {ReadableStream<Uint8Array>} body
  * @param {{stalledAfter?: number}} [options] milliseconds of silence that mean a dead connection
@@ -67,18 +70,27 @@ export async function* ndjsonBatches(body, { stalledAfter = STALLED_AFTER_MS } =
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let batch = [];
-  const parser = createLineParser((value) => batch.push(value));
+  let lines = '';
+  const parser = createLineParser((value, line) => {
+    batch.push(value);
+    lines += line;
+  });
+  const hasBatch = async () => {
+    await bringWordsFor(lines);
+    lines = '';
+    return batch.length > 0;
+  };
   try {
     for (;;) {
       const { done, value } = await readInTime(reader, stalledAfter);
       if (done) break;
       parser.push(decoder.decode(value, { stream: true }));
-      if (batch.length > 0) yield batch;
+      if (await hasBatch()) yield batch;
       batch = [];
     }
     parser.push(decoder.decode());
     parser.end();
-    if (batch.length > 0) yield batch;
+    if (await hasBatch()) yield batch;
   } finally {
     await reader.cancel().catch(() => {});
   }

@@ -1,7 +1,8 @@
 /** What the server says to the person, in the language of the page. */
 
 import { agentName } from './agent_name.js';
-import { betweenSentences, saidWords } from '../strings/en/said.js';
+import { errorWords } from '../strings/en/errors.js';
+import { betweenSentences, isServersLanguage, saidWords } from '../strings/en/said.js';
 
 /**
  * @typedef {object} Saying one sentence of the server
@@ -10,8 +11,52 @@ import { betweenSentences, saidWords } from '../strings/en/said.js';
  * @property {string} [text] a sentence without a code, which is the same in each language
  */
 
-function sentenceOf({ code, values, text }) {
-  const words = Object.hasOwn(saidWords, code ?? '') ? saidWords[code] : text;
+/** The words that come with the first answer that needs them; null until then. */
+let further = null;
+let loading = null;
+/** So long, an answer waits for its words. */
+const PATIENCE_MS = 5000;
+const CODE = /"code": ?"(\w+)"/g;
+
+/**
+ * @param {string} text of an answer, or lines of a stream
+ * @returns {boolean} whether the server says something in it for which the words that the page begins with are not enough
+ */
+export const needsFurtherWords = (text) => [...text.matchAll(CODE)].some(([, code]) => !Object.hasOwn(saidWords, code) && !Object.hasOwn(errorWords, code));
+
+function load() {
+  // eslint-disable-next-line no-restricted-syntax -- of words that don't come, nobody is told: the server's own sentence is shown
+  loading ??= import('../strings/en/said_later.js').then((words) => {
+    further = words;
+  }, () => {
+    loading = null;
+  });
+  return loading;
+}
+
+/**
+ * Brings the words for what the server says in an answer, where the page did not begin with them: to be awaited before
+ * anybody reads the answer. Where they don't come, the server's own sentence is shown, and the next answer asks for them again.
+ *
+ * @param {string} text of the answer, JSON
+ * @returns {Promise<void>}
+ */
+export async function bringWordsFor(text) {
+  if (isServersLanguage || further || !needsFurtherWords(text)) return;
+  let timer;
+  await Promise.race([load(), new Promise((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS);
+  })]);
+  clearTimeout(timer);
+}
+
+const own = (words, code) => (Object.hasOwn(words ?? {}, code) ? words[code] : undefined);
+
+/** @param {string|undefined} code of an error @returns {string|((message: string) => string)|undefined} */
+export const wordsOfError = (code) => own(errorWords, code ?? '') ?? own(further?.laterErrors, code ?? '');
+
+function sentenceOf({ code = '', values, text }) {
+  const words = own(saidWords, code) ?? own(further?.laterWords, code) ?? text;
   return typeof words === 'function' ? words({ ...values, agent: agentName(values?.agent) }) : words;
 }
 

@@ -1,3 +1,4 @@
+import { shownTitle } from '../core/conversation_title.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { MarkdownView } from '../markdown/view.js';
 import { decorateReferences } from '../references/chips.js';
@@ -29,7 +30,7 @@ function part(label, nodes) {
 function userLink(user, page) {
   const target = { conversation_id: user.conversation_id, message_id: user.message_id };
   return element('button', { type: 'button', class: 'document-user', title: user.preview, onclick: () => page.goTo(target) },
-    element('span', { dir: 'auto', text: user.title || words.untitled }), element('span', { class: 'documents-note', dir: 'auto', text: user.preview }));
+    element('span', { dir: 'auto', text: shownTitle(user.title) }), element('span', { class: 'documents-note', dir: 'auto', text: user.preview }));
 }
 
 /** Scrolls to the heading that an anchor names; one that is not there is passed over. */

@@ -1,3 +1,4 @@
+import { shownTitle } from '../core/conversation_title.js';
 import { saidText } from '../core/said.js';
 import { inOwnWords } from '../core/workspace_name.js';
 import { shortTime } from '../core/times.js';
@@ -11,7 +12,7 @@ const MOST_FAILURES_SHOWN = 20;
 function createChoice({ titles, conversations }, workspaces) {
   const boxes = titles.map(({ id }) => ({ id, box: element('input', { type: 'checkbox', class: 'form-check-input', checked: true }) }));
   const rows = titles.map(({ title, messages }, i) => element('label', { class: 'form-check' }, boxes[i].box,
-    element('span', { class: 'form-check-label', dir: 'auto', text: title || words.untitled }), element('span', { class: 'record-note', text: words.messages(messages) })));
+    element('span', { class: 'form-check-label', dir: 'auto', text: shownTitle(title) }), element('span', { class: 'record-note', text: words.messages(messages) })));
   const tick = (isTicked) => boxes.forEach(({ box }) => { box.checked = isTicked; });
   const all = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => tick(true) });
   const none = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.none, onclick: () => tick(false) });

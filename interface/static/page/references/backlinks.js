@@ -1,3 +1,4 @@
+import { shownTitle } from '../core/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { shortTime } from '../core/times.js';
@@ -6,7 +7,7 @@ import { element, mainLandmark, setHidden } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
 
 function row(link, onOpen) {
-  const title = link.title || strings.transcript.untitled;
+  const title = shownTitle(link.title);
   const about = [senderName(link, strings.sender), `#${link.message_index}`, shortTime(link.created_at)].filter(Boolean);
   return element('li', {}, element('button', { type: 'button', class: 'popup-item backlink', onclick: onOpen },
     element('span', { class: 'backlink-title', text: title }),

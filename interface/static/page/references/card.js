@@ -1,6 +1,7 @@
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { agentName } from '../core/agent_name.js';
+import { conversationTitle } from '../core/conversation_title.js';
 import { shortTime } from '../core/times.js';
 import { excerpt } from '../conversation/message_model.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
@@ -86,7 +87,7 @@ function aboutOf(entry) {
  */
 export function describeEntry(entry, page) {
   const heading = element('div', { class: 'reference-card-title' }, icon(iconOf(entry)),
-    element('strong', { text: (entry.kind === 'agent' ? agentName(entry.title) : entry.title) || entry.ref }));
+    element('strong', { text: (entry.kind === 'agent' ? agentName(entry.title) : conversationTitle(entry.title)) || entry.ref }));
   const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
   if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: excerpt(entry.preview) }));
   parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));

@@ -1,5 +1,6 @@
 /** Asks for one of the person's conversations: those that were used last, or those that are called like what is typed. */
 
+import { shownTitle } from '../core/conversation_title.js';
 import { createLatest } from '../core/latest.js';
 import { shortTime } from '../core/times.js';
 import { chooseConversationStrings as words } from '../strings/en/choose_conversation.js';
@@ -15,7 +16,7 @@ const ASKED_FOR = 30;
 
 function optionOf({ conversation_id: id, title, friendly_id: friendlyId = '', last_updated: lastUpdated = '' }) {
   const about = [friendlyId, lastUpdated && shortTime(`${lastUpdated.replace(' ', 'T')}Z`)].filter(Boolean).join(' · ');
-  const name = title || words.untitled;
+  const name = shownTitle(title);
   const content = [icon('chat'), element('span', { class: 'option-title', dir: 'auto', text: name })];
   if (about) content.push(element('span', { class: 'option-about', text: about }));
   return { value: { conversation_id: id, title: name }, key: id ?? '', content };

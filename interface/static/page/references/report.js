@@ -1,22 +1,17 @@
 import { referenceStrings } from '../strings/en/references.js';
 import { excerpt } from '../conversation/message_model.js';
-import { isBeside, isFound, isMuted, notesOf, summarise, summaryLine } from './report_model.js';
+import { isBeside, isFound, isMuted, notesOf, summarise, summaryLine, titleOf } from './report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from './chips.js';
 
 const words = referenceStrings;
 const EXCERPT_LENGTH = 100;
 
-/** A memory's title is the name that it is referred to by, which says less than what is in it. */
-function titleOf({ kind, title, preview }) {
-  return kind === 'claim' && preview ? excerpt(preview, EXCERPT_LENGTH) : title;
-}
-
 function row(entry, page) {
   if (isBeside(entry) && !isFound(entry)) return element('li', { class: 'report-entry report-details', text: notesOf(entry).join(' · ') });
   const details = [
     words.status[entry.status] ?? entry.status,
-    titleOf(entry),
+    excerpt(titleOf(entry) ?? '', EXCERPT_LENGTH),
     ...notesOf(entry),
   ].filter(Boolean).join(' · ');
   return element('li', { class: `report-entry status-${entry.status}` },

@@ -2,6 +2,7 @@
 
 import { excerpt } from '../conversation/message_model.js';
 import { agentName } from '../core/agent_name.js';
+import { conversationTitle } from '../core/conversation_title.js';
 import { saidText } from '../core/said.js';
 import { referenceStrings } from '../strings/en/references.js';
 
@@ -84,10 +85,11 @@ export function labelOf(entry) {
   return title && place ? `${title} › #${place}` : title;
 }
 
-/** A memory's title is the name that it is referred to by, which says less than what is in it. */
-function titleOf({ kind, title, preview }) {
+/** What is referred to is called so. A memory's title is the name that it is referred to by, which says less than what is in it. */
+export function titleOf({ kind, title, preview }) {
   if (kind === 'agent') return agentName(title);
-  return kind === 'claim' && preview ? preview : title;
+  if (kind === 'claim') return preview || title;
+  return conversationTitle(title);
 }
 
 /** Which pages of a file are meant, in words; '' for all. */

@@ -1,4 +1,5 @@
 import { formatAddress } from '../core/address.js';
+import { shownTitle } from '../core/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { searchStrings } from '../strings/en/search.js';
 import { strings } from '../strings/en/conversation.js';
@@ -13,7 +14,7 @@ const words = searchStrings;
 /** What each kind says of itself: the line above the text (null for none), the line below, and where it leads. */
 const KINDS = {
   message: (hit) => ({
-    title: hit.title || strings.transcript.untitled,
+    title: shownTitle(hit.title),
     about: [senderName(hit, strings.sender), badgeText(hit), shortTime(hit.created_at)],
     href: formatAddress(hit.conversation_id, hit.message_id),
     target: ['conversation:open', { conversationId: hit.conversation_id, messageId: hit.message_id }],
@@ -29,7 +30,7 @@ const KINDS = {
   }),
   file: (hit) => ({
     title: hit.title,
-    about: [hit.page === null ? null : words.page(hit.page), hit.conversation_title || strings.transcript.untitled, badgeText(hit), shortTime(hit.created_at)],
+    about: [hit.page === null ? null : words.page(hit.page), shownTitle(hit.conversation_title), badgeText(hit), shortTime(hit.created_at)],
     href: formatAddress(hit.conversation_id, hit.message_id),
     target: ['conversation:open', { conversationId: hit.conversation_id, messageId: hit.message_id }],
     icon: 'paperclip',

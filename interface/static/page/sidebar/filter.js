@@ -4,10 +4,10 @@
  */
 
 import { formatAddress } from '../core/address.js';
+import { shownTitle } from '../core/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { shownTitle } from './tree_nodes_model.js';
 import { element } from '../ui/dom.js';
 
 const LIMIT = 50;

@@ -1,15 +1,11 @@
 /** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
 
 import { formatAddress } from '../core/address.js';
+import { shownTitle } from '../core/conversation_title.js';
 import { inBrackets } from '../strings/en/count.js';
-import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
 
 export const ROOT = '#';
-export const UNTITLED = strings.transcript.untitled;
-
-/** The title as a row shows it: trimmed, and never empty. */
-export const shownTitle = (title) => title?.trim() || UNTITLED;
 
 export const workspaceNodeId = (workspaceId) => `ws_${workspaceId}`;
 export const conversationNodeId = (conversationId) => `cv_${conversationId}`;

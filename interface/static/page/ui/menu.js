@@ -1,4 +1,4 @@
-/** A menu beside a button, or where the pointer is. Arrow keys and letters move, Enter chooses, Escape closes. */
+/** A menu beside a button, or where the pointer is; it stays where it opened. Arrow keys and letters move, Enter chooses, Escape closes. */
 
 import { icon } from './icons.js';
 import { element } from './dom.js';
@@ -57,6 +57,6 @@ export function openMenu(anchor, items, { label, at }) {
   open = menu;
   if (isButton) anchor.setAttribute('aria-expanded', 'true');
   const spot = at && { getBoundingClientRect: () => new DOMRect(at.x, at.y, 0, 0) };
-  showBeside(menu, spot ?? anchor, { align: spot ? 'start' : 'end' });
+  showBeside(menu, spot ?? anchor, { align: spot ? 'start' : 'end', follows: false });
   menu.querySelector('[role=menuitem]').focus();
 }

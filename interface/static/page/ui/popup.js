@@ -5,6 +5,8 @@ import { strings } from '../strings/en/conversation.js';
 import { element, mainLandmark } from './dom.js';
 
 const GAP = 6;
+/** Placed anew where the window changes its size alone. */
+const STAYS = { ancestorScroll: false, elementResize: false, layoutShift: false };
 const MIDDLEWARE = [offset(GAP), flip({ padding: GAP }), shift({ padding: GAP, crossAxis: true }), hide()];
 
 /** What ends following the anchor, for each popup that is shown. */
@@ -13,18 +15,19 @@ const following = new WeakMap();
 /**
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window. While the popover
  * is open it follows the anchor when something scrolls or changes size. It stays where it is when the anchor leaves the document:
- * a live change may draw a row anew while its menu is open.
+ * a live change may draw a row anew.
  *
  * @param {HTMLElement} popup which has the attribute `popover`
  * @param {Element|{getBoundingClientRect: () => DOMRect}} anchor
- * @param {{align?: 'start'|'end', onHidden?: () => void}} [options] `onHidden`: called when the anchor was scrolled out of view
- *   or has left the document
+ * @param {{align?: 'start'|'end', follows?: boolean, onHidden?: () => void}} [options] `follows` false: it stays where it opened, so
+ *   that what is aimed at does not move away; `onHidden`: called when the anchor was scrolled out of view or has left the document
  */
-export function showBeside(popup, anchor, { align = 'start', onHidden = null } = {}) {
+export function showBeside(popup, anchor, { align = 'start', follows = true, onHidden = null } = {}) {
   if (!popup.isConnected) mainLandmark().append(popup);
   if (!popup.matches(':popover-open')) popup.showPopover();
   following.get(popup)?.();
-  following.set(popup, autoUpdate(anchor, popup, () => place(popup, anchor, { placement: `bottom-${align}`, onHidden })));
+  const update = () => place(popup, anchor, { placement: `bottom-${align}`, onHidden });
+  following.set(popup, autoUpdate(anchor, popup, update, follows ? {} : STAYS));
 }
 
 async function place(popup, anchor, { placement, onHidden }) {

@@ -4,6 +4,7 @@ import { icon } from '../../ui/icons.js';
 import { createSearchApi } from '../../search/api.js';
 import { messageDocumentStrings } from '../../strings/en/message_documents.js';
 import { strings } from '../../strings/en/conversation.js';
+import { shownTitle } from '../../core/conversation_title.js';
 import { shortTime } from '../../core/times.js';
 import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/commands_model.js';
@@ -40,7 +41,7 @@ function conversationOption(hit) {
   const when = shortTime(`${(lastUpdated ?? '').replace(' ', 'T')}Z`) || shortTime(lastUpdated);
   return {
     value: { kind: 'conversation', hit },
-    content: row('chat', title || strings.transcript.untitled, [friendlyId, when].filter(Boolean).join(' · ')),
+    content: row('chat', shownTitle(title), [friendlyId, when].filter(Boolean).join(' · ')),
   };
 }
 
@@ -60,7 +61,7 @@ function fileOptions(hit) {
 
 /** A message that was found by its words, in whichever conversation. */
 function foundOption(hit) {
-  const about = [hit.title || strings.transcript.untitled, senderName(hit, strings.sender), badgeText(hit)];
+  const about = [shownTitle(hit.title), senderName(hit, strings.sender), badgeText(hit)];
   return { value: { kind: 'found', hit }, content: row('chat-square-text', plainExcerpt(hit.snippet), about.join(' · ')) };
 }
 

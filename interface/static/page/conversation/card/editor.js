@@ -42,13 +42,14 @@ export function createEditing(body, { message, edits, save, ask, onClose }) {
 
   function tellSave() {
     for (const button of [parts.save, parts.ask]) button.disabled = isSaving || parts.field.value.trim() === '';
+    parts.save.textContent = isSaving ? words.saving : { changed: words.saveAnyway, gone: words.restore }[trouble] ?? words.save;
   }
 
   function tell(what) {
     trouble = what;
     body.hidden = true;
     parts.ask.hidden = what === 'gone' || !isFromUser(message());
-    parts.save.textContent = { changed: words.saveAnyway, gone: words.restore }[what] ?? words.save;
+    tellSave();
     parts.notice.replaceChildren(...(what ? [words[what], ' ', remedy(what)] : []));
     setHidden(parts.notice, !what);
   }

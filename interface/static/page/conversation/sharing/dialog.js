@@ -1,5 +1,6 @@
 import { createShareApi, linkOf } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
+import { shownTitle } from '../../core/conversation_title.js';
 import { fullTime } from '../../core/times.js';
 import { openDialog } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
@@ -40,7 +41,7 @@ function createFrame(title) {
   const body = element('div');
   const status = element('p', { class: 'share-status', role: 'status' });
   const buttons = element('div', { class: 'dialog-buttons' });
-  const dialog = openDialog({ title: words.title(title || shareStrings.untitled), content: [body, status, buttons], className: 'share-dialog' });
+  const dialog = openDialog({ title: words.title(shownTitle(title)), content: [body, status, buttons], className: 'share-dialog' });
   return { ...dialog, body, status, buttons };
 }
 

@@ -1,5 +1,6 @@
 import { createShareApi, linkOf } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
+import { shownTitle } from '../../core/conversation_title.js';
 import { shortTime } from '../../core/times.js';
 import { element, replaceWithFocus } from '../../ui/dom.js';
 import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './links.js';
@@ -12,7 +13,7 @@ function note(text) {
 }
 
 function row(share, onWithdraw) {
-  const title = share.title || shareStrings.untitled;
+  const title = shownTitle(share.title);
   const link = share.in_bin ? '' : linkOf(share);
   const about = [words.about(share.message_count, shortTime(share.created_at)), ...(share.in_bin ? [words.inBin] : [])].join(' · ');
   const text = element('div', { class: 'share-list-words' },

@@ -1,5 +1,6 @@
 import { createShareApi } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
+import { shownTitle } from '../../core/conversation_title.js';
 import { fullTime, shortTime } from '../../core/times.js';
 import { badgeText, isFromUser, senderName } from '../message_model.js';
 import { element } from '../../ui/dom.js';
@@ -39,7 +40,7 @@ export function mountSharedPage({ api, token, first }) {
   function begin(part) {
     snapshot = part.created_at;
     cards.replaceChildren();
-    title.textContent = part.title || shareStrings.untitled;
+    title.textContent = shownTitle(part.title);
     about.textContent = words.about(part.message_count, fullTime(snapshot));
   }
 

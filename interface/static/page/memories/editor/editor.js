@@ -76,12 +76,14 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
     tell(wrong ?? '');
     if (wrong || submit.disabled) return;
     submit.disabled = true;
+    submit.textContent = words.saving;
     try {
       dialog.close(await save(form.value()));
     } catch (error) {
       tell(failureText(error, memoriesStrings.panel.failed));
     } finally {
       submit.disabled = false;
+      submit.textContent = confirmLabel;
     }
   }
 

@@ -3,10 +3,11 @@
 import { formatAddress } from '../../core/address.js';
 import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
+import { shownTitle } from '../../core/conversation_title.js';
 import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
-import { conversationNodeId, shownTitle } from '../tree_nodes_model.js';
+import { conversationNodeId } from '../tree_nodes_model.js';
 import { attempt } from '../../ui/attempts.js';
 import { askText } from '../../ui/dialog.js';
 import { createMany } from './bulk.js';

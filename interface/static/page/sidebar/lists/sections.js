@@ -1,10 +1,11 @@
 /** What is beside the tree: the pinned and the newest conversations above it, the archive and the bin below it. */
 
 import { formatAddress } from '../../core/address.js';
+import { shownTitle } from '../../core/conversation_title.js';
 import { device } from '../../core/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
-import { markClasses, shownTitle, spokenTitle } from '../tree_nodes_model.js';
+import { markClasses, spokenTitle } from '../tree_nodes_model.js';
 import { element } from '../../ui/dom.js';
 import { rowsAround } from '../rows.js';
 

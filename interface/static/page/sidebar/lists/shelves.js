@@ -1,8 +1,9 @@
 /** The archive and the bin, each asked for when its section opens. */
 
+import { shownTitle } from '../../core/conversation_title.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
-import { shownTitle, spokenTitle } from '../tree_nodes_model.js';
+import { spokenTitle } from '../tree_nodes_model.js';
 import { tellFailure } from '../../ui/attempts.js';
 import { confirmAction } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';

@@ -8,6 +8,5 @@ export const chooseConversationStrings = fill(english, {
   found: (n) => count(n, 'Unterhaltung', 'Unterhaltungen'),
   none: 'Keine Unterhaltung heißt so.',
   failed: (reason) => `Die Unterhaltungen konnten nicht geladen werden. ${reason}`,
-  untitled: '(ohne Titel)',
   cancel: 'Abbrechen',
 });

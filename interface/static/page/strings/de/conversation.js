@@ -73,6 +73,7 @@ export const strings = fill(english, {
   edit: {
     label: 'Text der Nachricht',
     save: 'Speichern',
+    saving: 'Wird gespeichert…',
     saveAndAsk: 'Speichern und neu antworten lassen',
     unsaved: 'Deine Änderungen sind nicht gespeichert. Drücke noch einmal Esc, um sie zu verwerfen.',
     discard: 'Änderungen verwerfen',

@@ -28,7 +28,6 @@ export const documentStrings = fill(english, {
   brokenHere: 'Links, die nirgends hinführen',
   brokenAt: (link, line) => `${link}, Zeile ${number(line)}`,
   usedBy: 'Nachrichten, die es verwendet haben',
-  untitled: '(ohne Titel)',
   text: 'Text des Dokuments',
   save: 'Speichern',
   preview: 'Vorschau',

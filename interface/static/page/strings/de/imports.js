@@ -49,7 +49,6 @@ export const importStrings = fill(english, {
   which: 'Unterhaltungen auswählen',
   all: 'Alle',
   none: 'Keine',
-  untitled: '(ohne Titel)',
   questions: {
     undo: { title: 'Den Import zurücknehmen?', text: 'Was er gebracht hat, wird gelöscht, außer Unterhaltungen, die du weitergeführt hast.' },
     stop: { title: 'Den Import beenden?', text: 'Was gespeichert ist, bleibt. Danach lässt es sich zurücknehmen.' },

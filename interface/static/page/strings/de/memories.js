@@ -151,6 +151,7 @@ export const memoriesStrings = fill(english, {
   },
 
   editor: {
+    saving: 'Wird gespeichert…',
     addTitle: 'Erinnerung hinzufügen',
     editTitle: 'Erinnerung bearbeiten',
     statement: 'Aussage',

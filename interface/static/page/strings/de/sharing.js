@@ -5,7 +5,6 @@ import { count } from './count.js';
 const messages = (n) => count(n, 'Nachricht', 'Nachrichten');
 
 export const shareStrings = fill(english, {
-  untitled: '(ohne Titel)',
   again: 'Erneut versuchen',
   messages,
 

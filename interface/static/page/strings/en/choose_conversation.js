@@ -8,6 +8,5 @@ export const chooseConversationStrings = {
   found: (n) => count(n, 'conversation', 'conversations'),
   none: 'No conversation is called so.',
   failed: (reason) => `The conversations could not be loaded. ${reason}`,
-  untitled: '(untitled)',
   cancel: 'Cancel',
 };

@@ -73,6 +73,7 @@ export const strings = {
   edit: {
     label: 'Text of the message',
     save: 'Save',
+    saving: 'Saving…',
     saveAndAsk: 'Save and answer again',
     unsaved: 'Your changes are not saved. Press Escape again to discard them.',
     discard: 'Discard changes',

@@ -26,7 +26,6 @@ export const documentStrings = {
   brokenHere: 'Links that lead nowhere',
   brokenAt: (link, line) => `${link}, line ${number(line)}`,
   usedBy: 'Messages that used it',
-  untitled: '(untitled)',
   text: 'Text of the document',
   save: 'Save',
   preview: 'Preview',

@@ -49,7 +49,6 @@ export const importStrings = {
   which: 'Choose conversations',
   all: 'All',
   none: 'None',
-  untitled: '(untitled)',
   questions: {
     undo: { title: 'Take the import back?', text: 'What it brought is deleted, but for conversations that you went on with.' },
     stop: { title: 'Stop the import?', text: 'What was stored stays. It can be taken back afterwards.' },

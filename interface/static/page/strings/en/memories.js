@@ -151,6 +151,7 @@ export const memoriesStrings = {
   },
 
   editor: {
+    saving: 'Saving…',
     addTitle: 'Add a memory',
     editTitle: 'Edit memory',
     statement: 'Statement',

@@ -5,3 +5,5 @@
 
 export const saidWords = { edited: 'edited since' };
 export const betweenSentences = ' ';
+/** Whether the server itself says everything else in this language. */
+export const isServersLanguage = true;

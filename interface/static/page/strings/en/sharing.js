@@ -4,7 +4,6 @@ import { count } from './count.js';
 const messages = (n) => count(n, 'message', 'messages');
 
 export const shareStrings = {
-  untitled: '(untitled)',
   again: 'Try again',
   messages,
 

@@ -8,6 +8,5 @@ export const chooseConversationStrings = fill(english, {
   found: (n) => count(n, 'conversación', 'conversaciones'),
   none: 'Ninguna conversación se llama así.',
   failed: (reason) => `No se pudieron cargar las conversaciones. ${reason}`,
-  untitled: '(sin título)',
   cancel: 'Cancelar',
 });

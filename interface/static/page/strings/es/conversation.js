@@ -73,6 +73,7 @@ export const strings = fill(english, {
   edit: {
     label: 'Texto del mensaje',
     save: 'Guardar',
+    saving: 'Guardando…',
     saveAndAsk: 'Guardar y responder de nuevo',
     unsaved: 'Tus cambios no están guardados. Pulsa Esc otra vez para descartarlos.',
     discard: 'Descartar los cambios',

@@ -28,7 +28,6 @@ export const documentStrings = fill(english, {
   brokenHere: 'Enlaces que no llevan a nada',
   brokenAt: (link, line) => `${link}, línea ${number(line)}`,
   usedBy: 'Mensajes que lo usaron',
-  untitled: '(sin título)',
   text: 'Texto del documento',
   save: 'Guardar',
   preview: 'Vista previa',

@@ -49,7 +49,6 @@ export const importStrings = fill(english, {
   which: 'Elegir conversaciones',
   all: 'Todas',
   none: 'Ninguna',
-  untitled: '(sin título)',
   questions: {
     undo: { title: '¿Deshacer la importación?', text: 'Se elimina lo que trajo, salvo las conversaciones que continuaste.' },
     stop: { title: '¿Detener la importación?', text: 'Lo guardado se queda. Después se puede deshacer.' },

@@ -151,6 +151,7 @@ export const memoriesStrings = fill(english, {
   },
 
   editor: {
+    saving: 'Guardando…',
     addTitle: 'Añadir un recuerdo',
     editTitle: 'Editar recuerdo',
     statement: 'Enunciado',

@@ -5,7 +5,6 @@ import { count } from './count.js';
 const messages = (n) => count(n, 'mensaje', 'mensajes');
 
 export const shareStrings = fill(english, {
-  untitled: '(sin título)',
   again: 'Reintentar',
   messages,
 

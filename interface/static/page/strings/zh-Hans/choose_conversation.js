@@ -8,6 +8,5 @@ export const chooseConversationStrings = fill(english, {
   found: (n) => count(n, '个对话', '个对话'),
   none: '没有叫这个名字的对话。',
   failed: (reason) => `无法加载对话。${reason}`,
-  untitled: '（无标题）',
   cancel: '取消',
 });

@@ -73,6 +73,7 @@ export const strings = fill(english, {
   edit: {
     label: '消息文本',
     save: '保存',
+    saving: '正在保存…',
     saveAndAsk: '保存并重新回答',
     unsaved: '你的更改尚未保存。再按一次 Esc 即可放弃。',
     discard: '放弃更改',

@@ -28,7 +28,6 @@ export const documentStrings = fill(english, {
   brokenHere: '失效的链接',
   brokenAt: (link, line) => `${link}，第 ${number(line)} 行`,
   usedBy: '使用过它的消息',
-  untitled: '（无标题）',
   text: '文档内容',
   save: '保存',
   preview: '预览',

@@ -49,7 +49,6 @@ export const importStrings = fill(english, {
   which: '选择对话',
   all: '全部',
   none: '全不选',
-  untitled: '（无标题）',
   questions: {
     undo: { title: '撤销这次导入？', text: '它带来的内容会被删除，你继续过的对话除外。' },
     stop: { title: '停止导入？', text: '已保存的内容会保留，之后可以撤销。' },

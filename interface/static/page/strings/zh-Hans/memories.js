@@ -151,6 +151,7 @@ export const memoriesStrings = fill(english, {
   },
 
   editor: {
+    saving: '正在保存…',
     addTitle: '添加记忆',
     editTitle: '编辑记忆',
     statement: '陈述',

@@ -5,7 +5,6 @@ import { number } from './count.js';
 const messages = (n) => `${number(n)} 条消息`;
 
 export const shareStrings = fill(english, {
-  untitled: '（无标题）',
   again: '重试',
   messages,
 
