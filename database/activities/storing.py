@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, filterfalse
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import Connection, Text, bindparam, insert, select, union_all
@@ -15,21 +17,22 @@ from database.engine.statements import Prepared
 from database.schema import activities, former_short_ids
 
 _SHORT_ID_LENGTHS = (6, 8, 12, 32)
-_COMMON = ("user_email", "conversation_id")
-_OWN = (
-    "activity_id",
-    "recipe",
-    "type",
-    "short_id",
-    "reply_to_id",
-    "thread_id",
-    "session_id",
-    "actor_type",
-    "actor_id",
-    "actor_name",
-    "payload",
-    "created_at",
-)
+_OF_AN_ACTIVITY = {
+    "activity_id": "activity_id",
+    "recipe": "recipe",
+    "type": "type",
+    "reply_to_id": "place.reply_to_id",
+    "thread_id": "place.thread_id",
+    "session_id": "session_id",
+    "actor_type": "actor_type",
+    "actor_id": "actor_id",
+    "actor_name": "actor_name",
+    "payload": "payload",
+    "created_at": "created_at",
+}
+"""What the columns hold of a NewActivity."""
+_COLUMNS = ("conversation_id", "short_id", *_OF_AN_ACTIVITY)
+_values_of = attrgetter(*_OF_AN_ACTIVITY.values())
 _AT_ONCE = 50
 """So many are one statement: more would be more parameters than some databases take."""
 
@@ -78,10 +81,27 @@ def insert_activities(
     """Store activities of one conversation, in this order."""
     stored: list[StoredActivity] = []
     for start in range(0, len(born), _AT_ONCE):
-        stored += _insert(
-            connection, born[start : start + _AT_ONCE], user_email=user_email, conversation_id=conversation_id
-        )
+        some = born[start : start + _AT_ONCE]
+        short_ids = allocate_short_ids(connection, some, conversation_id=conversation_id)
+        placed = [(conversation_id, *each) for each in zip(short_ids, some, strict=True)]
+        stored += _insert(connection, placed, user_email=user_email)
     return stored
+
+
+def insert_into_new(
+    connection: Connection, born: Sequence[tuple[str, NewActivity]], *, user_email: str
+) -> list[StoredActivity]:
+    """Store activities in this order, each with the id of its conversation, in which there never was any before."""
+    taken: defaultdict[str, set[str]] = defaultdict(set)
+    placed = [
+        (conversation_id, _first_free(_candidates(new.activity_id, new.short_id), taken[conversation_id]), new)
+        for conversation_id, new in born
+    ]
+    return [
+        stored
+        for start in range(0, len(placed), _AT_ONCE)
+        for stored in _insert(connection, placed[start : start + _AT_ONCE], user_email=user_email)
+    ]
 
 
 def allocate_short_ids(connection: Connection, born: Sequence[NewActivity], *, conversation_id: str) -> list[str]:
@@ -103,46 +123,47 @@ def _free_short_ids(connection: Connection, candidates: Sequence[Sequence[str]],
     wanted = list(chain(*candidates))
     named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
     taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
-    given = []
-    for its_own in candidates:
-        short_id = next(filterfalse(taken.__contains__, its_own))
-        taken.add(short_id)
-        given.append(short_id)
-    return given
+    return [_first_free(its_own, taken) for its_own in candidates]
+
+
+def _first_free(candidates: Sequence[str], taken: set[str]) -> str:
+    """The first that is not taken; it is taken then."""
+    short_id = next(filterfalse(taken.__contains__, candidates))
+    taken.add(short_id)
+    return short_id
 
 
 def _insert(
-    connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
-) -> Iterator[StoredActivity]:
-    short_ids = allocate_short_ids(connection, born, conversation_id=conversation_id)
-    common = {"user_email": user_email, "conversation_id": conversation_id}
-    values: dict[str, Any] = {}
-    for number, (new, short_id) in enumerate(zip(born, short_ids, strict=True)):
-        row = {
-            f"activity_id_{number}": new.activity_id,
-            f"recipe_{number}": new.recipe,
-            f"type_{number}": new.type,
-            f"short_id_{number}": short_id,
-            f"reply_to_id_{number}": new.place.reply_to_id,
-            f"thread_id_{number}": new.place.thread_id,
-            f"session_id_{number}": new.session_id,
-            f"actor_type_{number}": new.actor_type,
-            f"actor_id_{number}": new.actor_id,
-            f"actor_name_{number}": new.actor_name,
-            f"payload_{number}": new.payload,
-            f"created_at_{number}": new.created_at,
-        }
-        values |= row
-    numbers: dict[str, int] = dict(_inserting(len(born)).rows(connection, **common, **values))
-    for new, short_id in zip(born, short_ids, strict=True):
-        yield StoredActivity(seq=numbers[new.activity_id], activity_id=new.activity_id, short_id=short_id)
+    connection: Connection, placed: Sequence[tuple[str, str, NewActivity]], *, user_email: str
+) -> list[StoredActivity]:
+    """placed: the conversation of each activity, and its short id."""
+    values: dict[str, Any] = {"user_email": user_email}
+    for number, (conversation_id, short_id, new) in enumerate(placed):
+        values.update(zip(_parameters(number), (conversation_id, short_id, *_values_of(new)), strict=True))
+    numbers: dict[str, int] = dict(_inserting(len(placed)).rows(connection, **values))
+    return [
+        StoredActivity(seq=numbers[new.activity_id], activity_id=new.activity_id, short_id=short_id)
+        for _, short_id, new in placed
+    ]
+
+
+@cache
+def _parameters(number: int) -> tuple[str, ...]:
+    """The names of the values of one row among those of a statement."""
+    return tuple(f"{name}_{number}" for name in _COLUMNS)
 
 
 @cache
 def _inserting(count: int) -> Prepared:
-    common = {name: bindparam(name, type_=activities.c[name].type) for name in _COMMON}
+    owner = bindparam("user_email", type_=Text)
     rows = [
-        common | {name: bindparam(f"{name}_{number}", type_=activities.c[name].type) for name in _OWN}
+        {
+            "user_email": owner,
+            **{
+                column: bindparam(parameter, type_=activities.c[column].type)
+                for column, parameter in zip(_COLUMNS, _parameters(number), strict=True)
+            },
+        }
         for number in range(count)
     ]
     # Told of each row which one it is: a database need not return them in the order in which they were given.

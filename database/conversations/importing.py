@@ -1,4 +1,4 @@
-"""Storing a conversation whose messages exist already, in one transaction, with the same rows that turns leave."""
+"""Storing conversations whose messages exist already, in one transaction, with the same rows that turns leave."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities.renaming import ids_of_others, renamed, renamed_activity
-from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
+from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities, insert_into_new
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, insert_rows
 from database.engine.text import storable
 from database.errors import ConflictError
 from database.imports.changes import BroughtBy, Notes, note_conversation, note_said
@@ -45,7 +45,7 @@ from sentences import say
 
 from .conversation import record_listed
 from .friendly_ids import add_alias
-from .repository import insert_conversation, new_conversation_id, read_live
+from .repository import insert_conversation, insert_conversations, new_conversation_id, read_live
 from .tags import insert_tags
 
 _OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
@@ -62,6 +62,57 @@ versions: of an answer that was made again, each with its number, parts and docu
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewConversation:
+    """A conversation about to be stored. messages: in order. columns: domain and title among them.
+
+    workspace_id: None for the default one. Without a friendly id, messages that bring no short hash get theirs when the
+    conversation is named.
+    """
+
+    conversation_id: str
+    friendly_id: str | None
+    messages: Sequence[Message]
+    columns: Mapping[str, Any]
+    tags: Sequence[str] = ()
+    workspace_id: str | None = None
+
+
+def import_conversations(
+    connection: Connection,
+    new: Sequence[NewConversation],
+    *,
+    user_email: str,
+    is_checked: bool = False,
+    recorded: int | None = None,
+) -> list[dict[str, Any]]:
+    """Store conversations with the same columns, all by the same statements; the rows of their messages, in order.
+
+    is_checked: see `insert_conversation`. recorded: so many of them are told to open pages; None is all. Raises
+    IntegrityError where identifiers occur twice, ConflictError where the branches of the messages make no sense.
+    """
+    said, rows = [message for each in new for message in each.messages], list[dict[str, Any]]()
+    heads, born = list[tuple[Mapping[str, Any], str | None]](), list[tuple[str, NewActivity]]()
+    for each in new:
+        own = {"user_email": user_email, "conversation_id": each.conversation_id}
+        activities_of = [_activity(message, user_email) for message in each.messages]
+        fid = each.friendly_id
+        its = _message_rows(each.messages, activities_of, friendly_id=fid, taken=(), last_ordinal=0, **own)
+        head = {**own, "conversation_friendly_id": fid, **each.columns, **_on_path(its)}
+        heads.append((head, each.workspace_id))
+        born += [(each.conversation_id, activity) for activity in activities_of]
+        rows += its
+    insert_conversations(connection, heads, is_checked=is_checked)
+    for each in new:
+        insert_tags(connection, each.tags, user_email=user_email, conversation_id=each.conversation_id)
+    stored = insert_into_new(connection, born, user_email=user_email)
+    _insert_messages(connection, said, rows, stored, user_email=user_email)
+    insert_rows(connection, threads, _threads(said, rows, user_email=user_email))
+    told = [each.conversation_id for each in new][:recorded]
+    record_listed(connection, [read_live(connection, user_email=user_email, conversation_id=one) for one in told])
+    return rows
+
+
 def import_conversation(
     connection: Connection,
     imported: Sequence[Message],
@@ -71,28 +122,12 @@ def import_conversation(
     friendly_id: str | None,
     tags: Sequence[str] = (),
     workspace_id: str | None = None,
-    is_checked: bool = False,
-    recorded: bool = True,
     **columns: Any,
 ) -> list[dict[str, Any]]:
-    """Store a conversation with these messages; the rows of its messages, in order.
-
-    columns: of the conversation, domain and title among them. workspace_id: None for the default one. is_checked: see
-    `insert_conversation`. recorded: False tells open pages nothing of it. Without a friendly id, messages that bring no
-    short hash get theirs when the conversation is named. Raises IntegrityError where identifiers occur twice,
-    ConflictError where the branches of the messages make no sense.
-    """
-    own = {"user_email": user_email, "conversation_id": conversation_id}
-    values = {**own, "conversation_friendly_id": friendly_id, **columns}
-    insert_conversation(connection, values, workspace_id=workspace_id, is_checked=is_checked)
-    insert_tags(connection, tags, **own)
-    stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
-    rows = _store_messages(connection, imported, stored, friendly_id=friendly_id, **own)
-    if new := _threads(imported, rows, user_email=user_email):
-        connection.execute(insert(threads), new)
-    if recorded:
-        record_listed(connection, [read_live(connection, **own)])
-    return rows
+    """`import_conversations` for one. columns: of the conversation."""
+    own = {"conversation_id": conversation_id, "friendly_id": friendly_id, "workspace_id": workspace_id}
+    new = NewConversation(**own, messages=imported, columns=columns, tags=tags)
+    return import_conversations(connection, [new], user_email=user_email)
 
 
 def _store_messages(
@@ -107,9 +142,8 @@ def _store_messages(
     """Store messages whose activities are stored, with all that belongs to them; their rows."""
     own = {"user_email": user_email, "conversation_id": conversation_id}
     rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=(), last_ordinal=0, **own)
-    _count_messages(connection, rows, conversation_id=conversation_id)
-    _delete_activities(connection, rows)
-    _insert_messages(connection, imported, rows, user_email=user_email)
+    _COUNTED.run(connection, counted=conversation_id, **_on_path(rows))
+    _insert_messages(connection, imported, rows, stored, user_email=user_email)
     return rows
 
 
@@ -147,14 +181,22 @@ def add_stored_messages(
         {**each, "message_short_hash": None} if each.get("message_short_hash") in taken else each for each in imported
     ]
     rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=taken, last_ordinal=last_ordinal, **own)
-    _insert_messages(connection, imported, rows, user_email=user_email)
+    _insert_messages(connection, imported, rows, stored, user_email=user_email)
     return rows
 
 
 def _insert_messages(
-    connection: Connection, imported: Sequence[Message], rows: Sequence[dict[str, Any]], *, user_email: str
+    connection: Connection,
+    imported: Sequence[Message],
+    rows: Sequence[dict[str, Any]],
+    stored: Sequence[StoredActivity],
+    *,
+    user_email: str,
 ) -> None:
-    """Store the rows of messages, with all that belongs to them."""
+    """Store the rows of messages, whose activities are stored, with all that belongs to them."""
+    for row, activity in zip(rows, stored, strict=True):
+        row["seq"] = activity.seq
+    _delete_activities(connection, rows)
     everything = {
         messages: rows,
         message_references: _references(rows, user_email=user_email),
@@ -164,8 +206,7 @@ def _insert_messages(
         message_edits: _edits(imported, rows),
     }
     for table, new in everything.items():
-        if new:
-            connection.execute(insert(table), new)
+        insert_rows(connection, table, new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,8 +288,7 @@ def store_file(
             insert_tags(connection, each.tags, **own)
         notes = Notes(connection, user_email, None if by is None else by.import_id)
         _store_imported(notes, activities_of_file, ids, friendly_ids)
-        if new_threads:
-            connection.execute(insert(threads), new_threads)
+        insert_rows(connection, threads, new_threads)
         record_listed(
             connection,
             [read_live(connection, user_email=user_email, conversation_id=each) for each in friendly_ids],
@@ -385,17 +425,15 @@ def _is_taken(connection: Connection, friendly_id: str | None, user_email: str) 
     return friendly_id is not None and connection.execute(taken).first() is not None
 
 
-def _count_messages(connection: Connection, rows: Sequence[dict[str, Any]], *, conversation_id: str) -> None:
-    """Choose the path of the conversation, and count the messages that it shows."""
+def _on_path(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Choose the path of a conversation; its columns that follow from its messages."""
     active_branch = _choose_path(rows)
-    shown = sum(row["deleted_at"] is None and row["other_branch"] is None for row in rows)
-    counts = {
-        "message_count": shown,
+    return {
+        "message_count": sum(row["deleted_at"] is None and row["other_branch"] is None for row in rows),
         "last_ordinal": len(rows),
         "branch_id": active_branch,
         "has_documents": max((row["has_documents"] for row in rows), default=0),
     }
-    _COUNTED.run(connection, counted=conversation_id, **counts)
 
 
 def _delete_activities(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
@@ -538,7 +576,7 @@ def _activity(message: Message, user_email: str) -> NewActivity:
 
 def _message_rows(
     imported: Sequence[Message],
-    stored: Sequence[StoredActivity],
+    born: Sequence[NewActivity] | Sequence[StoredActivity],
     *,
     user_email: str,
     conversation_id: str,
@@ -546,21 +584,17 @@ def _message_rows(
     taken: Iterable[str],
     last_ordinal: int,
 ) -> list[dict[str, Any]]:
+    """The rows of messages without their `seq`, which the store gives their activities."""
     hashes = {message["message_short_hash"] for message in imported if message.get("message_short_hash")}.union(taken)
     own = {"user_email": user_email, "conversation_id": conversation_id}
     questions: dict[str | None, str] = {}
     rows: list[dict[str, Any]] = []
-    for message, activity in zip(imported, stored, strict=True):
+    for message, activity in zip(imported, born, strict=True):
         text, short_hash = storable(message["text"]), message.get("message_short_hash")
         if short_hash is None and friendly_id is not None:
             short_hash = unique_message_short_hash(friendly_id, text, hashes)
             hashes.add(short_hash)
-        given = {
-            "seq": activity.seq,
-            "message_id": activity.activity_id,
-            "text": text,
-            "message_short_hash": short_hash,
-        }
+        given = {"message_id": activity.activity_id, "text": text, "message_short_hash": short_hash}
         row = {**own, **given, "ordinal": last_ordinal + len(rows) + 1, **_said(message)}
         # Several answers in a row are answers to the same question.
         answered = None if row["sender"] == "user" else questions.get(row["branch_id"])

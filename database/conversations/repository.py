@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from database.changes import CONVERSATION, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, insert_rows
 from database.errors import (
     ConflictError,
     ConversationNotFoundError,
@@ -134,14 +134,28 @@ def insert_conversation(
     is_checked: this transaction knows already that the conversation may lie in `workspace_id`.
     Raises WorkspaceNotFoundError and InvalidChangeError as `create_conversation` does.
     """
+    insert_conversations(connection, [(values, workspace_id)], is_checked=is_checked)
+
+
+def insert_conversations(
+    connection: Connection, new: Sequence[tuple[Mapping[str, Any], str | None]], *, is_checked: bool = False
+) -> None:
+    """`insert_conversation` for several with the same columns: the values of each, and its workspace."""
     moment = now_iso()
     defaults = {"created_at": moment, "updated_at": moment, "settings": {}, "memory": {}}
-    connection.execute(insert(conversations), {**defaults, **values})
-    user_email, domain, place = values["user_email"], values["domain"], workspace_id
-    if place is None or not is_checked:
-        place = workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
-    lies = {"conversation_id": values["conversation_id"], "user_email": user_email, "workspace_id": place}
-    connection.execute(insert(conversation_workspaces), lies)
+    insert_rows(connection, conversations, [{**defaults, **values} for values, _ in new])
+    checked = dict[tuple[str, str, str | None], str]()
+    lie = list[dict[str, Any]]()
+    for values, workspace_id in new:
+        wanted = values["user_email"], values["domain"], workspace_id
+        place = checked.get(wanted) or (workspace_id if is_checked else None)
+        if place is None:
+            user_email, domain, _ = wanted
+            place = workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
+        checked[wanted] = place
+        own = {"conversation_id": values["conversation_id"], "user_email": values["user_email"]}
+        lie.append({**own, "workspace_id": place})
+    insert_rows(connection, conversation_workspaces, lie)
 
 
 def workspace_for(connection: Connection, *, user_email: str, domain: str, workspace_id: str | None) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from operator import itemgetter, methodcaller
 from typing import Any
 
-from sqlalchemy import Connection, Delete, Dialect, Insert, SelectBase, Update
+from sqlalchemy import Connection, Delete, Dialect, Insert, SelectBase, Table, Update, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -102,6 +103,17 @@ def rows_of(connection: Connection, sql: str, parameters: Sequence[Any] | Mappin
         return list(cursor.fetchall())
     finally:
         cursor.close()
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all give the same columns; none is nothing to do. Raises what SQLAlchemy raises."""
+    if rows:
+        _insertion(table, tuple(rows[0])).run_each(connection, rows)
+
+
+@cache
+def _insertion(table: Table, columns: tuple[str, ...]) -> Prepared:
+    return Prepared(insert(table).inline(), columns=columns)  # nobody asks for keys that the store makes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from database.conversations.friendly_ids import add_alias, friendly_id_candidates
-from database.conversations.importing import import_conversation
+from database.conversations.importing import NewConversation, import_conversations
 from database.conversations.repository import new_conversation_id
 from database.engine.clock import now_iso
+from database.engine.statements import insert_rows
 from database.schema import (
     conversations,
     imported_conversations,
@@ -54,14 +55,6 @@ class Stored:
     skipped: int = 0
 
 
-@dataclass(slots=True)
-class _Identities:
-    """Rows that say what conversations and messages are at their source, inserted together for a batch."""
-
-    conversations: list[dict[str, Any]] = field(default_factory=list)
-    messages: list[dict[str, Any]] = field(default_factory=list)
-
-
 def store_conversations(
     connection: Connection, arriving: Sequence[ArrivingConversation], *, target: Target, told: int = 0
 ) -> Stored:
@@ -75,14 +68,8 @@ def store_conversations(
     known = known_conversations(connection, [each.source_id for each in arriving], target)
     new = [each for each in arriving if each.source_id not in known]
     names = free_friendly_ids(connection, new, target)
-    added, identities = list[dict[str, Any]](), _Identities()
-    for each in new:
-        friendly_id = names[each.source_id]
-        added += _store_new(connection, each, friendly_id, target, identities, recorded=done.imported < told)
-        done.imported += 1
-    if new:
-        connection.execute(insert(imported_conversations), identities.conversations)
-        connection.execute(insert(imported_messages), identities.messages)
+    added = _store_new(connection, new, names, target, told=told)
+    done.imported += len(new)
     if added and is_indexed:
         add_to_index(connection, added)
     for each in arriving:
@@ -158,31 +145,35 @@ def _candidates(each: ArrivingConversation) -> Any:
 
 def _store_new(
     connection: Connection,
-    each: ArrivingConversation,
-    friendly_id: str,
+    new: Sequence[ArrivingConversation],
+    names: Mapping[str, str],
     target: Target,
-    identities: _Identities,
     *,
-    recorded: bool,
+    told: int,
 ) -> list[dict[str, Any]]:
-    """Store a conversation that is not here yet, and add to `identities`; the rows of its messages."""
-    conversation_id = new_conversation_id(target.user_email)
-    ids = {message.key: str(uuid.uuid4()) for message in each.messages}
-    rows = import_conversation(
-        connection,
-        [message_to_store(message, ids) for message in each.messages],
-        user_email=target.user_email,
-        conversation_id=conversation_id,
-        friendly_id=friendly_id,
-        workspace_id=target.place_of(each),
-        is_checked=True,
-        recorded=recorded,
-        **columns_of(each, target),
-    )
-    identities.conversations.append(identity_of(each, conversation_id, target))
-    identities.messages += identities_of_messages(each.messages, ids, conversation_id, target)
-    if each.friendly_id is not None and each.friendly_id != friendly_id:
-        add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
+    """Store conversations that are not here yet, with what identifies them; the rows of their messages.
+
+    names: their friendly ids.
+    """
+    made, identities = list[NewConversation](), list[dict[str, Any]]()
+    for each in new:
+        ids = {message.key: str(uuid.uuid4()) for message in each.messages}
+        conversation = NewConversation(
+            conversation_id=new_conversation_id(target.user_email),
+            friendly_id=names[each.source_id],
+            messages=[message_to_store(message, ids) for message in each.messages],
+            columns=columns_of(each, target),
+            workspace_id=target.place_of(each),
+        )
+        made.append(conversation)
+        identities += identities_of_messages(each.messages, ids, conversation.conversation_id, target)
+    rows = import_conversations(connection, made, user_email=target.user_email, is_checked=True, recorded=told)
+    here = [(each, one.conversation_id) for each, one in zip(new, made, strict=True)]
+    insert_rows(connection, imported_conversations, [identity_of(*pair, target) for pair in here])
+    insert_rows(connection, imported_messages, identities)
+    for each, conversation_id in here:
+        if each.friendly_id is not None and each.friendly_id != names[each.source_id]:
+            add_alias(connection, each.friendly_id, conversation_id, user_email=target.user_email)
     return rows
 
 

@@ -189,13 +189,13 @@ def _attachments(content: Mapping[str, Any], metadata: Mapping[str, Any], assets
         name = line_of(each.get("name")) or asset
         kind = line_of(each.get("mimeType") or each.get("mime_type"))
         uploads[asset or name] = ImportedAttachment(name, kind, member=assets.get(asset))
-    for part in list_of(content.get("parts")):
-        for pointer in _pointers(mapping_of(part)):
+    for part in mappings_of(content.get("parts")):
+        for pointer in _pointers(part):
             asset = _asset_id(pointer)
             member = assets.get(asset)
             name = PurePosixPath(member).name if member else asset
             if asset:
-                uploads.setdefault(asset, ImportedAttachment(name, _media_type(mapping_of(part)), member=member))
+                uploads.setdefault(asset, ImportedAttachment(name, _media_type(part), member=member))
     return list(uploads.values())
 
 

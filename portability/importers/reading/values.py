@@ -16,6 +16,7 @@ from database.engine.text import DEEPEST_JSON, storable
 LONGEST_ID = 200
 _LONGEST_NUMBER = 40
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+_EARLIEST_SECOND, _LATEST_SECOND = _EARLIEST.timestamp(), _LATEST.timestamp()
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
 """Of times as numbers: seconds, milliseconds, microseconds, nanoseconds."""
 _DEEPEST_ARGUMENT = DEEPEST_JSON - 4
@@ -80,7 +81,7 @@ def _time_of_number(value: float | Decimal) -> datetime | None:
     except OverflowError:
         return None
     for unit in _UNITS:
-        if _EARLIEST.timestamp() <= number / unit < _LATEST.timestamp():
+        if _EARLIEST_SECOND <= number / unit < _LATEST_SECOND:
             return datetime.fromtimestamp(number / unit, tz=UTC)
     return None
 
