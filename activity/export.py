@@ -20,6 +20,7 @@ from database.activities.exporting import (
 )
 from database.activities.reading import MESSAGE, Activity
 from database.activities.threads import thread_totals
+from database.agents.repository import find_agents
 from database.conversations.conversation import ConversationRow
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
@@ -254,7 +255,16 @@ def _heading(
         recipe=recipe,
         is_whole=is_whole,
         summarised=_summarised(conversation, chosen),
+        agent=_agent_of(conversation, **own) if is_whole else None,
     )
+
+
+def _agent_of(conversation: ConversationRow | None, *, database: Database, user_email: str) -> str | None:
+    """The slug of the agent that answers in a conversation, if one does."""
+    if conversation is None or conversation.agent_id is None:
+        return None
+    found = find_agents(database=database, user_email=user_email, names=[conversation.agent_id])
+    return found[conversation.agent_id].slug if found else None
 
 
 def _conversation(conversation_id: str, *, database: Database, user_email: str) -> ConversationRow | None:

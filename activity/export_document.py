@@ -30,7 +30,7 @@ class Heading:
     were asked for; recipe is a title. threads: all that the entries are in, by id; thread_titles: what these are
     called. is_whole: the document holds all messages of the conversation. summarised: how many of them the running
     summary tells of. files_in: the folder of the files of messages, as a relative path with "/" behind it; "" where
-    they are not beside the document.
+    they are not beside the document. agent: the slug of the one that answers in `conversation`.
     """
 
     conversation: ConversationRow | None
@@ -42,6 +42,7 @@ class Heading:
     is_whole: bool
     summarised: int
     files_in: str = ""
+    agent: str | None = None
 
     @property
     def title(self) -> str:

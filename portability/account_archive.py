@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any
 
@@ -29,7 +29,7 @@ from truth_management_system import ActionResult
 from truth_management_system.interface.structured_api import StructuredAPI
 from vault.documents import Vault
 
-from .account_index import IndexedConversation, render_index
+from .account_index import IndexedConversation, IndexWords, render_index
 from .archived_files import ATTACHMENTS, ArchivedFile, packed, pieces_of
 
 FORMAT, SCHEMA = "anaphora-account", 1
@@ -48,7 +48,8 @@ Progress = Callable[[int, int], None]
 class AccountSource:
     """Where an account's things are read from.
 
-    tool_servers: of the person, without keys. attachments: the files of messages, below `ATTACHMENTS`.
+    tool_servers: of the person, without keys. attachments: the files of messages, below `ATTACHMENTS`. words: of the
+    index.
     """
 
     user_email: str
@@ -58,6 +59,7 @@ class AccountSource:
     vault: Vault
     tool_servers: Sequence[Mapping[str, Any]] = ()
     attachments: Iterable[ArchivedFile] = ()
+    words: IndexWords = field(default_factory=IndexWords)
 
 
 def account_archive(source: AccountSource, *, progress: Progress = lambda _done, _total: None) -> Iterator[bytes]:
@@ -88,7 +90,8 @@ def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progre
     for file in source.attachments:
         attachments.append(file.path)
         yield file
-    index = render_index(user.name or user.user_email, listed, documents=documents, attachments=attachments)
+    name, beside = user.name or user.user_email, {"documents": documents, "attachments": attachments}
+    index = render_index(name, listed, **beside, words=source.words)
     yield ArchivedFile(path="index.html", chunks=(piece.encode() for piece in index))
 
 
@@ -167,14 +170,14 @@ def _documents(vault: Vault, listed: list[str]) -> Iterator[ArchivedFile]:
 def _settings(source: AccountSource, user: UserRow) -> dict[str, Any]:
     own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
     domains = sorted({"assistant", *(each.domain for each in all_conversations(**own))})
-    rules = AgentRules.__dataclass_fields__
+    of_an_agent = ("agent_id", *AgentRules.__dataclass_fields__)
     return {
         "schema": SCHEMA,
         "name": user.name,
         "language": user.language,
         "detail": user.detail,
         "preference": user.preference,
-        "agents": [{name: getattr(agent, name) for name in rules} for agent in list_agents(**own)],
+        "agents": [{name: getattr(agent, name) for name in of_an_agent} for agent in list_agents(**own)],
         "presets": [{"name": each.name, "content": each.content} for each in PRESETS.items(**own)],
         "prompts": [{"name": each.name, "content": each.content} for each in PROMPTS.items(**own)],
         "workspaces": list(chain.from_iterable(load_workspaces(**own, domain=domain) for domain in domains)),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from html import escape
 from urllib.parse import quote
 
-from activity.export_document import UNTITLED
 from activity.formatting import one_line
 from database.conversations.overview import KeptConversation
 
@@ -39,10 +39,21 @@ td:not(:first-child) { color: var(--muted); white-space: nowrap; font-variant-nu
   tr { display: flex; flex-wrap: wrap; gap: 0 .75rem; padding-block: .5rem; border-bottom: 1px solid var(--line); }
   td { padding: 0; border: 0; font-size: .875rem; }
   td:first-child { flex: 1 0 100%; font-size: 1rem; }
-  td:nth-child(2)::before { content: "Messages: "; }
+  td:nth-child(2)::before { content: %s ": "; }
 }
 """
-_STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWords:
+    """The words of the page in a language. strings: by the English ones, which stand for those that it lacks."""
+
+    language: str = "en"
+    strings: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, english: str, **values: str | int) -> str:
+        """What `english` is in this language, with these values."""
+        return self.strings.get(english, english) % values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,32 +65,45 @@ class IndexedConversation:
 
 
 def render_index(
-    name: str, conversations: Sequence[IndexedConversation], *, documents: Sequence[str], attachments: Sequence[str]
+    name: str,
+    conversations: Sequence[IndexedConversation],
+    *,
+    documents: Sequence[str],
+    attachments: Sequence[str],
+    words: IndexWords,
 ) -> Iterator[str]:
     """The page, piece by piece: the conversations newest first, a section for each folder, then all else.
 
     name: whose archive it is. documents: their paths in the archive's folder of documents. attachments: the paths of
     the files of messages in the archive.
     """
-    title = escape(f"Anaphora: everything of {name}")
-    yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-        f"<p>Conversations: {len(conversations)}. Documents: {len(documents)}. Files of messages: {len(attachments)}. "
-        "Unpack the ZIP first; Anaphora imports it again as it is.</p>\n"
+    title = escape(words("Anaphora: everything of %(name)s", name=name))
+    counts = {"conversations": len(conversations), "documents": len(documents), "files": len(attachments)}
+    told = words(
+        "Conversations: %(conversations)s. Documents: %(documents)s. Files of messages: %(files)s. "
+        "Unpack the ZIP first; Anaphora imports it again as it is.",
+        **counts,
     )
-    yield from _conversations(conversations)
+    style = _STYLE.replace("%s", json.dumps(words("Messages"), ensure_ascii=False))
+    style_hash = b64encode(sha256(style.encode()).digest()).decode()
     yield (
-        '<h2>Memories</h2>\n<ul><li><a href="memories/memories.md">All memories</a> '
+        f'<!doctype html>\n<html lang="{words.language}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src 'sha256-{style_hash}'; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        f"<p>{told}</p>\n"
+    )
+    yield from _conversations(conversations, words)
+    yield (
+        f'<h2>{words("Memories")}</h2>\n<ul><li><a href="memories/memories.md">{words("All memories")}</a> '
         '(<a href="memories/memories.json">JSON</a>)</li></ul>\n'
     )
-    yield from _list("Documents", ((f"documents/{path}", path) for path in documents))
-    yield from _list("Files of messages", ((path, path.rpartition("/")[2]) for path in attachments))
+    yield from _list(words("Documents"), ((f"documents/{path}", path) for path in documents))
+    yield from _list(words("Files of messages"), ((path, path.rpartition("/")[2]) for path in attachments))
+    settings = words("Settings, agents, presets, prompts, folders")
     yield (
-        '<h2>Everything else</h2>\n<ul><li><a href="settings.json">Settings, agents, presets, prompts, folders</a></li>'
+        f'<h2>{words("Everything else")}</h2>\n<ul><li><a href="settings.json">{settings}</a></li>'
         "</ul>\n</body>\n</html>\n"
     )
 
@@ -94,21 +118,22 @@ def _list(heading: str, files: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield "</ul>\n"
 
 
-def _conversations(conversations: Sequence[IndexedConversation]) -> Iterator[str]:
+def _conversations(conversations: Sequence[IndexedConversation], words: IndexWords) -> Iterator[str]:
     folders: dict[str, list[IndexedConversation]] = {}
     for each in sorted(conversations, key=lambda each: each.conversation.updated_at, reverse=True):
         folders.setdefault(each.conversation.workspace or "", []).append(each)
     for folder, members in sorted(folders.items()):
-        yield f"<h2>{escape(one_line(folder) or 'Conversations')}</h2>\n"
-        yield "<table>\n<thead><tr><th>Title<th>Messages<th>Last updated<th>Other forms</tr></thead>\n<tbody>\n"
+        yield f"<h2>{escape(one_line(folder)) or words('Conversations')}</h2>\n"
+        heads = (words("Title"), words("Messages"), words("Last updated"), words("Other forms"))
+        yield f"<table>\n<thead><tr><th>{'<th>'.join(heads)}</tr></thead>\n<tbody>\n"
         for each in members:
-            yield _row(each)
+            yield _row(each, untitled=words("(untitled)"))
         yield "</tbody>\n</table>\n"
 
 
-def _row(each: IndexedConversation) -> str:
+def _row(each: IndexedConversation, *, untitled: str) -> str:
     conversation, stem = each.conversation, _address(each.stem)
-    title = escape(one_line(conversation.title) or UNTITLED)
+    title = escape(one_line(conversation.title) or untitled)
     return (
         f'<tr><td><a href="{stem}.html">{title}</a><td>{conversation.message_count}'
         f"<td>{escape(conversation.updated_at[:10])}"

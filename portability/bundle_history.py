@@ -14,7 +14,7 @@ from attachments.storage import Attachments
 from chat.turns.history import History
 from database.attachments import attachments_by_id
 from database.connection import open_database
-from database.conversations.consent import CONSENT
+from database.conversations.consent import PERMISSIONS
 from database.conversations.importing import store_conversation
 from database.conversations.repository import set_friendly_id, update_conversation
 from database.conversations.summary import Unsummarised
@@ -46,7 +46,6 @@ _IN_COLUMNS = {
 }
 
 
-_PERMISSIONS = CONSENT | {"allow_writing"}
 _SCRATCH = "anaphora-bundle-"
 
 
@@ -195,9 +194,7 @@ def _store(bundle: Bundle, *, database: Database) -> None:
             running_summary=memory.get("running_summary", ""),
             summarised_ordinal=memory.get("summarised_messages", 0),
             # A file may come from anywhere: what tools may do without asking, the person allows here.
-            settings={
-                name: value for name, value in (memory.get("settings") or {}).items() if name not in _PERMISSIONS
-            },
+            settings={name: value for name, value in (memory.get("settings") or {}).items() if name not in PERMISSIONS},
             flag=memory.get("flag", "none"),
             tags=tidy_tags(str(tag) for tag in memory.get("tags", ())),
             memory={name: value for name, value in memory.items() if name not in _IN_COLUMNS},

@@ -32,7 +32,8 @@ KEPT_DAYS = 30
 
 Service = Literal["asked", "later", "by_itself"]
 SERVICES: tuple[Service, ...] = ("asked", "later", "by_itself")
-_LONGEST_SLUG = 60
+LONGEST_SLUG = 60
+"""Characters of a slug."""
 _SLUG = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _NOT_IN_TITLES = re.compile(r"[\]\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _T = TypeVar("_T")
@@ -130,16 +131,21 @@ def store_global_agent(connection: Connection, *, user_email: str) -> Agent:
     return agent
 
 
-def create_agent(*, database: Database, user_email: str, rules: AgentRules) -> Agent:
-    """A new agent. Raises NameTakenError for a slug that another one has, InvalidChangeError."""
-    moment = now_iso()
-    agent = Agent(**_checked(rules), agent_id=str(uuid.uuid4()), created_at=moment, updated_at=moment)
+def create_agent(*, database: Database, user_email: str, rules: AgentRules, agent_id: str | None = None) -> Agent:
+    """A new agent. agent_id: that it had elsewhere, and keeps where no agent has it here.
+
+    Raises NameTakenError for a slug that another one has, InvalidChangeError.
+    """
+    moment, new_id = now_iso(), str(uuid.uuid4())
+    agent = Agent(**_checked(rules), agent_id=agent_id or new_id, created_at=moment, updated_at=moment)
 
     def job(connection: Connection) -> Agent:
         own = select(func.count()).select_from(agents).where(_live(user_email))
         if connection.execute(own).scalar_one() >= MOST_AGENTS:
             raise InvalidChangeError(say("most_agents_kept", most=MOST_AGENTS))
-        stored = agent if agent.slug else replace(agent, slug=_free_slug(connection, user_email, agent.title))
+        slug = agent.slug or _free_slug(connection, user_email, agent.title)
+        is_taken = connection.execute(select(_c.agent_id).where(_c.agent_id == agent.agent_id)).first() is not None
+        stored = replace(agent, slug=slug, agent_id=new_id if is_taken else agent.agent_id)
         _insert(connection, stored, user_email=user_email)
         _record(connection, "created", user_email, stored)
         return stored
@@ -201,6 +207,15 @@ def purge_agents(*, database: Database, older_than_days: float = KEPT_DAYS) -> i
     return database.write(lambda connection: int(connection.execute(old).rowcount), urgency=Urgency.INDEX)
 
 
+def id_of_slug(connection: Connection, slug: str, *, user_email: str) -> str | None:
+    """The id of the person's agent with this slug, within a transaction; None where there is none."""
+    this_one = _live(user_email) & (_c.slug == slug)
+    found: str | None = connection.execute(select(_c.agent_id).where(this_one)).scalar()
+    if found is None and slug == GLOBAL_SLUG:
+        return store_global_agent(connection, user_email=user_email).agent_id
+    return found
+
+
 def assign_conversation(
     *, database: Database, user_email: str, conversation_id: str, agent: str | None
 ) -> Agent | None:
@@ -229,7 +244,7 @@ def clean_title(title: str) -> str:
 def slug_of(title: str) -> str:
     """The words of `title` as a slug; "agent" where it has none."""
     words = re.findall(r"[a-z0-9]+", anyascii(title).lower().replace("'", ""))
-    return "_".join(words)[:_LONGEST_SLUG].rstrip("_") or "agent"
+    return "_".join(words)[:LONGEST_SLUG].rstrip("_") or "agent"
 
 
 def _checked(rules: AgentRules) -> dict[str, Any]:
@@ -237,8 +252,8 @@ def _checked(rules: AgentRules) -> dict[str, Any]:
     title, slug = clean_title(rules.title), rules.slug.lower()
     if not title:
         raise InvalidChangeError(say("agent_title_missing"))
-    if slug and (not _SLUG.fullmatch(slug) or len(slug) > _LONGEST_SLUG):
-        raise InvalidChangeError(say("agent_name_malformed", most=_LONGEST_SLUG))
+    if slug and (not _SLUG.fullmatch(slug) or len(slug) > LONGEST_SLUG):
+        raise InvalidChangeError(say("agent_name_malformed", most=LONGEST_SLUG))
     values = {name: getattr(rules, name) for name in AgentRules.__dataclass_fields__}
     tools = None if rules.enabled_tools is None else list(rules.enabled_tools)
     return values | {

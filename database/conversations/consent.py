@@ -21,6 +21,8 @@ AGENTS_ALLOWED_TOOLS = "agents_allowed_tools"
 """The same of the agents that answer in the conversation: a list by id of the agent."""
 CONSENT = frozenset({ALLOWED_TOOLS, AGENTS_ALLOWED_TOOLS})
 """Copies of a conversation and imported ones don't have these settings."""
+PERMISSIONS = CONSENT | {"allow_writing"}
+"""All settings by which tools do something without asking. A file may come from anywhere, so it can't bring them."""
 
 
 def allow_tool(

@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from conversation_reference_utils import unique_message_short_hash
 from database.activities.renaming import ids_of_others, renamed, renamed_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities, insert_into_new
+from database.agents.repository import id_of_slug
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.statements import Prepared, insert_rows
@@ -220,13 +221,17 @@ class ImportedActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedConversation:
-    """A conversation of a file. columns: domain, title and the like. folders: that it lies in, from the top down."""
+    """A conversation of a file. columns: domain, title and the like. folders: that it lies in, from the top down.
+
+    agent: the slug of the one that answers in it, if the person has it; None for the conversation's own model.
+    """
 
     conversation_id: str
     friendly_id: str | None
     tags: Sequence[str]
     columns: Mapping[str, Any]
     folders: Sequence[Folder] = ()
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,6 +285,9 @@ def store_file(
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
             notes = Notes(connection, user_email, None if by is None else by.import_id, conversation_id)
             place = workspace_at(notes, each.folders, domain=each.columns["domain"])
+            names["agent_id"] = (
+                None if each.agent is None else id_of_slug(connection, each.agent, user_email=user_email)
+            )
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if by is not None:
                 note_conversation(notes, source=by.source, title=each.columns["title"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal, get_args
 
-from flask import Blueprint
+from flask import Blueprint, has_request_context
 from pydantic import BeforeValidator, Field
 
 from activity.export import INCLUDED, MEDIA_TYPES, Export, export
 from activity.export_document import file_name
 from attachments.storage import Attachments
+from database.accounts.users import get_user
 from database.attachments import attachments_by_id, files_of_conversation
 from database.conversations.overview import count_conversations
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
@@ -19,7 +20,9 @@ from endpoints.http.scope import access_conversation, current_state, current_use
 from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
+from endpoints.languages import ENGLISH, requested_language, template_strings
 from portability.account_archive import AccountSource, account_archive, archive_name
+from portability.account_index import IndexWords
 from portability.archived_files import ATTACHMENTS, ArchivedFile, files_of_messages, packed
 from portability.bundles import zipped_bundle
 
@@ -142,8 +145,13 @@ def export_account() -> StreamResponse:
 
 
 def account_source(user_email: str) -> AccountSource:
-    """Where the things of an account are read from; works outside of a request too."""
+    """Where the things of an account are read from; works outside of a request too.
+
+    The index is in the language of the account, else in that of the browser.
+    """
     state = current_state()
+    chosen = get_user(database=state.database, user_email=user_email).language
+    language = chosen or (requested_language() if has_request_context() else ENGLISH)
     servers = state.tool_servers.servers_of(user_email)
     return AccountSource(
         user_email=user_email,
@@ -156,6 +164,7 @@ def account_source(user_email: str) -> AccountSource:
             for each in servers
         ],
         attachments=files_of_messages(state.attachments.list_of(user_email), state.attachments),
+        words=IndexWords(language, template_strings(language)),
     )
 
 

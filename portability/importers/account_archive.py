@@ -88,12 +88,14 @@ class AccountArchiveImporter:
         return MANIFEST in file.members and FORMAT.encode() in file.beginning(MANIFEST, length=200)
 
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
-        """See `Importer`. Settings come last, when what they speak of is there."""
+        """See `Importer`. Settings come first: they have the agents of conversations. Pinned memories come last."""
         manifest = _object(file, MANIFEST)
         if manifest.get("schema") != SCHEMA:
             schema = repr(manifest.get("schema"))
             raise BrokenImportError(say("import_archive_schema", schema=schema, known=SCHEMA))
         beside = _Beside(members_of_files(file.members), _folders(file))
+        if SETTINGS in file.members:
+            yield _part(file, SETTINGS)
         for name in file.members:
             try:
                 item = _item(file, name, beside)
@@ -101,9 +103,8 @@ class AccountArchiveImporter:
                 item = FailedItem(name, error.message)
             if item is not None:
                 yield item
-        for name in (MEMORIES, SETTINGS):
-            if name in file.members:
-                yield _part(file, name)
+        if MEMORIES in file.members:
+            yield _part(file, MEMORIES)
 
 
 @dataclass(frozen=True, slots=True)

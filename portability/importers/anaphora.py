@@ -14,7 +14,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from activity.formatting import one_line
 from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place
+from database.agents.repository import LONGEST_SLUG
 from database.attachments import Attachment, attachments_by_id
+from database.conversations.consent import PERMISSIONS
 from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
 from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import MOST_PINNED
@@ -167,6 +169,7 @@ class _Conversation(_Fields):
     workspace_id: str | None = None
     running_summary: str = ""
     summarised_messages: int = 0
+    agent_slug: Annotated[str, Field(max_length=LONGEST_SLUG)] | None = None
     pinned_claim_ids: Annotated[list[str], Field(max_length=MOST_PINNED)] = Field(default_factory=list)
 
 
@@ -230,6 +233,7 @@ def import_export(
             tags=tidy_tags(each.tags),
             columns=_columns(each),
             folders=folders.get(each.workspace_id or "", ()),
+            agent=each.agent_slug,
         )
         for each in file.conversations
     ]
@@ -374,8 +378,7 @@ def _thread(thread: _Thread) -> dict[str, Any]:
 
 
 def _columns(conversation: _Conversation) -> dict[str, Any]:
-    # A file may come from anywhere: what tools may do without asking, the person allows here.
-    settings = {name: value for name, value in conversation.settings.items() if name != "allow_writing"}
+    settings = {name: value for name, value in conversation.settings.items() if name not in PERMISSIONS}
     return {
         "title": conversation.title,
         "title_force_set": int(conversation.title_force_set),

@@ -45,6 +45,7 @@ class _Told(_Fields):
 
 
 class _Agent(_Fields):
+    agent_id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")] | None = None
     title: _Name
     slug: Annotated[str, Field(max_length=60)] = ""
     system_prompt: Annotated[str, Field(max_length=LONGEST_SYSTEM_PROMPT)] = ""
@@ -168,7 +169,8 @@ class _Own:
         taken, is_new = {each.slug for each in list_agents(**self._account)}, False
         for each in settings.agents:
             if each.slug not in taken and each.slug != GLOBAL_SLUG:
-                made = create_agent(**self._account, rules=AgentRules(**each.model_dump()))
+                rules = AgentRules(**each.model_dump(exclude={"agent_id"}))
+                made = create_agent(**self._account, rules=rules, agent_id=each.agent_id)
                 self.note(AGENT, made.agent_id, _rules_of(made))
                 is_new = True
         return is_new

@@ -115,6 +115,20 @@ def test_the_index_links_every_file_without_scripts_or_requests(ada: Person) -> 
     assert not re.search(r"<script|src=|https?:", index)
 
 
+def test_the_index_is_in_the_language_of_the_account_else_of_the_browser(ada: Person) -> None:
+    fill(ada, "zqxada")
+    asked = ada.get("/export_account", headers={"Accept-Language": "es"})
+    index = text_of(zipfile.ZipFile(io.BytesIO(asked.data)), "index.html")
+    assert '<html lang="es">' in index
+    assert "Conversaciones: 1. Documentos: 1. Archivos de mensajes: 0." in index
+    assert ada.put("/language", json={"language": "de"}).status_code == 200
+    index = text_of(archive_of(ada), "index.html")
+    assert '<html lang="de">' in index
+    assert "<th>Titel<th>Nachrichten<th>Zuletzt ge\u00e4ndert<th>Andere Formen" in index
+    assert 'content: "Nachrichten" ": "' in index
+    assert "<h2>Erinnerungen</h2>" in index
+
+
 def test_keys_of_tool_servers_stay_here(app: Flask, ada: Person) -> None:
     server = {"name": "notes", "url": "http://127.0.0.1:9/mcp", "headers": {"X-Key": "zqxsecret"}}
     state: AppState = app.extensions[EXTENSION]

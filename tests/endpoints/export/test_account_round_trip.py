@@ -15,12 +15,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from activity.export import INCLUDED
+from database.agents.repository import GLOBAL_SLUG
+from endpoints.http.scope import EXTENSION, AppState
 from language_models.testing import Reply, ScriptedChatModel
 from tests.attachments.made_files import pdf_of
 from tests.endpoints.conftest import Person, account, running_app, settings_in
 from tests.endpoints.export.test_archive_imported import archive_of, imported
 from tests.postgresql import PostgreSQLServer
 from tests.tiers import examples
+from truth_management_system import StructuredAPI
 
 pytestmark = [pytest.mark.contract, pytest.mark.hypothesis]
 _numbers = itertools.count(1)
@@ -39,6 +42,8 @@ KINDS = (
     "pin",
     "document",
     "tag",
+    "alias",
+    "agent",
 )
 steps = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 7), st.integers(0, 7)), min_size=4, max_size=12).map(
     lambda found: [("conversation", 0, 0), ("say", 0, 0), *found]
@@ -84,17 +89,20 @@ class Account:
     """What a person does, step by step; `names`: all that can be referred to."""
 
     person: Person
+    knowledge: StructuredAPI
     rooms: list[str] = field(default_factory=list)
     documents: list[str] = field(default_factory=list)
     memories: list[str] = field(default_factory=list)
     claims: list[str] = field(default_factory=list)
     activities: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    agents: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """References to everything."""
         documents = [f"[[{each}]]" for each in self.documents]
-        return [*self.message_names(), *self.memories, *documents, *self.activities]
+        return [*self.message_names(), *self.memories, *documents, *self.activities, *self.aliases]
 
     def do(self, kind: str, one: int, other: int) -> None:
         steps = (
@@ -109,6 +117,8 @@ class Account:
             self._pin,
             self._document,
             self._tag,
+            self._alias,
+            self._agent,
         )
         next(step for step in steps if step.__name__ == f"_{kind}")(one, other)
 
@@ -203,6 +213,24 @@ class Account:
         room = self._room(one)
         assert self.person.put(f"/conversations/{room}/tags", json={"tags": [f"t{other}"]}).status_code == 200
 
+    def _alias(self, one: int, _other: int) -> None:
+        """An entity that became part of another, which keeps its name."""
+        name = f"alias_{next(_numbers)}"
+        about = {"entities": [{"name": name, "type": "person", "role": "subject"}]}
+        self.claims.append(self.person.remember(f"Fact {next(_numbers)} of somebody", **about).claim_id)
+        (former,) = self.knowledge.entities.find_by_name(name)
+        heir = self.knowledge.add_entity(f"Somebody {one} {next(_numbers)}", "person").data
+        assert self.knowledge.merge_entities(former.entity_id, heir.entity_id).success
+        self.aliases.append(f"@{name}")
+
+    def _agent(self, one: int, other: int) -> None:
+        """An agent that answers in a conversation from now on."""
+        body = {"title": f"Agent {next(_numbers)}", "system_prompt": f"Rule {other}"}
+        made = self.person.post("/api/agents", json=body).json
+        self.agents.append(made["agent_id"])
+        assigned = self.person.put(f"/conversations/{self._room(one)}/agent", json={"agent": made["slug"]})
+        assert assigned.status_code == 200, assigned.text
+
 
 def told(person: Person, rooms: list[str]) -> dict[str, Any]:
     """All that the person has: transcripts, memories, documents, contents of files."""
@@ -214,6 +242,7 @@ def told(person: Person, rooms: list[str]) -> dict[str, Any]:
         for each in listed
     }
     claims = person.get("/pkb/export?format=json").json
+    agents = [without(each, {"updated_at", "created_at"}) for each in person.get("/api/agents").json]
     files = [
         person.get(f"/attachments/{part['attachment_id']}").get_data()
         for room in rooms
@@ -226,6 +255,7 @@ def told(person: Person, rooms: list[str]) -> dict[str, Any]:
         "documents": documents,
         "memories": without(claims, _OF_ONE_SERVER),
         "files": files,
+        "agents": [each for each in agents if each["slug"] != GLOBAL_SLUG],
     }
 
 
@@ -266,7 +296,8 @@ def test_an_account_is_the_same_on_an_empty_server_and_its_references_lead_to_th
     steps: list[tuple[str, int, int]],
 ) -> None:
     email = f"ann{next(_numbers)}@example.org"
-    made = Account(account(app, email))
+    state: AppState = app.extensions[EXTENSION]
+    made = Account(account(app, email), state.knowledge.for_user(email))
     for each in steps:
         made.do(*each)
     names = made.names
@@ -278,4 +309,6 @@ def test_an_account_is_the_same_on_an_empty_server_and_its_references_lead_to_th
     texts = texts_of(again, names, elsewhere_model)
     assert texts == texts_of(made.person, names, main_model)
     assert len(texts) >= len(made.message_names())
+    for alias in made.aliases:
+        assert any(alias in text for text in texts)
     assert imported(elsewhere, again, file)["imported"] == 0

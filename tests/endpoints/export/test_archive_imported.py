@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.conversations.repository import get_conversation
 from database.imports.repository import change_state, get_import, list_imports
 from database.imports.workspaces import Folder, make_workspaces
 from endpoints.export.views import account_source
@@ -337,6 +338,54 @@ def test_what_the_person_has_here_stays_and_agents_answer_only_when_asked(
     assert eve.get("/get_user_detail").json == {"text": "Eve's own"}
     assert [each["text"] for each in eve.get("/prompts").json] == ["Eve's own"]
     assert {each["service"] for each in eve.get("/api/agents").json} == {"asked"}
+
+
+def agent_of(person: Person, title: str) -> str | None:
+    """The slug of the agent that answers in the conversation with this title."""
+    listed = person.get("/list_conversation_by_user/assistant").json
+    (conversation_id,) = [each["conversation_id"] for each in listed if each["title"] == title]
+    state: AppState = person.client.application.extensions[EXTENSION]
+    row = get_conversation(database=state.database, user_email=person.email, conversation_id=conversation_id)
+    slugs = {each["agent_id"]: each["slug"] for each in person.get("/api/agents").json}
+    return None if row.agent_id is None else str(slugs[row.agent_id])
+
+
+def with_agents(person: Person) -> dict[str, str]:
+    """Conversations in which an agent of the person's and the Global Assistant answer: their ids by title."""
+    person.post("/api/agents", json={"title": "Cook", "system_prompt": "You cook."})
+    rooms: dict[str, str] = {}
+    for title, agent in (("Soup", "cook"), ("Anything", "global_assistant")):
+        rooms[title] = person.new_conversation()
+        person.say(rooms[title], f"What of {title}?")
+        person.put(f"/conversations/{rooms[title]}/title", json={"title": title})
+        assert person.put(f"/conversations/{rooms[title]}/agent", json={"agent": agent}).status_code == 200
+    return rooms
+
+
+def test_agents_answer_again_in_the_conversations_of_an_archive(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    with_agents(ada)
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    assert imported(app, eve, file)["failures"] == []
+    assert (agent_of(eve, "Soup"), agent_of(eve, "Anything")) == ("cook", "global_assistant")
+    theirs = {each["agent_id"] for person in (ada, eve) for each in person.get("/api/agents").json}
+    assert len(theirs) == 4
+
+
+def test_the_export_of_a_conversation_names_its_agent_which_answers_where_the_person_has_it(
+    app: Flask, person: Callable[[str], Person], ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    rooms = with_agents(ada)
+    for title, room in rooms.items():
+        (tmp_path / f"{title}.json").write_bytes(ada.get(f"/export_conversation/{room}?format=json").get_data())
+    assert imported(app, eve, tmp_path / "Soup.json")["failures"] == []
+    assert agent_of(eve, "Soup") is None
+    bob = person("bob@example.org")
+    bob.post("/api/agents", json={"title": "Cook", "system_prompt": "Mine."})
+    for title in rooms:
+        assert imported(app, bob, tmp_path / f"{title}.json")["failures"] == []
+    assert (agent_of(bob, "Soup"), agent_of(bob, "Anything")) == ("cook", "global_assistant")
 
 
 def test_an_archive_that_is_damaged_says_where_and_the_rest_comes_in(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ SAYING = (
     "endpoints/http/error_responses.py",
     "endpoints/http/errors.py",
 )
+WRITTEN = ("portability/account_index.py",)
+"""Modules that write pages with the words of the templates: those that they give to `words`."""
 PAGE_STRINGS = ROOT / "interface" / "static" / "page" / "strings"
 TEMPLATES = ROOT / "interface" / "templates"
 READ_ALOUD = {"aria-label", "alt", "label", "placeholder", "title"}
@@ -49,6 +51,13 @@ def sentences_of(module: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+def words_of(module: Path) -> Iterator[str]:
+    """What a module says by `words`."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "words":
+            yield ast.literal_eval(node.args[0])
 
 
 def language_of(client: FlaskClient, path: str, asked: str) -> str:
@@ -149,6 +158,7 @@ def test_the_templates_are_translated_word_for_word_and_nothing_is_left_over() -
     said = {words for module in SAYING for words in sentences_of(ROOT / module)}
     said.add(f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
     said |= {SENTENCES[code] for code in ("no_email_address", "account_exists", "invitation_other_email")}
+    marked |= {words for module in WRITTEN for words in words_of(ROOT / module)}
     for language in set(LANGUAGES) - {ENGLISH}:
         words = template_strings(language)
         assert marked - words.keys() == set(), language

@@ -163,6 +163,17 @@ def test_in_another_account_the_conversation_gets_an_id_of_its_own(opened: Calla
     assert question["actor"]["id"] == EVE
 
 
+def test_a_file_brings_no_permissions(opened: Callable[[str], Database]) -> None:
+    """Whoever made it can't let tools do anything without asking."""
+    here, there = opened("here"), opened("there")
+    whole = exported(here, room=talk(here, "About Rivers", ("Which?", "The Po.")))
+    permissions = {"allow_writing": True, "allowed_tools": ["delete"], "agents_allowed_tools": {"a": ["delete"]}}
+    whole["conversation"]["settings"] = {"temperature": 0.5, **permissions}
+    put_in(there, whole)
+    (row,) = get_conversations_for_user(user_email=ADA, database=there)
+    assert row.settings == {"temperature": 0.5}
+
+
 def test_ids_that_another_person_has_are_made_anew_and_all_that_names_them_follows(
     opened: Callable[[str], Database], tmp_path: Path
 ) -> None:
