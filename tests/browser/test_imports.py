@@ -29,8 +29,8 @@ DROP = """(node, text) => {
 }"""
 
 
-def export(conversations: int) -> str:
-    return json.dumps([chatgpt_talk(number) for number in range(1, conversations + 1)])
+def export(conversations: int, *, first: int = 1) -> str:
+    return json.dumps([chatgpt_talk(number) for number in range(first, first + conversations)])
 
 
 def card(page: Page, state: str) -> Locator:
@@ -86,3 +86,35 @@ def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
     assert conversation(person, "Talk 1") is None
     card(page, "undone").get_by_role("button", name="Remove from this list").click()
     expect(page.locator(".import-card")).to_have_count(0)
+
+
+def sent(page: Page, text: str) -> Locator:
+    """The card of a file that a page sends, once the file was looked at."""
+    with page.expect_response(lambda answer: "/import?" in answer.url) as answered:
+        page.locator(".imports input[type=file]").set_input_files(
+            {"name": "conversations.json", "mimeType": "application/json", "buffer": text.encode()}
+        )
+    card = page.locator(f".import-card[data-import='{answered.value.json()['import_id']}']")
+    expect(card).to_have_attribute("data-state", "ready")
+    return card
+
+
+def test_two_tabs_send_the_same_export_and_others_and_nothing_comes_twice(person: Client, open_page: OpenPage) -> None:
+    tabs = [open_page(person, "/settings#data") for _ in range(2)]
+    same = [sent(tab, export(30)) for tab in tabs]
+    others = [sent(tab, export(5, first=first)) for tab, first in zip(tabs, (31, 36), strict=True)]
+    cards = [*same, *others]
+    for card_ in cards:
+        card_.get_by_role("button", name="Import", exact=True).click()
+    reports = []
+    for card_ in cards:
+        expect(card_).to_have_attribute("data-state", "done")
+        with card_.page.expect_download() as download:
+            card_.get_by_role("link", name="Download report").click()
+        reports.append(json.loads(download.value.path().read_text(encoding="utf-8")))
+    assert [sum(report[name] for report in reports[:2]) for name in ("imported", "skipped")] == [30, 30]
+    assert [(report["imported"], report["skipped"]) for report in reports[2:]] == [(5, 0), (5, 0)]
+    assert [report["failed"] for report in reports] == [[]] * 4
+    listed = person.get("/list_conversation_by_user/assistant").json()
+    titles = [each["title"] for each in listed if each["title"].startswith("Talk ")]
+    assert sorted(titles) == sorted(f"Talk {number}" for number in range(1, 41))
