@@ -65,10 +65,9 @@ versions: of an answer that was made again, each with its number, parts and docu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewConversation:
-    """A conversation about to be stored. messages: in order. columns: domain and title among them.
+    """A conversation about to be stored. columns: domain and title among them. workspace_id: None for the default one.
 
-    workspace_id: None for the default one. Without a friendly id, messages that bring no short hash get theirs when the
-    conversation is named.
+    Without a friendly id, messages that bring no short hash get theirs when the conversation is named.
     """
 
     conversation_id: str
@@ -97,10 +96,9 @@ def import_conversations(
     for each in new:
         own = {"user_email": user_email, "conversation_id": each.conversation_id}
         activities_of = [_activity(message, user_email) for message in each.messages]
-        fid = each.friendly_id
-        its = _message_rows(each.messages, activities_of, friendly_id=fid, taken=(), last_ordinal=0, **own)
-        head = {**own, "conversation_friendly_id": fid, **each.columns, **_on_path(its)}
-        heads.append((head, each.workspace_id))
+        its = _message_rows(each.messages, activities_of, friendly_id=each.friendly_id, taken=(), last_ordinal=0, **own)
+        named = {**own, "conversation_friendly_id": each.friendly_id}
+        heads.append(({**named, **each.columns, **_on_path(its)}, each.workspace_id))
         born += [(each.conversation_id, activity) for activity in activities_of]
         rows += its
     insert_conversations(connection, heads, is_checked=is_checked)
@@ -109,7 +107,7 @@ def import_conversations(
     stored = insert_into_new(connection, born, user_email=user_email)
     _insert_messages(connection, said, rows, stored, user_email=user_email)
     insert_rows(connection, threads, _threads(said, rows, user_email=user_email))
-    told = [each.conversation_id for each in new][:recorded]
+    told = (each.conversation_id for each in new[:recorded])
     record_listed(connection, [read_live(connection, user_email=user_email, conversation_id=one) for one in told])
     return rows
 
@@ -126,8 +124,14 @@ def import_conversation(
     **columns: Any,
 ) -> list[dict[str, Any]]:
     """`import_conversations` for one. columns: of the conversation."""
-    own = {"conversation_id": conversation_id, "friendly_id": friendly_id, "workspace_id": workspace_id}
-    new = NewConversation(**own, messages=imported, columns=columns, tags=tags)
+    new = NewConversation(
+        conversation_id=conversation_id,
+        friendly_id=friendly_id,
+        messages=imported,
+        columns=columns,
+        tags=tags,
+        workspace_id=workspace_id,
+    )
     return import_conversations(connection, [new], user_email=user_email)
 
 
@@ -584,7 +588,7 @@ def _activity(message: Message, user_email: str) -> NewActivity:
 
 def _message_rows(
     imported: Sequence[Message],
-    born: Sequence[NewActivity] | Sequence[StoredActivity],
+    born: Sequence[NewActivity | StoredActivity],
     *,
     user_email: str,
     conversation_id: str,

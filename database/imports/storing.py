@@ -20,6 +20,7 @@ from database.schema import (
     imported_messages,
 )
 from database.search import index as fulltext_index
+from database.search.vectors import queue_new
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
 from .updating import update_conversation
@@ -228,4 +229,5 @@ def add_to_index(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
         )
         for row in rows
     ]
-    fulltext_index.advance(connection, texts, up_to=texts[-1].seq)
+    fulltext_index.advance(connection, texts, up_to=texts[-1].seq, queues_vectors=False)
+    queue_new(connection, [text.seq for text in texts])

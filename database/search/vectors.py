@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, select
 
+from database.engine.statements import insert_rows
 from database.messages.message import MessageRow
 from database.messages.neighbours import behind_on_branch
 from database.schema import message_vectors, messages, unembedded_messages
@@ -16,6 +17,11 @@ def queue_vectors(connection: Connection, seqs: Sequence[int]) -> None:
     if seqs:
         has_vectors = exists().where(message_vectors.c.seq == messages.c.seq)
         _queue(connection, and_(messages.c.seq.in_(seqs), ~has_vectors))
+
+
+def queue_new(connection: Connection, seqs: Sequence[int]) -> None:
+    """Have vectors made of messages that this transaction has stored."""
+    insert_rows(connection, unembedded_messages, [{"seq": seq} for seq in seqs])
 
 
 def renew_vectors(connection: Connection, message: MessageRow, *, keep: bool) -> None:

@@ -401,9 +401,9 @@ def test_an_archive_that_is_damaged_says_where_and_the_rest_comes_in(tmp_path: P
         assert importer.source == "account"
         found = list(importer.conversations(opened))
     assert found == [
+        ImportedPart("settings.json", {}),
         FailedItem("documents/a.md", "The document is not UTF-8."),
         FailedItem("memories/memories.json", "memories/memories.json holds no JSON object."),
-        ImportedPart("settings.json", {}),
     ]
 
 
