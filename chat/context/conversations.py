@@ -168,7 +168,8 @@ class ConversationReferences:
 
     `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing
     inside a resolved text is resolved again. running: left out of ranges and whole conversations. here: the
-    conversation in which the references are written, if any.
+    conversation in which the references are written, if any. shows_hidden: messages that the person hid from models
+    have their texts; a model that looks a reference up itself gets none.
     """
 
     lookup: FriendlyIdLookup
@@ -176,6 +177,7 @@ class ConversationReferences:
     caps: ReferenceCaps = field(default_factory=ReferenceCaps)
     running: RunningTurn = field(default_factory=RunningTurn)
     here: str | None = None
+    shows_hidden: bool = True
     _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
@@ -255,6 +257,7 @@ class ConversationReferences:
         self, ref: str, conversation: AddressableConversation, message: Message, *, kind: str = "message"
     ) -> Resolution:
         """A single message. kind: "message", or "activity" where it was named by a short id."""
+        message = self._readable(message)
         title = str(conversation.get_metadata()["title"])
         if message.get("deleted_at"):
             return _failed(ref, kind, "deleted", say("message_deleted"), title=title)
@@ -279,7 +282,7 @@ class ConversationReferences:
         if not messages:
             note = say("conversation_has", count=count) if count else say("conversation_empty")
             return _failed(ref, "message_range", "out_of_range", note, title=metadata["title"])
-        others = self._without_the_running(messages)
+        others = [self._readable(message) for message in self._without_the_running(messages)]
         if not others:
             note = say("nothing_but_this")
             return _failed(ref, "message_range", "empty", note, title=metadata["title"])
@@ -302,6 +305,10 @@ class ConversationReferences:
         if end > count:
             entry = entry.with_note(say("conversation_ends", index=count))
         return self._with_items(ref, entry, conversation, others)
+
+    def _readable(self, message: Message) -> Message:
+        """The message, without its text where that is hidden from who asks."""
+        return message if self.shows_hidden or message.get("show_hide") != "hide" else {**message, "text": ""}
 
     def _without_the_running(self, messages: Sequence[Message]) -> list[Message]:
         return [message for message in messages if message["message_id"] not in self.running.message_ids]

@@ -212,11 +212,15 @@ def stored_scope(
     loader: ConversationLoader,
     services: TurnServices | None,
     here: str | None = None,
+    shows_hidden: bool = True,
 ) -> ReferenceScope:
-    """What `user_email` can name in `database`. here: the conversation in which they do."""
+    """What `user_email` can name in `database`. here: the conversation in which they do.
+
+    shows_hidden: also the texts of messages that they hid from models.
+    """
     caps = services.caps if services is not None else ReferenceCaps()
     lookup = stored_lookup(database, user_email)
-    conversations = ConversationReferences(lookup=lookup, load=loader, caps=caps, here=here)
+    conversations = ConversationReferences(lookup=lookup, load=loader, caps=caps, here=here, shows_hidden=shows_hidden)
     return scope_of(user_email, database=database, conversations=conversations, services=services)
 
 

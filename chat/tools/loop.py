@@ -205,14 +205,26 @@ async def _fitting(ask: Any, messages: list[ChatMessage]) -> AsyncGenerator[Even
                 async for event in said:
                     yield event
         except ContextTooLongError:
-            longest = max((len(each["content"]) for each in messages if each["role"] == "tool"), default=0)
-            if longest <= _SHORTEST_RESULT:
+            if not _shorten_results(messages):
                 raise
-            for place, each in enumerate(messages):
-                if each["role"] == "tool":
-                    messages[place] = {**each, "content": _shortened(each["content"], longest // 2)}
         else:
             return
+
+
+def _shorten_results(messages: list[ChatMessage]) -> bool:
+    """Give each result at most half of the room of the longest; False where that makes none shorter."""
+    longest = _longest_result(messages)
+    if longest <= _SHORTEST_RESULT:
+        return False
+    for place, each in enumerate(messages):
+        if each["role"] == "tool":
+            messages[place] = {**each, "content": _shortened(each["content"], longest // 2)}
+    return _longest_result(messages) < longest
+
+
+def _longest_result(messages: Sequence[ChatMessage]) -> int:
+    """Characters of the longest result among these messages; 0 without one."""
+    return max((len(each["content"]) for each in messages if each["role"] == "tool"), default=0)
 
 
 def _shortened(encoded: str, chars: int) -> str:

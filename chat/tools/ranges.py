@@ -50,21 +50,33 @@ def line_range(start: int | None, end: int | None, *, total: int) -> LineRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedText:
-    """Numbered lines. last: the number of the last one that is shown. is_cut: there was no room for all of them."""
+    """Numbered lines. last: the number of the last one that is shown. is_cut: there was no room for all of them.
+
+    long_line: the number of a line that alone was too long, so that its end is left out.
+    """
 
     content: str
     last: int | None
     is_cut: bool
+    long_line: int | None = None
 
     def told(self, lines: LineRange) -> dict[str, Any]:
         """`content` and where it begins and ends, as the fields of a result."""
         told: dict[str, Any] = {"content": self.content, "rangeStart": lines.start, "rangeEnd": lines.end}
         if lines.message is not None:
             told["rangeMessage"] = lines.message
-        if self.is_cut and self.last is not None:
+        if self.last is not None and (self.is_cut or self.long_line is not None):
+            next_line = self.last + 1 if self.is_cut else None
             told |= {"rangeEnd": self.last, "truncated": True}
-            told["rangeMessage"] = f"Cut: there was no room for more. Go on with lineStart {self.last + 1}."
+            told["rangeMessage"] = cut_message(next_line=next_line, long_line=self.long_line)
         return told
+
+
+def cut_message(*, next_line: int | None, long_line: int | None = None) -> str:
+    """What a result says that was cut. next_line: where to go on. long_line: the line whose end is left out."""
+    long = "" if long_line is None else f"Line {long_line} is too long to be shown whole."
+    more = "" if next_line is None else f"Cut: there was no room for more. Go on with lineStart {next_line}."
+    return f"{long} {more}".strip()
 
 
 def numbered(lines: Iterable[tuple[int, str]], *, max_chars: int | None) -> NumberedText:
@@ -73,16 +85,17 @@ def numbered(lines: Iterable[tuple[int, str]], *, max_chars: int | None) -> Numb
     Further lines of one text are indented, so that nothing in it reads as a numbered line of its own.
     """
     shown, left, last = list[str](), max_chars, None
+    long_line: int | None = None
     for number, text in lines:
         line = f"{number}{_ARROW}" + "\n    ".join(text.splitlines() or [""])
         if left is not None and len(line) + 1 > left:
             if shown:
-                return NumberedText(content="\n".join(shown), last=last, is_cut=True)
-            line = line[: max(0, left - len(_CUT))] + _CUT
+                return NumberedText(content="\n".join(shown), last=last, is_cut=True, long_line=long_line)
+            line, long_line = line[: max(0, left - len(_CUT))] + _CUT, number
         shown.append(line)
         last = number
         left = None if left is None else left - len(line) - 1
-    return NumberedText(content="\n".join(shown), last=last, is_cut=False)
+    return NumberedText(content="\n".join(shown), last=last, is_cut=False, long_line=long_line)
 
 
 def counted(lines: Sequence[str], within: LineRange) -> list[tuple[int, str]]:

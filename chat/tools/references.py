@@ -21,6 +21,7 @@ from .ranges import LineEnd, LineStart, counted, line_range, numbered
 from .registry import ToolContext, ToolError, tool
 
 _FOUND = ("resolved", "truncated")
+_REST = "Cut: there was no room for more. Read the rest with read_document."
 
 
 class NoReferenceError(ToolError):
@@ -50,6 +51,7 @@ def resolve_reference(
         loader=context.load,
         services=context.services,
         here=context.conversation_id,
+        shows_hidden=False,
     )
     found = gather([name], scope=scope, request=KnowledgeRequest())
     entry = found.report_dicts()[0]
@@ -57,7 +59,8 @@ def resolve_reference(
     if not told["success"]:
         if entry["status"] == "not_found" and is_activity_name(name):
             raise MessageNotFoundError
-        error = {"code": entry["status"], "message": f"{entry['ref']} names nothing of yours."}
+        reason = "has no text" if entry["status"] == "empty" else "names nothing of yours"
+        error = {"code": entry["status"], "message": f"{entry['ref']} {reason}."}
         return {**told, "error": error, "candidates": list(entry.get("candidates") or ())}
     return {**told, "title": entry.get("title") or "", "items": [_item(item) for item in found.items]}
 
@@ -75,7 +78,8 @@ def _document(link: str, context: ToolContext) -> dict[str, Any]:
         raise DocumentNotFoundError
     document = vault.read(found.path)
     item = {"type": "document", "label": document.path, "content": document.text[: context.max_chars]}
-    return {"success": True, "reference": link, "kind": "document", "title": document.title, "items": [item]}
+    told = {"success": True, "reference": link, "kind": "document", "title": document.title, "items": [item]}
+    return told if item["content"] == document.text else {**told, "truncated": True, "rangeMessage": _REST}
 
 
 def _message_in_conversation(name: str, context: ToolContext) -> dict[str, Any] | None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
+from database.conversations.listing import encode_cursor
+
+from .ranges import cut_message
 from .registry import Result
 
 RANKED = "results"
 """The field with the rows of a search, best first."""
-_LISTS = (RANKED, "matches", "conversations")
+_CONVERSATIONS = "conversations"
+_LISTS = (RANKED, "matches", _CONVERSATIONS)
 _TEXTS = ("content", "answer", "text")
+_STRUCTURED = "structured"
 _LONGEST_VALUE = 60
-_NUMBER = re.compile(r"^\d+→", re.MULTILINE)
+_NUMBER = re.compile(r"^(\d+)→", re.MULTILINE)
 _SAID = ("text", "statement", "matchPreview", "firstMessagePreview")
 _ABOUT = ("title", "date", "lastActivity", "sender")
 _TIMES = frozenset({"date", "lastActivity"})
@@ -25,22 +31,31 @@ _DAY = len("2026-02-08")
 def fitted_result(result: Result, chars: int) -> Result:
     """`result` as JSON of at most about `chars` characters; a shorter one says so by `truncated`.
 
-    Of a list its end is left out, of a text its end; anything else is given as the beginning of its JSON.
+    Of a list its end is left out, of a text its end; anything else is given as the beginning of its JSON. Where there
+    is a way to go on (numbered lines, pages of conversations), it leads to the first that was left out.
     """
     if _length(result) <= chars:
         return result
-    for name in _LISTS:
+    shorter = _shorter(result, chars)
+    if _length(shorter) <= chars:
+        return shorter
+    whole = {"success": result.get("success", True), "json": orjson.dumps(result).decode()}
+    return _with_less_text(whole, "json", chars)
+
+
+def _shorter(result: Result, chars: int) -> Result:
+    """`result` with less of what it mainly says; whatever else it has stays as long as it is."""
+    if _STRUCTURED in result:  # of a foreign server, whose text says the same
+        others = {name: value for name, value in result.items() if name != _STRUCTURED}
+        text = others.get("content") or orjson.dumps(result[_STRUCTURED]).decode()
+        return fitted_result({**others, "content": text, "truncated": True}, chars)
+    for name in (*_LISTS, "items"):
         if isinstance(result.get(name), list):
             return _with_fewer(result, name, chars)
     for name in _TEXTS:
         if isinstance(result.get(name), str):
-            rest = _length({**result, name: ""})
-            shown = result[name][: max(0, chars - rest)]
-            while shown and _length({**result, name: shown}) > chars:
-                shown = shown[: len(shown) * 3 // 4]
-            return {**result, name: shown, "truncated": True}
-    encoded = orjson.dumps(result).decode()
-    return {"success": result.get("success", True), "truncated": True, "json": encoded[: chars // 2]}
+            return _with_less_text(result, name, chars)
+    return result
 
 
 def rows_of(result: Result) -> list[Mapping[str, Any]]:
@@ -104,13 +119,66 @@ def _outcome(result: Result) -> str:
 
 
 def _with_fewer(result: Result, name: str, chars: int) -> Result:
-    kept, left = list[Any](), chars - _length({**result, name: [], "truncated": True})
+    told = {**result, "truncated": True}
+    kept, left = list[Any](), chars - _length({**told, name: []})
     for each in result[name]:
         left -= _length(each) + 1
         if left < 0:
+            if not kept:  # a list without its only row would say that there is nothing
+                kept += _shortened(each, left + _length(each))
             break
         kept.append(each)
-    return {**result, name: kept, "truncated": True}
+    return {**told, name: kept, **_page_behind(result, name, kept)}
+
+
+def _shortened(row: Any, chars: int) -> list[Result]:
+    """`row` with less text; nothing for one without a text."""
+    texts = [name for name in _TEXTS if isinstance(row, Mapping) and isinstance(row.get(name), str)]
+    return [_with_less_text({**row}, texts[0], chars)] if texts else []
+
+
+def _page_behind(result: Result, name: str, kept: list[Any]) -> Result:
+    """Where a list of conversations goes on of which only the first ones are kept."""
+    if name != _CONVERSATIONS or "next" not in result or not kept:
+        return {}
+    last = kept[-1]
+    return {
+        "count": len(kept),
+        "next": encode_cursor(updated_at=last["lastActivity"], conversation_id=last["conversationId"]),
+    }
+
+
+def _with_less_text(result: Result, name: str, chars: int) -> Result:
+    """`result` with the beginning of its text; of numbered lines with the first ones, and where to go on."""
+    start, end = result.get("rangeStart"), result.get("rangeEnd")
+    if isinstance(start, int) and isinstance(end, int):
+        return _with_fewer_lines(result, name, chars, start=start, end=end)
+    told = {**result, "truncated": True}
+    return {**told, name: result[name][: _room(told, name, chars)]}
+
+
+def _with_fewer_lines(result: Result, name: str, chars: int, *, start: int, end: int) -> Result:
+    # While it is measured, it says as much as it may say in the end.
+    longest = cut_message(next_line=end, long_line=end)
+    room = _room({**result, "truncated": True, "rangeMessage": longest}, name, chars)
+    text: str = result[name]
+    further = [found for found in _NUMBER.finditer(text) if 0 < found.start() <= room + 1]
+    if further:
+        last = int(further[-1][1]) - 1
+        shown, message = text[: further[-1].start() - 1], cut_message(next_line=last + 1)
+    else:
+        last, shown = start, text[:room]
+        message = cut_message(next_line=start + 1 if end > start else None, long_line=start)
+    told = {**result, name: shown, "rangeEnd": last, "rangeMessage": message, "truncated": True}
+    return {**told, "returnedCount": last - start + 1} if "returnedCount" in result else told
+
+
+def _room(result: Result, name: str, chars: int) -> int:
+    """How many characters of its text the result may have, to be at most `chars` long as JSON."""
+    text: str = result[name]
+    lengths = range(min(len(text), chars) + 1)
+    fitting = bisect_right(lengths, chars, key=lambda length: _length({**result, name: text[:length]}))
+    return max(0, fitting - 1)
 
 
 def _shown(value: Any) -> str:

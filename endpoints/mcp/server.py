@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 
 from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
+from chat.tools.results import fitted_result
 from database.errors import NotFoundError
 from endpoints.http.errors import code_of
 
@@ -52,7 +53,8 @@ class Account:
         tool = self.tools.get(name) if name in self.tools.names() else None
         if tool is not None and not (self.may_write or tool.reads_only):
             return failure("forbidden", "This connection may only read.")
-        return self.tools.call(name, arguments, replace(self.context, max_chars=_RESULT_CHARS))
+        result = self.tools.call(name, arguments, replace(self.context, max_chars=_RESULT_CHARS))
+        return fitted_result(result, _RESULT_CHARS)
 
 
 async def run_here(work: Callable[[], T]) -> T:

@@ -55,6 +55,18 @@ def test_a_program_reads_beside_a_running_server_for_one_account_alone(
         list(account.send(conversation_id, "Where do tomatoes grow?"))
         (resource,) = (await client.list_resources()).resources
         text = (await client.read_resource(resource.uri)).contents[0].text
+        found = (await client.call_tool("search_messages", {"query": "tomatoes grow"})).structured_content
+        reference = found["results"][0]["reference"]
+        named = (await client.call_tool("resolve_reference", {"reference": reference})).structured_content
+        assert [item["content"] for item in named["items"]] == ["Where do tomatoes grow?"]
+        elsewhere = (await client.call_tool("search_messages", {"query": "secret"})).structured_content
+        assert elsewhere["results"] == []
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {each.uri_template.partition("{")[0] for each in templates} >= {
+            "anaphora://conversation/",
+            "anaphora://memory/",
+            "anaphora://document/",
+        }
         refused = (await client.call_tool("read_conversation", {"conversationId": foreign})).structured_content
         offered = (await client.list_tools()).tools
         set_disabled(database=database, user_email=email, disabled=True)

@@ -39,7 +39,7 @@ def test_a_server_is_added_listed_and_removed_and_its_secrets_are_never_shown(
     added = run("add", "rude", "--seconds", "300", "--env", "RUDE_KEY", "--", *RUDE)
     assert (added.exit_code, added.output.splitlines()[0]) == (0, "rude__die: ")
     listed = run("list")
-    assert listed.output == f"rude: 5 tools, {' '.join(RUDE)}\n  RUDE_KEY: set\n"
+    assert listed.output == f"rude: 7 tools, {' '.join(RUDE)}\n  RUDE_KEY: set\n"
     registry = make().extensions[EXTENSION].tools
     assert "rude__hang" in registry.names()
     assert SECRET not in added.output + listed.output

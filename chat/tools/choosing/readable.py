@@ -52,10 +52,16 @@ def found_in(result: Result) -> list[Readable]:
     """
     rows = rows_of(result)[:1] if RANKED in result else rows_of(result)
     found = [each for each in map(_of_row, rows) if each is not None]
-    if result.get("truncated") and isinstance(result.get("rangeEnd"), int):
+    if result.get("truncated") and isinstance(result.get("rangeEnd"), int) and _goes_on(result):
         rest = _of_row({**result, "lineNumber": result["rangeEnd"] + 1 + _BEFORE})
         found += [] if rest is None else [rest]
     return _each_once(found)
+
+
+def _goes_on(result: Result) -> bool:
+    """Whether there are lines behind those of a result that was cut."""
+    total = result.get("totalLines", result.get("messageCount"))
+    return total is None or result["rangeEnd"] < total
 
 
 def name_of(row: Mapping[str, Any]) -> str | None:

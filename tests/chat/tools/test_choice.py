@@ -88,6 +88,40 @@ def test_a_plain_message_may_search_but_read_and_ask_nothing_that_nobody_named(t
     assert asked.told == ["The model is being loaded."]
 
 
+def smallest(schema: dict[str, Any]) -> Any:
+    """The smallest value that a schema of the grammar allows."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {name: smallest(each) for name, each in schema.get("properties", {}).items()}
+    return {"integer": 1, "string": "x" * schema.get("minLength", 0)}[schema["type"]]
+
+
+def test_every_tool_can_be_chosen_and_takes_the_smallest_call_that_the_grammar_allows(tools: ToolRegistry) -> None:
+    text = "Ask @agent_botanist about notes/plan.md, garden_talk_k2p9 and @sour_cherries, and find the regex a+b."
+    every = [tools.get(name) for name in tools.names()]
+    model = ScriptedChatModel(replies=[Reply("{}")])
+    for offered in (every, [tool for tool in every if tool.name != "find_documents"]):
+        chooser = Chooser(model=model, text=text, tools=offered, agents=["botanist"])
+        asyncio.run(first_choice(chooser))
+    options: dict[str, Any] = {}
+    for request in model.calls:
+        for each in (request.response_format or {})["json_schema"]["schema"]["anyOf"]:
+            options[each["properties"]["tool"]["const"]] = each["properties"].get("arguments")
+    # A file is not read by choice: without a tool, its text stays in the history.
+    assert {*options} == {"none", *tools.names()} - {"read_file"}
+    for name, schema in options.items():
+        if name != "none":
+            arguments = tools.get(name).arguments
+            assert arguments is not None
+            arguments.model_validate(smallest(schema) if schema else {})
+
+
+async def first_choice(chooser: Chooser) -> None:
+    async for _ in chooser.choose([], []):
+        pass
+
+
 def test_a_linked_document_is_read_before_the_model_is_asked(tools: ToolRegistry) -> None:
     asked = Asked(tools, "Does [[Garden plan]] fit [[Shed]]?")
     assert asked.call == ("read_document", {"relative_path": "[[Garden plan]]"})

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from chat.tools.registry import NotSignedInError, ToolContext, ToolRegistry
+from chat.tools.results import fitted_result
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
 from database.errors import AgentNotFoundError, ConversationNotFoundError
@@ -86,6 +87,21 @@ def test_the_list_goes_by_words_and_pages(talk: Talk, call: Call) -> None:
             break
     assert seen == names[::-1]
     assert call("list_conversations", cursor="nonsense")["error"]["code"] == "bad_request"
+
+
+def test_a_list_that_is_cut_goes_on_with_the_first_conversation_that_was_left_out(talk: Talk, call: Call) -> None:
+    names = [f"Brot und „Wein“ {number}" for number in range(12)]
+    for name in names:
+        talk.about(name, ("Hello", "Hello"))
+    seen, more = list[str](), dict[str, Any]()
+    while True:
+        page = fitted_result(call("list_conversations", limit=10, **more), 1_500)
+        assert page["count"] == len(page["conversations"]) > 0
+        seen += [each["title"] for each in page["conversations"]]
+        if page["next"] is None:
+            break
+        more = {"cursor": page["next"]}
+    assert seen == names[::-1]
 
 
 def test_3_4_without_conversations_the_list_is_empty(call: Call) -> None:

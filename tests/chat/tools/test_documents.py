@@ -6,10 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from chat.tools.catalogue import all_tools
+from chat.tools.loop import ToolLoop
 from database.accounts.users import create_user
-from tests.chat.conftest import EMAIL, Talk
+from endpoints.http.errors import code_of
+from language_models.testing import Prompt, Reply, ScriptedChatModel, calling
+from tests.chat.conftest import EMAIL, Talk, joined
 from vault.documents import Vaults
 
 Call = Callable[..., dict[str, Any]]
@@ -99,6 +104,27 @@ def test_2_8_what_is_no_line_is_an_error(read: Call, wrong: dict[str, Any]) -> N
     told = read(**wrong)
     assert told["error"]["code"] == "bad_request"
     assert told["error"]["message"].startswith(next(iter(wrong)))
+
+
+def test_a_model_that_goes_on_where_it_is_told_reads_a_long_document_whole(talk: Talk, vaults: Vaults) -> None:
+    lines = [f'Zeile {number}: „so ärgerlich wie "番茄"“' for number in range(1, 1_201)]
+    put(vaults, EMAIL, "long.md", "\n".join(lines) + "\n")
+
+    def reply(prompt: Prompt) -> Reply:
+        read = [orjson.loads(each["content"]) for each in prompt if each["role"] == "tool"]
+        if read and not read[-1].get("truncated"):
+            return Reply("I have read it.")
+        start = int(read[-1]["rangeMessage"].partition("lineStart ")[2].rstrip(".")) if read else 1
+        arguments = orjson.dumps({"path": "long.md", "lineStart": start}).decode()
+        return Reply(calling(("read_document", arguments)), finish_reason="tool_calls")
+
+    model = ScriptedChatModel(replies=reply, calls_tools=True, context_window=32_000)
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(all_tools(code_of=code_of)))
+    assert joined(talk.say(talk.new(), "Read all of it, please")) == "I have read it."
+    pieces = [orjson.loads(each["content"])["content"] for each in model.prompts[-1] if each["role"] == "tool"]
+    assert len(pieces) > 2
+    assert "\n".join(pieces) == "\n".join(f"{number}→{line}" for number, line in enumerate(lines, 1))
 
 
 @pytest.mark.parametrize("name", ["notes/soil.md", "[[soil]]", "[[notes/soil|the soil]]", "soil"])

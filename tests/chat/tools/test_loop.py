@@ -22,7 +22,7 @@ from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn
 from endpoints.http.errors import code_of
 from language_models.errors import ContextTooLongError
-from language_models.testing import Reply, ScriptedChatModel, calling
+from language_models.testing import Hold, Reply, ScriptedChatModel, calling
 from tests.chat.conftest import Talk, joined, wait_until
 
 
@@ -172,6 +172,28 @@ def test_a_model_that_calls_for_ever_is_stopped(talk: Talk, models: Models) -> N
     assert [event["error"]["code"] for event in events if "error" in event] == ["model_failed"]
 
 
+def test_a_model_that_makes_the_same_call_for_ever_is_answered_from_the_first_and_stopped(
+    talk: Talk, models: Models, gates: Gates
+) -> None:
+    model = models(Reply(ECHO, finish_reason="tool_calls"))
+    events = talk.say(talk.new(), "Go on for ever")
+    assert gates.calls == ["hello"]
+    assert [each["status"] for each in calls_of(events)] == ["complete"] * MOST_ROUNDS
+    assert [call.tool_choice for call in model.calls] == [None] * MOST_ROUNDS + ["none"]
+    assert [event["error"]["code"] for event in events if "error" in event] == ["model_failed"]
+
+
+def test_after_the_last_round_the_model_answers_with_what_it_has(talk: Talk, models: Models) -> None:
+    rounds = [
+        Reply(calling(("echo", f'{{"word":"{number}"}}')), finish_reason="tool_calls") for number in range(MOST_ROUNDS)
+    ]
+    model = models(*rounds, Reply("That is all."))
+    events = talk.say(talk.new(), "Look everywhere")
+    assert joined(events) == "That is all."
+    assert [event for event in events if "error" in event] == []
+    assert [each["content"] for each in results_in(model)] == [str(number) for number in range(MOST_ROUNDS)]
+
+
 @pytest.mark.parametrize(
     ("call", "code"),
     [
@@ -233,6 +255,49 @@ def test_a_turn_is_stopped_inside_of_a_call(talk: Talk, models: Models, runner: 
     answer = talk.again(conversation).get_message_list()[-1]
     assert (answer["status"], answer["text"]) == ("cancelled", "Let me wait. ")
     assert [part["status"] for part in answer["parts"]] == ["cancelled"]
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_a_turn_is_stopped_between_two_calls(
+    talk: Talk, models: Models, runner: TurnRunner, gates: Gates, is_native: bool
+) -> None:
+    """Before the model answers to the first call, or before it has chosen the second one."""
+    hold = Hold()
+    first = Reply(ECHO, finish_reason="tool_calls") if is_native else chosen(tool="echo", arguments={"word": "hello"})
+    model = models(first, Reply(hold, "never"), calls_tools=is_native)
+    conversation = talk.new()
+    runner.start(conversation, talk.query("What does it say?", **WANTED))
+    assert hold.wait_until_reached(60)
+    assert runner.cancel(user_email=conversation.user_id, conversation_id=conversation.conversation_id)
+    wait_until(lambda: runner.running() == 0)
+    answer = talk.again(conversation).get_message_list()[-1]
+    assert (answer["status"], answer["text"]) == ("cancelled", "")
+    assert [(part["status"], part["result"]["content"]) for part in answer["parts"]] == [("complete", "hello")]
+    assert (gates.calls, len(model.calls)) == (["hello"], 2)
+
+
+def test_a_provider_that_takes_no_result_is_not_asked_for_ever(talk: Talk) -> None:
+    @tool()
+    def stare(context: ToolContext) -> dict[str, Any]:
+        """Stare."""
+        del context
+        return {"success": True, "content": "", "structured": {"rows": ["word"] * 100_000}}
+
+    model = ScriptedChatModel(
+        replies=[
+            Reply(calling(("stare", "{}")), finish_reason="tool_calls"),
+            Reply(error=ContextTooLongError("too long")),
+        ],
+        calls_tools=True,
+        context_window=100_000,
+    )
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(ToolRegistry([stare], code_of=code_of)))
+    events = talk.say(talk.new(), "Stare at it")
+    assert [event["error"]["code"] for event in events if "error" in event] == ["context_too_long"]
+    lengths = [len(prompt[-1]["content"]) for prompt in model.prompts[1:]]
+    assert lengths == sorted({*lengths}, reverse=True)
+    assert 10_000 < lengths[0] <= 40_000
 
 
 def test_tokens_of_all_rounds_are_counted(talk: Talk, models: Models) -> None:

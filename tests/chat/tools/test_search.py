@@ -82,6 +82,21 @@ def test_only_ones_own_live_messages_are_found(talk: Talk, call: Call, is_indexe
         assert [match["conversationId"] for match in told["matches"]] == [kept.conversation_id], pattern
 
 
+def test_what_others_say_takes_no_place_among_the_results(talk: Talk, call: Call) -> None:
+    """Permission comes before limits: whoever else says a word, and however often, hides no message of one's own."""
+    talk.about("Kept", ("a needle in the hay", "no"))
+    for number in range(5):
+        talk.about(f"Of Eve {number}", ("a needle of Eve", "a needle again"), email=EVE)
+    for name, arguments, rows in (
+        ("regex_search", {"pattern": "a needle", "maxResults": 1}, "matches"),
+        ("search_messages", {"query": "needle", "limit": 1}, "results"),
+        ("list_conversations", {"limit": 1}, "conversations"),
+    ):
+        told = call(name, **arguments)
+        assert [row["title"] for row in told[rows]] == ["Kept"], name
+        assert not told.get("truncated"), name
+
+
 def test_newest_come_first_and_no_more_than_wanted(talk: Talk, call: Call) -> None:
     for number in range(4):
         talk.about(f"Number {number}", (f"needle {number}", "no"))
@@ -135,6 +150,26 @@ def test_a_reference_that_names_nothing_is_an_error(garden: Conversation, call: 
     assert call("resolve_reference", reference="@")["error"]["code"] == "bad_request"
     foreign = call("resolve_reference", reference=f"@conversation_{fid(garden)}", email=EVE)
     assert (foreign["success"], foreign["error"]["code"]) == (False, "not_found")
+
+
+def test_what_is_hidden_from_models_is_not_looked_up_by_them(garden: Conversation, talk: Talk, call: Call) -> None:
+    message = garden.get_message_list()[2]
+    show_or_hide_message(
+        database=talk.database,
+        user_email=EMAIL,
+        conversation_id=garden.conversation_id,
+        message_id=message["message_id"],
+        index=3,
+        show_hide="hide",
+    )
+    name = f"@conversation_{fid(garden)}_message"
+    for reference in (f"{name}_3", f"{name}_{message['message_short_hash']}", f"#{message['short_id']}"):
+        told = call("resolve_reference", reference=reference)
+        assert (told["success"], told["error"]["code"]) == (False, "empty"), reference
+        assert "Tomatoes?" not in str(told)
+    told = call("resolve_reference", reference=f"{name}s_2-4")
+    assert [item.get("content") for item in told["items"]] == ["Hi", None, "In full sun."]
+    assert "Tomatoes?" not in str(call("resolve_reference", reference=f"@conversation_{fid(garden)}"))
 
 
 def test_a_short_id_names_a_message_of_the_conversation(

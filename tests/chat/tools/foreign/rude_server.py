@@ -1,4 +1,4 @@
-"""An MCP server as nobody wants one: it dies, hangs, tells its secrets and eats memory."""
+"""An MCP server as nobody wants one: it dies, hangs, tells its secrets, eats memory and never ends a line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-TOOLS = ("die", "hang", "environment", "fail", "eat")
+TOOLS = ("die", "hang", "environment", "fail", "eat", "flood", "huge")
 INITIALIZED = {
     "protocolVersion": "2025-06-18",
     "capabilities": {"tools": {}},
@@ -24,6 +24,10 @@ def called(name: str) -> dict[str, Any]:
         time.sleep(3600)
     if name == "eat":
         bytearray(512 * 1024 * 1024)
+    while name == "flood":
+        print("x" * 65_536, end="", flush=True)
+    if name == "huge":
+        return {"content": [], "structuredContent": {"rows": ["word"] * 100_000}}
     text = json.dumps(dict(os.environ)) if name == "environment" else f"wrong key {os.environ.get('RUDE_KEY')}"
     return {"content": [{"type": "text", "text": text}], "isError": name == "fail"}
 

@@ -8,13 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from chat.tools.foreign.calls import tools_of
 from chat.tools.foreign.configuration import FILE, ForeignServer, keep_servers, servers_in
 from chat.tools.foreign.tools import register_foreign_tools
+from chat.tools.loop import ToolLoop
 from chat.tools.registry import ToolContext, ToolRegistry
+from database.conversations.repository import change_settings
 from endpoints.http.errors import code_of
+from language_models.testing import Reply, ScriptedChatModel, calling
+from tests.chat.conftest import Talk, joined
 
 SECRET = "swordfish-4711"
 RUDE = (sys.executable, str(Path(__file__).with_name("rude_server.py")))
@@ -83,6 +88,37 @@ def test_a_server_that_eats_memory_hits_its_limit(tools: ToolRegistry, context: 
     assert tools.call("rude__eat", {}, context(has_consent=True))["error"]["code"] == "foreign_server_failed"
 
 
+def test_a_server_that_never_ends_its_answer_is_ended_before_it_fills_our_memory(
+    tools: ToolRegistry, context: Context
+) -> None:
+    assert tools.call("rude__flood", {}, context(has_consent=True))["error"] == {
+        "code": "foreign_server_failed",
+        "message": "The server rude has failed.",
+    }
+
+
+def test_a_huge_structured_result_reaches_the_model_cut(talk: Talk, tools: ToolRegistry) -> None:
+    model = ScriptedChatModel(
+        replies=[Reply(calling(("rude__huge", "{}")), finish_reason="tool_calls"), Reply("A lot.")],
+        calls_tools=True,
+        context_window=200_000,
+    )
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(tools, seconds=300))
+    conversation = talk.new()
+    change_settings(
+        database=talk.database,
+        user_email=conversation.user_id,
+        conversation_id=conversation.conversation_id,
+        changes={"allowed_tools": ["rude__huge"]},
+    )
+    assert joined(talk.say(talk.again(conversation), "What does it say?")) == "A lot."
+    told = orjson.loads(model.prompts[-1][-1]["content"])
+    assert (told["success"], told["truncated"]) == (True, True)
+    assert '"word","word"' in told["content"]
+    assert len(orjson.dumps(told)) <= 40_000
+
+
 def test_a_server_sees_nothing_of_our_environment_and_its_secrets_stay_hidden(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: Any
 ) -> None:
@@ -111,4 +147,4 @@ def test_the_file_is_for_its_owner_alone_and_a_malformed_one_is_no_end_of_the_se
 
 def test_a_tool_whose_name_is_taken_is_left_out(tmp_path: Path, tools: ToolRegistry) -> None:
     register_foreign_tools(tools, tmp_path)
-    assert len(tools.names()) == 5
+    assert len(tools.names()) == 7
