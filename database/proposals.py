@@ -32,7 +32,8 @@ _c = proposals.c
 class Proposal:
     """A proposal. payload: what the change needs, by kind. diff: what it changes of a text, "" for none.
 
-    message_id: the answer in which it was made; None for a program. agent_id: of the agent that made it.
+    message_id: the answer in which it was made; None for a program. agent_id: of the agent that made it. token_name:
+    what the API token of the program that made it is called.
     """
 
     proposal_id: str
@@ -44,6 +45,7 @@ class Proposal:
     state: State
     created_at: str
     decided_at: str | None
+    token_name: str | None
 
 
 _FIELDS = tuple(_c[name] for name in Proposal.__dataclass_fields__)
@@ -58,8 +60,9 @@ def create_proposal(
     diff: str = "",
     source_message: str | None = None,
     agent_id: str | None = None,
+    token_name: str | None = None,
 ) -> Proposal:
-    """Propose a change to a person. source_message: the answer in which a model does.
+    """Propose a change to a person. source_message: the answer in which a model does. token_name: of a program's token.
 
     Raises InvalidChangeError where the person has `MOST_OPEN` of them to decide on.
     """
@@ -73,6 +76,7 @@ def create_proposal(
         state="open",
         created_at=now_iso(),
         decided_at=None,
+        token_name=token_name,
     )
 
     def job(connection: Connection) -> None:

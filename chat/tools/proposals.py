@@ -67,13 +67,14 @@ def propose(context: ToolContext, *, kind: Kind, payload: Mapping[str, Any], dif
         diff=diff,
         source_message=context.message_id,
         agent_id=context.agent_id,
+        token_name=context.token_name,
     )
     return {"success": True, "message": "Proposed. The person has to accept it.", "proposal": described(proposal)}
 
 
 def described(proposal: Proposal) -> dict[str, Any]:
     """A proposal as clients see it."""
-    source = {"message_id": proposal.message_id, "agent_id": proposal.agent_id}
+    source = {"message_id": proposal.message_id, "agent_id": proposal.agent_id, "token": proposal.token_name}
     return {
         "proposal_id": proposal.proposal_id,
         "kind": proposal.kind,

@@ -80,7 +80,8 @@ class ToolContext:
     makes the call. call_depth, agent_chain: through how many agents, and through which, the call has come. max_chars:
     how long the text in a result may be; None: any length. may_write: the person allowed that documents are changed at
     once; otherwise changes are proposed. on_stop: takes what is to be done once nobody waits for the result any more;
-    None where the caller always waits. has_consent: the person has agreed to the call.
+    None where the caller always waits. has_consent: the person has agreed to the call. token_name: what the API token
+    is called with which a program makes the call.
     """
 
     user_email: str
@@ -97,6 +98,7 @@ class ToolContext:
     may_write: bool = False
     on_stop: OnStop | None = None
     has_consent: bool = False
+    token_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ _USED_EVERY = timedelta(minutes=1)
 _c = api_tokens.c
 # Executed for each request with a token.
 _OWNER = Prepared(
-    select(_c.user_email, _c.token_id, _c.read_only, _c.last_used_at)
+    select(_c.user_email, _c.token_id, _c.name, _c.read_only, _c.last_used_at)
     .join_from(api_tokens, users, users.c.user_email == _c.user_email)
     .where(_c.token_hash == bindparam("fingerprint"), users.c.disabled_at.is_(None))
 )
@@ -46,10 +46,11 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenOwner:
-    """The owner of a token. `read_only`: it permits no changes."""
+    """The owner of a token, and what they call it. `read_only`: it permits no changes."""
 
     user_email: str
     token_id: str
+    name: str
     read_only: bool
 
 
@@ -97,11 +98,11 @@ def find_token(*, database: Database, token: str) -> TokenOwner | None:
         row = _OWNER.row(connection, fingerprint=token_hash)
     if row is None:
         return None
-    user_email, token_id, read_only, last_used_at = row
+    user_email, token_id, name, read_only, last_used_at = row
     if last_used_at is None or last_used_at < iso(moment - _USED_EVERY):
         used = update(api_tokens).where(_c.token_hash == token_hash).values(last_used_at=iso(moment))
         database.submit(lambda connection: connection.execute(used).rowcount, urgency=Urgency.INDEX)
-    return TokenOwner(user_email=user_email, token_id=token_id, read_only=bool(read_only))
+    return TokenOwner(user_email=user_email, token_id=token_id, name=name, read_only=bool(read_only))
 
 
 def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:

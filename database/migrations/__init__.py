@@ -61,6 +61,7 @@ from . import (
     m0038_administration,
     m0039_activities_by_recipe,
     m0040_changes_of_imports,
+    m0041_proposals_of_programs,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0038_administration.upgrade,
     m0039_activities_by_recipe.upgrade,
     m0040_changes_of_imports.upgrade,
+    m0041_proposals_of_programs.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -20,6 +20,8 @@ proposals = Table(
     Column("state", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("decided_at", Text),
+    # What the API token of the program is called that proposed it; NULL for a model and for our own pages.
+    Column("token_name", Text),
     Index("idx_proposals_user", "user_email", "state", "created_at"),
     Index(
         "idx_proposals_message",

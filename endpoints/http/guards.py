@@ -221,7 +221,13 @@ def _access_by_token(database: Database, authorization: str) -> Access | None:
     found = find_token(database=database, token=secret.strip())
     if found is None:
         return None
-    return Access(user_email=found.user_email, by="token", credential=secret.strip(), read_only=found.read_only)
+    return Access(
+        user_email=found.user_email,
+        by="token",
+        credential=secret.strip(),
+        read_only=found.read_only,
+        token_name=found.name,
+    )
 
 
 def _is_public() -> bool:

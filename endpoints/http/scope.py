@@ -108,12 +108,16 @@ class AppState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The caller and how they authenticated. `credential` is the session's or the token's secret, never logged."""
+    """The caller and how they authenticated. `credential` is the session's or the token's secret, never logged.
+
+    token_name: what the token is called; None for a session.
+    """
 
     user_email: str
     by: Literal["session", "token"]
     credential: str
     read_only: bool = False
+    token_name: str | None = None
 
 
 # Behind Flask's proxies: each use of a proxy costs three calls, and a request uses them fifty times.

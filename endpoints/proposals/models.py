@@ -27,7 +27,7 @@ class ProposalCount(Shape):
 class ProposalItem(Shape):
     """What a model or a program proposes. `payload`: what is to be changed, by kind; `diff`: what that does to a text.
 
-    `source`: the `message_id` of the answer, or the `agent_id` of the agent, that it comes from.
+    `source`: the `message_id` of the answer, the `agent_id` of the agent, or the name of the program's API `token`.
     """
 
     proposal_id: str

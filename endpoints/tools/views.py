@@ -87,4 +87,5 @@ def current_tool_context() -> ToolContext:
         database=state.database,
         services=replace(state.services, models=allowed_models()),
         load=conversation_loader(user_email),
+        token_name=current_access().token_name,
     )

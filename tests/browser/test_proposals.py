@@ -32,13 +32,15 @@ def test_proposals_are_counted_as_they_come_and_decided_in_a_dialog(person: Clie
     page.on("request", lambda request: asked.append(urlsplit(request.url).path))
     button = page.locator("#open-proposals")
     expect(button).to_be_hidden()
-    propose(person, "I am allergic to walnuts")
+    token = person.post("/api_tokens", {"name": "Kitchen", "read_only": False}).json()["token"]
+    propose(Client(person.port, token=token), "I am allergic to walnuts")
     expect(button).to_have_text("1 proposal")
     assert "/api/proposals" not in asked
 
     button.click()
     dialog = page.get_by_role("dialog", name="What models and programs propose")
     expect(dialog.get_by_role("listitem")).to_contain_text("walnuts")
+    expect(dialog.get_by_role("listitem")).to_contain_text("A program with the token “Kitchen”")
     other = propose(person, "I grow tomatoes")
     expect(dialog.get_by_role("listitem")).to_have_count(2)
     assert findings(page, "proposals", shown=dialog) == []

@@ -301,7 +301,7 @@ def test_a_token_is_told_once_and_recognised_later(ann: dict[str, str]) -> None:
     assert secret.encode() not in files_of(ann["database"])
     assert secret.removeprefix("anaphora_").encode() not in files_of(ann["database"])
     owner = api_tokens.find_token(database=ann["database"], token=secret)
-    assert owner == api_tokens.TokenOwner(user_email=ANN, token_id=row.token_id, read_only=True)
+    assert owner == api_tokens.TokenOwner(user_email=ANN, token_id=row.token_id, name=row.name, read_only=True)
     assert api_tokens.find_token(database=ann["database"], token=secret + "x") is None
     settle(ann["database"])
     (listed,) = api_tokens.list_tokens(**ann)

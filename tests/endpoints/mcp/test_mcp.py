@@ -234,6 +234,7 @@ def test_a_program_searches_resolves_and_proposes_a_memory_that_the_person_accep
     assert proposed["success"] is True
     assert ada.get("/pkb/claims").json["total_count"] == 1
     (proposal,) = ada.get("/api/proposals").json
+    assert proposal["source"] == {"token": "program"}
     assert ada.post(f"/api/proposals/{proposal['proposal_id']}/accept").status_code == 200
     assert ada.get("/pkb/claims").json["total_count"] == 2
 

@@ -11,9 +11,10 @@ import { addPanelStyle } from '../ui/panel_style.js';
 const MOST = 500;
 
 /** Who proposed it: an agent, the answer of a model, or a program. */
-function sourceOf({ agent_id: agentId, message_id: messageId }) {
+function sourceOf({ agent_id: agentId, message_id: messageId, token }) {
   if (agentId) return words.from.agent;
-  return messageId ? words.from.answer : words.from.program;
+  if (messageId) return words.from.answer;
+  return token ? words.from.token(token) : words.from.program;
 }
 
 /** The rows of a list of proposals, by their ids. @param {object} api */

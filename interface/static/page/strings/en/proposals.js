@@ -4,6 +4,6 @@ export const proposalStrings = {
   title: 'What models and programs propose',
   none: 'Nothing is proposed.',
   close: 'Close',
-  from: { agent: 'An agent', answer: 'An answer', program: 'A program' },
+  from: { agent: 'An agent', answer: 'An answer', program: 'A program', token: (name) => `A program with the token “${name}”` },
   about: (source, time) => `${source} · ${time}`,
 };
