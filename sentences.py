@@ -270,6 +270,7 @@ _REFUSALS = {
     "own_account": "You can't shut yourself out.",
     "share_changed": "The conversation, or its share, changed at the same moment. Try again.",
     "document_path_taken": "Another document has this path.",
+    "document_no_utf8": "This text is not UTF-8. Writing it would lose what can't be read: save it as UTF-8 first.",
     "path_malformed": "A document's path is relative, with / between folders and without control characters.",
     "path_absolute": "The path is absolute; name it relative to the vault.",
     "path_part_empty": "The path holds an empty part, '.' or '..'.",

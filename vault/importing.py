@@ -14,7 +14,7 @@ from sentences import say
 
 from . import paths
 from .errors import DocumentExistsError, VersionMissingError
-from .markdown import decoded, version_of
+from .markdown import decoded, is_utf8, version_of
 
 if TYPE_CHECKING:
     from .documents import Vault
@@ -69,6 +69,8 @@ def _until_refused(files: Iterable[PackedFile], report: ImportReport) -> Iterato
 def _import(vault: Vault, path: str, content: bytes | None, report: ImportReport) -> None:
     if content is None:
         paths.require_size(paths.LARGEST_BYTES + 1)
+    if not is_utf8(content or b""):
+        raise InvalidChangeError(say("document_no_utf8"))
     text = decoded(content or b"")
     try:
         vault.write(path, text, reason=f"Import {path}")

@@ -42,6 +42,7 @@ class Document:
 
     path: relative to the vault. text: whole, with its front matter; lines end in a line feed. version: a hash of the
     file's bytes. body_line: the 1-based line after the front matter. modified_ns: the file's time, in nanoseconds.
+    is_whole: the text says all that the file does; False where some of it is no UTF-8.
     """
 
     path: str
@@ -53,6 +54,7 @@ class Document:
     body_line: int
     size: int
     modified_ns: int
+    is_whole: bool = True
 
     @property
     def lines(self) -> list[str]:
@@ -82,6 +84,14 @@ def decoded(content: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
 
 
+def is_utf8(content: bytes) -> bool:
+    """Whether `decoded` keeps everything that a file says."""
+    try:
+        return "\x00" not in content.decode()
+    except UnicodeDecodeError:
+        return False
+
+
 def parsed(path: str, content: bytes, *, modified_ns: int) -> Document:
     """The document at `path`, whose file holds `content`."""
     text = decoded(content)
@@ -100,6 +110,7 @@ def parsed(path: str, content: bytes, *, modified_ns: int) -> Document:
         body_line=text.count("\n", 0, body_start) + 1,
         size=len(content),
         modified_ns=modified_ns,
+        is_whole="\ufffd" not in text or is_utf8(content),
     )
 
 

@@ -59,13 +59,15 @@ def write(
     message_id: the answer that proposed it. action: how the text came to be.
 
     Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
-    another version is there now; PathRefusedError, DocumentTooLargeError, VaultReadOnlyError.
+    another version is there now; PathRefusedError, DocumentTooLargeError, VaultReadOnlyError; InvalidChangeError where
+    the text of the document does not say all that its file does.
     """
     with _writing(vault):
         current = vault.read_if_there(path)
         if version is None and current is not None:
             raise VersionMissingError
         _require_version(current, version)
+        require_whole(current)
         source = _source(vault, message_id)
         because = _because(reason or f"Write {path}", source)
         written = _written(vault, path, text, is_new=current is None, reason=because)
@@ -112,6 +114,12 @@ def with_lines(document: Document, text: str, *, line_start: int, line_end: int,
     changed = [*lines[: line_start - 1], *([text.removesuffix("\n")] if text else []), *lines[line_end:]]
     end = "\n" if document.text.endswith("\n") and changed else ""
     return "\n".join(changed) + end
+
+
+def require_whole(document: Document | None) -> None:
+    """Raises InvalidChangeError for a document whose text, written back, would lose something of its file."""
+    if document is not None and not document.is_whole:
+        raise InvalidChangeError(say("document_no_utf8"))
 
 
 def version_with(text: str) -> str:
@@ -198,8 +206,14 @@ def rename(
 
 
 def _follow(vault: Vault, source: str, wikilinks: set[str], target: str) -> bool:
-    """Change the links of one document that no longer lead to `target`; whether any was."""
-    text = vault.read(source).text
+    """Change the links of one document that no longer lead to `target`; whether any was.
+
+    One whose file is no UTF-8 stays as it is: writing its text would lose what could not be read.
+    """
+    document = vault.read(source)
+    if not document.is_whole:
+        return False
+    text = document.text
     links = [link for link in find_wikilinks(text) if link.raw in wikilinks]
     lost = [
         link

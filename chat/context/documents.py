@@ -300,7 +300,7 @@ class AnswerDocuments:
         path = document.relative_path or document.wikilink
         known = self._documents.get(path)
         if known is None:
-            if len(self._documents) >= MAX_DOCUMENTS:
+            if len(self._documents) >= MAX_DOCUMENTS and not (document.used and self._dropped_a_find()):
                 return False
             merged = document
         elif document.reference_type == "direct" and known.reference_type != "direct":
@@ -314,6 +314,13 @@ class AnswerDocuments:
             merged = replace(known, used=known.used or document.used)
         self._documents[path] = merged
         return merged != known
+
+    def _dropped_a_find(self) -> bool:
+        """Make room for a document that is used: without the last one that was only found. False where all are used."""
+        last = next((path for path, each in reversed(self._documents.items()) if not each.used), None)
+        if last is not None:
+            del self._documents[last]
+        return last is not None
 
 
 def _returned(tool: str, result: Any) -> list[DocumentReference]:

@@ -12,7 +12,7 @@ from sentences import say
 from vault import paths
 from vault.documents import Document, Vault
 from vault.errors import DocumentExistsError, DocumentNotFoundError, VaultReadOnlyError, VersionConflictError
-from vault.writing import appended, version_with, with_lines
+from vault.writing import appended, require_whole, version_with, with_lines
 
 LONGEST_DIFF = 200_000
 """In characters; a longer one is cut and says so."""
@@ -49,7 +49,8 @@ def planned(vault: Vault, change: DocumentChange) -> tuple[DocumentChange, str]:
     """The change for the document as it is now, and its diff: "" where it leaves the document as it is.
 
     Raises VaultReadOnlyError, DocumentNotFoundError, DocumentExistsError, VersionConflictError where the lines to
-    replace say something else, and what a path or a text that no document may have raises.
+    replace say something else, and what a path or a text that no document may have raises; so does a document whose
+    file is no UTF-8.
     """
     if vault.read_only:
         raise VaultReadOnlyError
@@ -62,6 +63,7 @@ def planned(vault: Vault, change: DocumentChange) -> tuple[DocumentChange, str]:
     if change.action == "delete":
         gone = _diff(_existing(current).text, "", path=change.path)
         return replace(change, version=version), gone or f"delete {change.path}\n"
+    require_whole(current)
     text = _text_after(current, change)
     result = version_with(text)
     before = current.text if current is not None else ""

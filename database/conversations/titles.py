@@ -17,6 +17,8 @@ _LONGEST_OF_COPY = 500
 # Code, links and references say little about the subject; Markdown syntax says nothing.
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _LINK_OR_REFERENCE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|(?<!\S)[@#]\S+")
+# A link to a document reads as its alias, or as the name in it.
+_WIKILINK = re.compile(r"!?\[\[([^\[\]|\n\\]+)(?:\\?\|([^\[\]\n]+))?\]\]")
 _WORD_MARKUP = re.compile(r"^\W+|[*`~]+$")
 _LAST_SIGNS = re.compile(r"[^\w%+#)]+$")
 
@@ -35,6 +37,7 @@ def first_words(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     plain = _LINK_OR_REFERENCE.sub(" ", _FENCE.sub(" ", text[:_ENOUGH_TEXT]))
+    plain = _WIKILINK.sub(lambda link: link[2] or link[1], plain)
     return [word for word in (_WORD_MARKUP.sub("", raw) for raw in plain.split()) if word]
 
 

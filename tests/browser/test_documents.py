@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -12,6 +14,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.screens import findings
+from tests.fakes import Answer, RecordingModel, calling, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -60,6 +63,67 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     panel.get_by_role("link", name="tomatoes").focus()
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
+
+
+def test_the_switch_beside_the_message_box_turns_the_following_of_links_off_and_on(
+    person: Client, open_page: OpenPage
+) -> None:
+    person.put("/api/vault/document?path=plan.md", {"text": "Tomatoes."})
+    page = open_page(person)
+    for number, chips in enumerate((0, 1), start=1):
+        page.get_by_role("button", name="Options").click()
+        page.get_by_label("Follow links to documents").set_checked(bool(chips))
+        page.keyboard.press("Escape")
+        page.locator("#composer-input").fill("See [[plan]].")
+        page.keyboard.press("Enter")
+        expect(page.locator(".from-assistant[data-status=complete]")).to_have_count(number)
+        expect(page.locator(".from-user .message-documents .reference-chip")).to_have_count(chips)
+
+
+def test_a_chip_tells_of_its_document_and_opens_it_at_the_place(person: Client, open_page: OpenPage) -> None:
+    filler = "\n\n".join(f"Line {number}." for number in range(100))
+    text = f"A plan for the year.\n\n{filler}\n\n# Beds\n\n{filler}\n\nTulips by the wall. ^wall\n\n{filler}"
+    for name in ("plan", "wall"):
+        person.put(f"/api/vault/document?path=notes/{name}.md", {"text": text})
+    conversation_id = person.create_conversation()
+    list(person.send(conversation_id, "See [[plan#Beds]] and [[wall#^wall]]."))
+    page = open_page(person, f"/interface/{conversation_id}")
+    heading, block = page.locator(".from-user .message-documents .reference-chip").all()
+    heading.hover()
+    for told in ("notes/plan.md", "# Beds", "A plan for the year."):
+        expect(page.locator("#reference-card")).to_contain_text(told)
+    panel = page.locator("#documents")
+    heading.click()
+    expect(panel.get_by_role("heading", name="Beds")).to_be_in_viewport()
+    block.click()
+    expect(panel.get_by_text("Tulips by the wall.")).to_be_in_viewport()
+
+
+def test_what_an_answer_used_and_what_it_only_found_stand_apart_while_it_is_written_and_later(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    def answer(request: dict[str, Any]) -> Answer:
+        if any(message["role"] == "tool" for message in request["messages"]):
+            return saying("It says ", "roses.", pause_after=1)
+        found, read = ("find_documents", {"query": "roses"}), ("read_document", {"path": "plan.md"})
+        return calling(*((name, json.dumps(arguments)) for name, arguments in (found, read)))
+
+    shared_model.scripts["main"] = answer
+    for name in ("plan", "notes"):
+        person.put(f"/api/vault/document?path={name}.md", {"text": f"Roses of the {name}."})
+    conversation_id = person.create_conversation()
+    person.request("PATCH", f"/conversations/{conversation_id}/settings", {"use_tools": True})
+    page = open_page(person, f"/interface/{conversation_id}")
+    page.locator("#composer-input").fill("What does the plan say?")
+    page.keyboard.press("Enter")
+    answered = page.locator(".from-assistant")
+    groups = answered.locator(".documents-group:visible")
+    expect(answered.locator(".message-body").last).to_contain_text("It says")
+    expect(groups).to_have_text([re.compile("^Documents.*plan"), re.compile("^Found.*notes")])
+    shared_model.release()
+    expect(answered).to_have_attribute("data-status", "complete")
+    page.reload()
+    expect(groups).to_have_text([re.compile("^Documents.*plan"), re.compile("^Found.*notes")])
 
 
 def test_of_many_documents_the_first_are_shown_until_more_are_wanted(person: Client, open_page: OpenPage) -> None:

@@ -34,6 +34,12 @@ def test_an_archive_and_single_files_are_imported_with_their_folders(vault):
     assert vault.resolve("[[b]]").path == "old/b.md"
 
 
+def test_a_file_that_is_no_utf_8_is_refused_and_not_stored_with_less_than_it_says(vault):
+    report = imported(vault, ("old.md", io.BytesIO("Café".encode("latin-1"))), ("new.md", io.BytesIO("Café".encode())))
+    assert report.imported == ["new.md"]
+    assert [(path, type(error)) for path, error in report.refused] == [("old.md", InvalidChangeError)]
+
+
 def test_what_is_there_is_not_replaced(vault):
     vault.write("a.md", "mine")
     vault.write("b.md", "same")

@@ -35,6 +35,21 @@ def test_a_long_document_is_summed_up_by_the_model_once(vault, put, model):
     assert len(model.prompts) == 1
 
 
+def test_the_model_is_given_the_beginning_and_few_tokens_and_its_sentence_is_cut_behind_a_word(vault, put, model):
+    put({"a.md": LONG * 3})
+    assert vault.summary("a.md", max_length=20, ask=True) == "The garden through"
+    (call,) = model.calls
+    assert call.prompt[-1]["content"] == (LONG * 3)[:1_000]
+    assert call.max_tokens == 50
+
+
+def test_only_a_paragraph_shorter_than_the_room_is_a_summary(vault, put, model):
+    put({"fits.md": "x" * 99, "fills.md": "x" * 100})
+    assert vault.summary("fits.md", ask=True) == "x" * 99
+    assert model.prompts == []
+    assert vault.summary("fills.md", ask=True) == "The garden through the year."
+
+
 def test_a_turn_gets_a_beginning_and_the_model_is_asked_behind(vault, vaults, put, model):
     put({"a.md": LONG})
     cut = vault.summary("a.md", max_length=50)
@@ -62,3 +77,5 @@ def test_a_model_that_is_down_leaves_a_beginning_that_is_not_kept(database, put,
 def test_a_document_that_cannot_be_read_says_so(vault):
     assert vault.summary("missing.md") == "Unable to access document"
     assert vault.summary("../x.md") == "Unable to access document"
+    vault.write("missing.md", "It is there now.")
+    assert vault.summary("missing.md") == "It is there now."

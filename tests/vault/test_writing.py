@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from database.errors import InvalidChangeError
 from vault.documents import MappedFolder, Vaults
 from vault.errors import (
     DocumentExistsError,
@@ -128,6 +129,34 @@ def test_paths_that_lead_elsewhere_are_refused_for_reading_and_writing(vault, tm
         with pytest.raises(PathRefusedError):
             attempt()
     assert outside.joinpath("a.md").read_text() == "secret"
+
+
+LATIN = "Café [[plan]]\n".encode("latin-1")
+
+
+@pytest.mark.parametrize("content", [LATIN, b"one\0two\n"])
+def test_a_file_that_is_no_utf_8_is_read_and_moved_and_never_rewritten(vault, put, content):
+    """Its text says less than the file does, so writing that would lose the rest."""
+    put({"old.md": content})
+    version = vault.read("old.md").version
+    for attempt in (
+        lambda: vault.write("old.md", "new", version=version),
+        lambda: vault.append("old.md", "more"),
+        lambda: vault.replace_lines("old.md", "new", line_start=1, line_end=1, expected=vault.read("old.md").lines[0]),
+    ):
+        with pytest.raises(InvalidChangeError):
+            attempt()
+    assert vault.root.joinpath("old.md").read_bytes() == content
+    vault.rename("old.md", "older.md")
+    assert vault.root.joinpath("older.md").read_bytes() == content
+    assert vault.root.joinpath(vault.delete("older.md")).read_bytes() == content
+
+
+def test_links_follow_a_renamed_document_only_where_nothing_of_a_file_is_lost(vault, put):
+    put({"plan.md": "Sow.", "a.md": "[[plan]]", "old.md": LATIN})
+    assert vault.rename("plan.md", "year.md").followed == ["a.md"]
+    assert vault.root.joinpath("old.md").read_bytes() == LATIN
+    assert text_of(vault, "a.md") == "[[year]]"
 
 
 def test_a_document_has_two_mebibytes_at_most(vault):

@@ -303,6 +303,24 @@ def test_a_vault_that_fails_never_fails_a_turn(
     assert (events[0]["references"][0]["status"], events[-1]["answer_status"]) == ("unavailable", "complete")
 
 
+def test_a_vault_that_fails_under_an_answer_costs_its_documents_alone(
+    library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    library.write({"a.md": "Alpha."})
+    library.talk.models.main_model = ScriptedChatModel.saying("As [[a]] says.")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(type(library.vaults.of(EMAIL)), "resolve_many", fail)
+    conversation = library.talk.new()
+    events = library.say("Where?", conversation=conversation)
+    assert events[-1]["answer_status"] == "complete"
+    answer = messages_of(library, conversation)[1]
+    assert (answer["text"], answer["document_references"]) == ("As [[a]] says.", [])
+    assert any(record.levelno >= logging.WARNING for record in caplog.records)
+
+
 @pytest.mark.parametrize("by", ["the person", "the operator"])
 def test_the_switch_and_the_setting_turn_tracking_off(library: Library, by: str) -> None:
     library.write({"a.md": "Alpha."})
@@ -463,6 +481,22 @@ def test_a_link_comes_before_a_result_and_reading_makes_a_find_a_use() -> None:
     found.add([DocumentReference(wikilink="[[B|that]]", relative_path="b.md", summary="Beta.")])
     (cited,) = found.stored()
     assert (cited["reference_type"], cited["wikilink"], cited["via_tool"]) == ("direct", "[[B|that]]", "find_excerpts")
+
+
+def test_of_more_than_fifty_documents_those_that_are_used_are_kept() -> None:
+    """E6, for answers: what was only found makes room for what is read or cited afterwards."""
+    found = AnswerDocuments()
+    hits = [{"document_id": f"{number}.md"} for number in range(MAX_DOCUMENTS + 10)]
+    found.returned("find_documents", {"success": True, "results": hits})
+    assert found.returned("read_document", READ)
+    assert found.add([DocumentReference(wikilink="[[cited]]", relative_path="cited.md")])
+    stored = found.stored()
+    assert len(stored) == MAX_DOCUMENTS
+    assert [each["relative_path"] for each in stored if each["used"]] == ["docs/a.md", "cited.md"]
+    for number in range(MAX_DOCUMENTS):
+        found.returned("read_document", {**READ, "path": f"read/{number}.md"})
+    assert [each["used"] for each in found.stored()] == [True] * MAX_DOCUMENTS
+    assert not found.returned("read_document", {**READ, "path": "one more.md"})
 
 
 def test_a_find_that_the_answer_cites_is_used(library: Library) -> None:

@@ -21,6 +21,8 @@ pytestmark = pytest.mark.contract
         ("```python\nprint(1)\n```\nWhy does this print nothing?", "print nothing"),
         ("See https://example.org/a?b=c for C++ templates", "See for C++ templates"),
         ("**Bold** _plans_ for summer", "Bold _plans_ for summer"),
+        ("Which motto does [[Garden plan]] have? Quote it.", "motto does Garden plan have? Quote"),
+        (r"Sum up ![[plans/beds#May|the beds]] | [[a\|b]]", "Sum up the beds b"),
         ("深度学习是什么", "深度学习是什么"),
         ("", UNTITLED),
         ("!!! ???", UNTITLED),

@@ -33,11 +33,18 @@ function userLink(user, page) {
     element('span', { dir: 'auto', text: shownTitle(user.title) }), element('span', { class: 'documents-note', dir: 'auto', text: user.preview }));
 }
 
-/** Scrolls to the heading that an anchor names; one that is not there is passed over. */
-function goToHeading(node, anchor) {
+/** Where an anchor leads: a heading, or behind `^` the block that ends with this mark. One that is not there leads nowhere. */
+function placeOf(node, anchor) {
   const sought = anchor.trim().toLowerCase();
-  const heading = [...node.querySelectorAll('h1, h2, h3, h4, h5, h6')].find(({ textContent }) => textContent.trim().toLowerCase() === sought);
-  heading?.scrollIntoView({ block: 'start' });
+  const said = ({ textContent }) => textContent.trim().toLowerCase();
+  if (sought.startsWith('^')) {
+    return [...node.querySelectorAll('p, li, td, blockquote')].find((block) => said(block).split(/\s/).at(-1) === sought);
+  }
+  return [...node.querySelectorAll('h1, h2, h3, h4, h5, h6')].find((heading) => said(heading) === sought);
+}
+
+function goToPlace(node, anchor) {
+  placeOf(node, anchor)?.scrollIntoView({ block: 'start' });
 }
 
 /**
@@ -71,5 +78,5 @@ export function documentView(found, page, { anchor, onEdit, onRename, onDelete, 
     ...part(words.brokenHere, broken),
     ...part(words.usedBy, shownInPart(found.used_by, (user) => userLink(user, page))),
     ...part(words.graph, picture));
-  return { node, found, close: () => view.clear(), shown: () => anchor && goToHeading(text, anchor) };
+  return { node, found, close: () => view.clear(), shown: () => anchor && goToPlace(text, anchor) };
 }

@@ -174,6 +174,7 @@ export const laterWords = {
   own_account: 'No puedes cerrarte el paso a ti mismo.',
   share_changed: 'La conversación, o su enlace, cambió en ese mismo momento. Inténtalo de nuevo.',
   document_path_taken: 'Otro documento ya tiene esa ruta.',
+  document_no_utf8: 'Este texto no es UTF-8. Si se escribiera aquí, se perdería lo que no se puede leer: guárdalo antes como UTF-8.',
   path_malformed: 'La ruta de un documento es relativa, con / entre carpetas y sin caracteres de control.',
   path_absolute: 'La ruta es absoluta; dala relativa a la carpeta de documentos.',
   path_part_empty: 'La ruta contiene una parte vacía, «.» o «..».',
