@@ -9,7 +9,7 @@ import inspect
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from http import HTTPStatus
 from itertools import groupby
@@ -20,6 +20,8 @@ import click
 from flask import Flask
 from sqlalchemy import Table
 
+from chat.tools.catalogue import BUILT_IN
+from chat.tools.registry import Tool
 from database.changes import KINDS
 from database.schema import metadata
 from endpoints.http.errors import ERROR_TABLE
@@ -130,6 +132,12 @@ def commands_table(app: Flask) -> Iterator[str]:
             )
 
 
+def tools_table(_app: Flask) -> Iterator[str]:
+    """Every tool of the product: its names, what it takes, what it is for, and what a model needs to call it."""
+    rows = ((_names(tool), _parameters(tool), f"{tool.description} {_offered(tool)}".strip()) for tool in BUILT_IN)
+    yield from table(("Tool", "Takes", "What it does"), rows)
+
+
 GENERATORS: dict[str, Callable[[Flask], Iterable[str]]] = {
     "settings": settings_table,
     "routes": routes_table,
@@ -140,6 +148,7 @@ GENERATORS: dict[str, Callable[[Flask], Iterable[str]]] = {
     "knowledge_config": knowledge_config,
     "public_api": public_api,
     "commands": commands_table,
+    "tools": tools_table,
 }
 
 
@@ -219,6 +228,36 @@ def _knowledge_columns(database: PKBDatabase, name: str) -> Iterator[str]:
         for column, kind, required, default, is_key, computed in database.select(sql, [name])
     )
     yield from table(("Column", "Type", "Null", "Default", "Refers to"), rows)
+
+
+def _names(tool: Tool) -> str:
+    aliases = f" (also {', '.join(map(code, tool.aliases))})" if tool.aliases else ""
+    return f"{code(tool.name)}{aliases}"
+
+
+def _parameters(tool: Tool) -> str:
+    required = tool.parameters.get("required", [])
+    found = tool.parameters["properties"].items()
+    return "; ".join(f"{code(name)}{'' if name in required else '?'}{_bounds(schema)}" for name, schema in found)
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    """The choices or the least and greatest value of a parameter, and what it is where it is left out."""
+    kind = next((each for each in schema.get("anyOf", ()) if each.get("type") != "null"), schema)
+    said = [", ".join(kind.get("enum") or kind.get("items", {}).get("enum") or ())]
+    if "minimum" in kind:
+        said.append(f"{kind['minimum']} to {kind['maximum']}" if "maximum" in kind else f"from {kind['minimum']}")
+    if isinstance(schema.get("default"), int):
+        said.append(f"else {schema['default']}")
+    return f" ({'; '.join(filter(None, said))})" if any(said) else ""
+
+
+def _offered(tool: Tool) -> str:
+    if tool.reads_only:
+        return ""
+    if tool.needs_agents:
+        return "*On once you have made an agent.*"
+    return "*Proposes.*" if tool.on_by_default else "*Proposes; off until it is switched on.*"
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
