@@ -35,7 +35,7 @@ from sentences import said, say
 from . import proposals
 from .choosing import choice
 from .registry import Result, Tool, ToolContext, ToolRegistry, failure
-from .results import account, fitted_result
+from .results import account, fitted_result, shorten_results
 from .stop import Stop
 
 MOST_ROUNDS = 12
@@ -205,30 +205,10 @@ async def _fitting(ask: Any, messages: list[ChatMessage]) -> AsyncGenerator[Even
                 async for event in said:
                     yield event
         except ContextTooLongError:
-            if not _shorten_results(messages):
+            if not shorten_results(messages, enough=_SHORTEST_RESULT):
                 raise
         else:
             return
-
-
-def _shorten_results(messages: list[ChatMessage]) -> bool:
-    """Give each result at most half of the room of the longest; False where that makes none shorter."""
-    longest = _longest_result(messages)
-    if longest <= _SHORTEST_RESULT:
-        return False
-    for place, each in enumerate(messages):
-        if each["role"] == "tool":
-            messages[place] = {**each, "content": _shortened(each["content"], longest // 2)}
-    return _longest_result(messages) < longest
-
-
-def _longest_result(messages: Sequence[ChatMessage]) -> int:
-    """Characters of the longest result among these messages; 0 without one."""
-    return max((len(each["content"]) for each in messages if each["role"] == "tool"), default=0)
-
-
-def _shortened(encoded: str, chars: int) -> str:
-    return encoded if len(encoded) <= chars else _encoded(fitted_result(orjson.loads(encoded), chars))
 
 
 @dataclass(slots=True, kw_only=True)

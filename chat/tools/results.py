@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from database.conversations.listing import encode_cursor
+from language_models.ports import ChatMessage
 
 from .ranges import cut_message
 from .registry import Result
@@ -56,6 +57,25 @@ def _shorter(result: Result, chars: int) -> Result:
         if isinstance(result.get(name), str):
             return _with_less_text(result, name, chars)
     return result
+
+
+def shorten_results(messages: list[ChatMessage], *, enough: int) -> bool:
+    """Give each result among `messages` at most half of the room of the longest.
+
+    False where that makes none shorter, or where none is longer than `enough` characters.
+    """
+    longest = _longest_result(messages)
+    if longest <= enough:
+        return False
+    for place, each in enumerate(messages):
+        if each["role"] == "tool" and len(each["content"]) > longest // 2:
+            shorter = fitted_result(orjson.loads(each["content"]), longest // 2)
+            messages[place] = {**each, "content": orjson.dumps(shorter).decode()}
+    return _longest_result(messages) < longest
+
+
+def _longest_result(messages: Sequence[ChatMessage]) -> int:
+    return max((len(each["content"]) for each in messages if each["role"] == "tool"), default=0)
 
 
 def rows_of(result: Result) -> list[Mapping[str, Any]]:
