@@ -62,7 +62,7 @@ class Conversation:
         self._history: History
         if isinstance(storage, Database):
             self._history = History(database=storage, user_email=user_id, conversation_id=conversation_id)
-            self.domain = self._history.metadata()["domain"]
+            self.domain = self._history.domain
             self._storage = storage.folder / "bundles" / conversation_id
         else:
             self._storage = Path(storage) / conversation_id

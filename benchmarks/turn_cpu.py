@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.http_client import Client
@@ -66,9 +66,12 @@ def _until_the_first_word(client: Client, pid: int) -> float:
 
 
 def cpu_ms(pid: int) -> float:
-    """CPU time that a process has used, to the nanosecond, which `/proc/PID/stat` has only in ticks."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+    """CPU time that the threads of a process have used, to the nanosecond, which `/proc/PID/stat` has only in ticks."""
+    used = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended just now
+            used += int((task / "schedstat").read_text().split()[0])
+    return used / 1e6
 
 
 def wait_until_idle(pid: int) -> None:

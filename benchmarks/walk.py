@@ -3,7 +3,9 @@
 `python -m benchmarks walk` traces one scripted turn with one message and one memory reference in this code; with
 `--beside FOLDER`, in another state of it as well. A *stop* is a change of module from one call to the next; a *return*
 is a change into a module that the walk has left before. Only first entries into functions count: going on in a
-generator, and coming back to a caller, are not calls. Threads of the upkeep, which is at work meanwhile, don't count.
+generator, and coming back to a caller, are not calls. The upkeep, which is at work meanwhile, doesn't count: neither
+its threads nor what begins its work on the loop, of which there is more the longer the turn takes. A turn of the same
+kind goes before the traced one: what the first of them prepares (statements, templates) is on nobody's way.
 """
 
 from __future__ import annotations
@@ -37,10 +39,19 @@ def module_of(code):
         names[code] = str(inside) if ours and not code.co_name.startswith("<") else None
     return names[code]
 
+def is_of_upkeep(frame):
+    if threading.current_thread().name.startswith("upkeep"):
+        return True
+    for _ in range(4):
+        if frame is not None and frame.f_code.co_filename.endswith("upkeep.py"):
+            return True
+        frame = frame and frame.f_back
+    return False
+
 def note(frame, event, _argument):
     if event == "call" and listening.is_set() and frame.f_lasti < 16:
         module = module_of(frame.f_code)
-        if module is not None and not threading.current_thread().name.startswith("upkeep"):
+        if module is not None and not is_of_upkeep(frame):
             with lock:
                 walk.append(module)
 
@@ -59,8 +70,9 @@ told = post("/create_conversation/assistant/").get_json()["conversation_id"]
 lines = post(f"/send_message/{told}", messageText="The watering plan is two litres a day.").get_data().splitlines()
 claim = post("/pkb/claims", statement="I water in the morning.").get_json()["claim"]
 name = client.get(f"/get_conversation_details/{told}").get_json()["conversation_friendly_id"]
-asking = post("/create_conversation/assistant/").get_json()["conversation_id"]
 text = f"Does @conversation_{name}_message_1 fit @{claim['friendly_id']}?"
+before, asking = (post("/create_conversation/assistant/").get_json()["conversation_id"] for _ in range(2))
+post(f"/send_message/{before}", messageText=text).get_data()
 sys.setprofile(note)
 listening.set()
 events = [json.loads(line) for line in post(f"/send_message/{asking}", messageText=text).get_data().splitlines()]

@@ -76,7 +76,7 @@ def answer_options(settings: Any, overrides: Mapping[str, Any]) -> AnswerOptions
     An override of None takes an option away. Clients store what they like in settings: values that are no options
     are ignored.
     """
-    stored = settings if isinstance(settings, Mapping) else {}
+    stored = settings if isinstance(settings, dict) else {}
     chosen = {**stored, **overrides}
     return AnswerOptions(
         system_prompt=_system_prompt(chosen.get("system_prompt")),
@@ -109,7 +109,7 @@ def _switch(value: Any) -> bool | None:
 
 
 def _switches(value: Any) -> Mapping[str, bool]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return {}
     return {name: on for name, on in value.items() if isinstance(name, str) and isinstance(on, bool)}
 
@@ -119,4 +119,4 @@ def _names(value: Any) -> frozenset[str]:
 
 
 def _names_by_agent(value: Any) -> Mapping[str, frozenset[str]]:
-    return {agent: _names(tools) for agent, tools in value.items()} if isinstance(value, Mapping) else {}
+    return {agent: _names(tools) for agent, tools in value.items()} if isinstance(value, dict) else {}

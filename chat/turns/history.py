@@ -51,6 +51,7 @@ class History:
     """
 
     def __init__(self, *, database: Database, user_email: str, conversation_id: str) -> None:
+        self._database: Database = database
         self._who: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
         self._row: ConversationRow = conversations.get_conversation(**self._who)
         self._named: dict[int | str, Message | None] = {}
@@ -58,7 +59,12 @@ class History:
     @property
     def database(self) -> Database | None:
         """The database in which references are looked up."""
-        return cast(Database, self._who["database"])
+        return self._database
+
+    @property
+    def domain(self) -> str:
+        """The domain that the conversation belongs to."""
+        return self._row.domain
 
     @property
     def snapshot_version(self) -> int:

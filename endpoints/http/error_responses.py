@@ -18,7 +18,7 @@ from sentences import said, say
 from .errors import ERROR_TABLE, code_of, row_of
 from .headers import adding_headers, request_labels
 from .responses import json_reply
-from .scope import remember_error_code, request_id
+from .scope import current_request, remember_error_code, request_id
 from .wsgi import WsgiApp
 
 log = logging.getLogger("anaphora.requests")
@@ -77,7 +77,7 @@ def say_when_to_retry(answer: Response, error: Exception) -> Response:
 def _answer_known(error: Exception) -> Response:
     row, code = row_of(error), code_of(error) or ""
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels()})
+        log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels(current_request())})
     return say_when_to_retry(error_reply(row.status, code, _message(error), details=_details(error)), error)
 
 
@@ -105,7 +105,7 @@ _SENTENCES = {
 
 
 def _answer_unknown(error: Exception) -> Response:
-    log.error("internal_error", exc_info=error, extra={"request_id": request_id(), **request_labels()})
+    log.error("internal_error", exc_info=error, extra={"request_id": request_id(), **request_labels(current_request())})
     return error_reply(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal_error",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from flask import Flask, redirect
+from flask import Flask, Request, redirect
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response
@@ -33,6 +33,10 @@ from .scope import (
 from .validation import FORM_TYPES, UPLOAD_TYPE, refuse_hostile_address
 from .wsgi import Route
 
+if TYPE_CHECKING:
+    from settings import Settings
+
+View = Callable[..., Any]
 SESSION_COOKIE = "anaphora_session"
 USER_HEADER = "X-Anaphora-User"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -42,21 +46,29 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def register_guards(app: Flask) -> None:
-    """Register the guards for every request of `app`, in this order."""
-    app.before_request(refuse_foreign_host)
-    app.before_request(refuse_hostile_address)
-    app.before_request(find_out_who_asks)
-    app.before_request(refuse_forged_requests)
+    """Register the guards for every request of `app`."""
+    app.before_request(check_request)
     app.teardown_request(_end_request)
 
 
-def refuse_foreign_host() -> None:
+def check_request() -> Response | None:
+    """All guards, in their order; a response that takes the place of the view's, if there is one."""
+    request, state = current_request(), current_state()
+    view = current_application().view_functions.get(request.endpoint or "")
+    refuse_foreign_host(request, state.settings)
+    refuse_hostile_address(request)
+    answer = find_out_who_asks(request, state, view)
+    if answer is None:
+        refuse_forged_requests(request, view)
+    return answer
+
+
+def refuse_foreign_host(request: Request, settings: Settings) -> None:
     """Refuse unknown host names: a web page may have rebound its name to this server's address (DNS rebinding).
 
     On a loopback address, or if ANAPHORA_ALLOWED_HOSTS is set, only loopback names and the allowed names pass.
     Health probes of container platforms use the server's address, and are exempt.
     """
-    request, settings = current_request(), current_state().settings
     if request.blueprint in _ASKED_UNDER_ANY_NAME or not (_is_loopback(settings.host) or settings.allowed_hosts):
         return
     name = _host_name(request.host)
@@ -95,9 +107,9 @@ class Views:
             return None
 
 
-def is_public(view: Callable[..., Any] | None) -> bool:
+def is_public(view: View | None) -> bool:
     """Whether `view` is public."""
-    return bool(getattr(view, "is_public", False))
+    return _has(view, "is_public")
 
 
 def who_asks(database: Database, headers: Iterable[tuple[bytes, bytes]]) -> Access | None:
@@ -125,40 +137,40 @@ def is_still_valid(database: Database, access: Access) -> bool:
     return found is not None and found.user_email == access.user_email
 
 
-def find_out_who_asks() -> Response | None:
+def find_out_who_asks(request: Request, state: AppState, view: View | None) -> Response | None:
     """Accept a bearer token or a session's cookie; redirect browsers without either to the sign-in page."""
-    request = current_request()
-    if request.blueprint in _ASKED_BY_ANYBODY and _is_public():
+    if request.blueprint in _ASKED_BY_ANYBODY and is_public(view):
         return None  # nor does it take a store that can be read
-    state, this, environ = current_state(), request_id(), request.environ
+    this, environ = request_id(), request.environ
     state.requests.begin(this)
     session = parse_cookie(environ.get("HTTP_COOKIE")).get(SESSION_COOKIE, "")
     access = _access(state.database, authorization=environ.get("HTTP_AUTHORIZATION"), session=session)
     state.requests.belongs_to(this, None if access is None else access.user_email)
     remember_access(access)
-    if access is None and request.endpoint is not None and not _is_public():
+    if access is None and request.endpoint is not None and not is_public(view):
         if wants_page():
             return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
         raise UnauthorizedError
-    _refuse_other_account(access)
-    _refuse_change_by_reader(access)
+    if access is not None:
+        _refuse_other_account(request, access, view)
+        _refuse_change_by_reader(request, access, view)
     return None
 
 
-def _refuse_change_by_reader(access: Access | None) -> None:
-    if access is None or not access.read_only or current_request().method in _SAFE_METHODS:
+def _refuse_change_by_reader(request: Request, access: Access, view: View | None) -> None:
+    if not access.read_only or request.method in _SAFE_METHODS:
         return
-    if not _view_has("admits_read_only_tokens"):
+    if not _has(view, "admits_read_only_tokens"):
         raise ForbiddenError("This token may only read.")
 
 
-def _refuse_other_account(access: Access | None) -> None:
+def _refuse_other_account(request: Request, access: Access, view: View | None) -> None:
     """Compare the account that the page was made for, percent-encoded in a header, with the caller's.
 
     All tabs of a browser share a cookie, so a page may be of another account than its requests.
     """
-    expected = current_request().headers.get(USER_HEADER)
-    if expected is not None and access is not None and unquote(expected) != access.user_email and not _is_public():
+    expected = request.headers.get(USER_HEADER)
+    if expected is not None and unquote(expected) != access.user_email and not is_public(view):
         raise OtherAccountError
 
 
@@ -168,24 +180,22 @@ def _end_request(_error: BaseException | None) -> None:
         state.requests.end(request_id())
 
 
-def refuse_forged_requests() -> None:
+def refuse_forged_requests(request: Request, view: View | None) -> None:
     """Refuse cross-site requests: unsafe requests with a cookie must come from our pages, forms may not send JSON."""
-    request = current_request()
     if request.method in _SAFE_METHODS or request.endpoint is None:
         return
-    _refuse_foreign_body()
+    _refuse_foreign_body(request, view)
     if "HTTP_AUTHORIZATION" in request.environ:
         return  # no browser adds that by itself
-    own = comes_from_our_pages()
+    own = comes_from_our_pages(request)
     # Browsers always send the origin of an unsafe request, and a preflight before cross-site JSON. A request without
     # an origin is a program that has the cookie; only a form could still come from a very old browser.
     if own is False or (own is None and request.mimetype in FORM_TYPES and SESSION_COOKIE in request.cookies):
         raise ForbiddenError("This request does not come from our own pages.")
 
 
-def comes_from_our_pages() -> bool | None:
+def comes_from_our_pages(request: Request) -> bool | None:
     """Whether the browser says that the request comes from our own page; None if it says nothing."""
-    request = current_request()
     site = request.environ.get("HTTP_SEC_FETCH_SITE")
     if site is not None:
         return site in ("same-origin", "none")
@@ -195,14 +205,15 @@ def comes_from_our_pages() -> bool | None:
     return None
 
 
-def _refuse_foreign_body() -> None:
-    request = current_request()
+def _refuse_foreign_body(request: Request, view: View | None) -> None:
     length, is_chunked = request.environ.get("CONTENT_LENGTH"), "HTTP_TRANSFER_ENCODING" in request.environ
     has_body = length not in {None, "", "0"} or is_chunked
-    allowed: tuple[str, ...] = ("application/json", *FORM_TYPES) if _view_has("takes_form") else ("application/json",)
-    if _view_has("takes_upload"):
-        allowed = (UPLOAD_TYPE, MULTIPART_TYPE) if _view_has("takes_form_upload") else (UPLOAD_TYPE,)
-    if has_body and request.mimetype not in allowed:
+    if not has_body:
+        return
+    allowed: tuple[str, ...] = ("application/json", *FORM_TYPES) if _has(view, "takes_form") else ("application/json",)
+    if _has(view, "takes_upload"):
+        allowed = (UPLOAD_TYPE, MULTIPART_TYPE) if _has(view, "takes_form_upload") else (UPLOAD_TYPE,)
+    if request.mimetype not in allowed:
         raise UnsupportedMediaError(f"Send the body as {allowed[0]}.")
 
 
@@ -230,12 +241,7 @@ def _access_by_token(database: Database, authorization: str) -> Access | None:
     )
 
 
-def _is_public() -> bool:
-    return _view_has("is_public")
-
-
-def _view_has(mark: str) -> bool:
-    view = current_application().view_functions.get(current_request().endpoint or "")
+def _has(view: View | None, mark: str) -> bool:
     return bool(getattr(view, mark, False))
 
 

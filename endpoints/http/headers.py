@@ -8,7 +8,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response
+from flask import Flask, Request, Response
 
 from .assets import static_version
 from .scope import current_request, current_state, error_code, request_id
@@ -39,10 +39,15 @@ _WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
 def register_response_headers(app: Flask) -> None:
     """Register the entity tags, metrics and logs of every response of `app`; see also `adding_headers`."""
-    app.after_request(compress_text)
-    app.after_request(add_entity_tag)
-    app.after_request(count_request)
-    app.after_request(log_refusal)
+    app.after_request(finish_response)
+
+
+def finish_response(response: Response) -> Response:
+    """Log and count the request; its response with an entity tag, and compressed where that is worth it."""
+    request = current_request()
+    log_refusal(request, response)
+    count_request(request, response)
+    return compress_text(request, add_entity_tag(request, response))
 
 
 def adding_headers(start_response: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,9 +64,8 @@ def adding_headers(start_response: Callable[..., Any]) -> Callable[..., Any]:
     return start
 
 
-def add_entity_tag(response: Response) -> Response:
+def add_entity_tag(request: Request, response: Response) -> Response:
     """Give a JSON answer to a GET an ETag, and answer 304 without a body where the client has it already."""
-    request = current_request()
     if request.method != "GET" or response.status_code != HTTPStatus.OK:
         return response
     if response.is_sequence and response.mimetype == "application/json":
@@ -70,41 +74,38 @@ def add_entity_tag(response: Response) -> Response:
     return response
 
 
-def compress_text(response: Response) -> Response:
+def compress_text(request: Request, response: Response) -> Response:
     """Compress pages and JSON answers that come whole, for clients that take gzip; the ETag is that of the content."""
     is_text = response.is_sequence and response.mimetype in {"application/json", "text/html"}
     if not is_text or "Content-Encoding" in response.headers or len(content := response.get_data()) < _MIN_BYTES:
         return response
     response.vary.add("Accept-Encoding")
-    if current_request().accept_encodings["gzip"] > 0:
+    if request.accept_encodings["gzip"] > 0:
         # The quickest level: lists of a megabyte are made for each request anew.
         response.set_data(gzip.compress(content, compresslevel=1, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
     return response
 
 
-def count_request(response: Response) -> Response:
+def count_request(request: Request, response: Response) -> None:
     """Count the request by route and status."""
     metrics = current_state().metrics
-    metrics.count("requests", 1, **request_labels(), status=str(response.status_code))
+    metrics.count("requests", 1, **request_labels(request), status=str(response.status_code))
     if response.status_code in _NO_ROOM:
         metrics.count("refusals", code=error_code() or "refused")
-    return response
 
 
-def log_refusal(response: Response) -> Response:
+def log_refusal(request: Request, response: Response) -> None:
     """Log refused requests; internal errors are logged where they are caught."""
     status = response.status_code
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         level = logging.WARNING if status in _WORTH_A_LOOK else logging.INFO
-        fields = {"request_id": request_id(), **request_labels(), "status": status}
+        fields = {"request_id": request_id(), **request_labels(request), "status": status}
         log.log(level, error_code() or "refused", extra=fields)
-    return response
 
 
-def request_labels() -> dict[str, str]:
-    """Labels of this request for metrics and logs: its route, never its address, which may contain secrets."""
-    request = current_request()
+def request_labels(request: Request) -> dict[str, str]:
+    """Labels of a request for metrics and logs: its route, never its address, which may contain secrets."""
     # An invented method must not create a new metric series.
     method = request.method if request.method in _METHODS else "other"
     return {"route": request.url_rule.rule if request.url_rule else "unknown", "method": method}

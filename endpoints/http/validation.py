@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 import orjson
-from flask import request
+from flask import Request, request
 from pydantic import BaseModel
 from werkzeug.routing import IntegerConverter, ValidationError
 from werkzeug.wrappers import Response as BaseResponse
@@ -178,9 +178,8 @@ class BoundedInteger(IntegerConverter):
         return number
 
 
-def refuse_hostile_address() -> None:
+def refuse_hostile_address(this: Request) -> None:
     """Refuse addresses with NUL characters or very long parts."""
-    this = current_request()
     parts: list[object] = list((this.view_args or {}).values())
     if this.query_string:
         parts += [*this.args.values(), *this.args]
