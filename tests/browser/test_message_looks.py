@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk
+from tests.browser.screens import NARROW
 from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.browser.transcript import body, card, choose, clipboard, open_talk, send
 from tests.fakes import RecordingModel, saying
@@ -110,3 +111,23 @@ def test_a_diagram_stands_above_its_source_and_follows_the_theme(
     light = picture.get_attribute("src")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     expect(picture).not_to_have_attribute("src", str(light))
+
+
+def test_in_a_narrow_window_a_long_name_and_what_is_said_stand_on_neighbouring_lines(
+    person: Client, open_page: OpenPage
+) -> None:
+    title = "The gardener of the southern slopes"
+    assert person.post("/api/agents", {"title": title, "slug": "gardener", "system_prompt": "You dig."}).status < 300
+    talk = hold_talk(person, "Roses", "@agent_gardener when are they cut?")
+    page = open_page(person, talk.path, viewport=NARROW)
+    header = card(page, 2).locator(".message-header")
+    expect(header.locator(".message-sender")).to_have_text(title)
+    one_line = card(page, 1).locator(".message-header").bounding_box()
+    for pointed_at in (page.locator("#composer-input"), header):
+        pointed_at.hover()
+        there = header.bounding_box()
+        assert one_line is not None
+        assert there is not None
+        assert there["height"] == one_line["height"]
+    card(page, 2).get_by_role("button", name="Message actions").click()
+    expect(page.get_by_role("menuitem", name="Pin")).to_be_visible()
