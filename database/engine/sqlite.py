@@ -31,12 +31,20 @@ _PRIMARY = 0xFF
 
 BUSY_TIMEOUT_MS = 10_000
 READERS = 24
+MAPPED_BYTES, MAPPED_BY_WRITER = 256 * 2**20, 32 * 2**20
+"""So much of the file a connection maps, which counts as memory of the process. Searches are slower with less; writing
+is not.
+"""
 ANALYSIS_LIMIT = 400
 """So many rows of each index are read to make statistics of it."""
 
 
 def connect_sqlite(
-    path: Path | str, *, synchronous: str = "normal", busy_timeout_ms: int = BUSY_TIMEOUT_MS
+    path: Path | str,
+    *,
+    synchronous: str = "normal",
+    busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+    mapped_bytes: int = MAPPED_BYTES,
 ) -> sqlite3.Connection:
     """A plain SQLite connection with the pragmas that every one of ours has.
 
@@ -51,7 +59,7 @@ def connect_sqlite(
     # Deleted text is overwritten at once, instead of when its page is used again. Many builds do so by default.
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA mmap_size = 268435456")
+    connection.execute(f"PRAGMA mmap_size = {mapped_bytes}")
     connection.execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
     return connection
 
@@ -83,11 +91,14 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def bare_engine(path: Path, *, synchronous: str, connections: int, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Engine:
-    """An engine over `path` with at most so many connections, whose transactions somebody else begins."""
+def bare_engine(path: Path, *, connections: int, **pragmas: Any) -> Engine:
+    """An engine over `path` with at most so many connections, whose transactions somebody else begins.
+
+    pragmas: see `connect_sqlite`.
+    """
     return create_engine(
         "sqlite://",
-        creator=lambda: connect_sqlite(path, synchronous=synchronous, busy_timeout_ms=busy_timeout_ms),
+        creator=lambda: connect_sqlite(path, **pragmas),
         poolclass=QueuePool,
         pool_size=connections,
         max_overflow=0,
@@ -123,6 +134,7 @@ class SQLiteFile:
             synchronous=self.synchronous,
             connections=connections,
             busy_timeout_ms=BUSY_TIMEOUT_MS if writing else self.reader_timeout_ms,
+            mapped_bytes=MAPPED_BY_WRITER if writing else MAPPED_BYTES,
         )
 
     def beginning(self, *, writing: bool) -> str:

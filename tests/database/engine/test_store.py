@@ -293,3 +293,13 @@ def test_a_closed_store_hands_out_no_connection(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StorageFailedError, match="closed"), store.writing(timeout=1):
         pytest.fail("it is closed")
+
+
+def test_the_writer_maps_less_of_the_file_than_readers(tmp_path: Path) -> None:
+    """What is mapped counts as memory of the process."""
+    database = open_store(str(tmp_path))
+    asked = "PRAGMA mmap_size"
+    assert database.write(lambda connection: connection.exec_driver_sql(asked).scalar_one()) == 32 * 2**20
+    with database.reading() as connection:
+        assert connection.exec_driver_sql(asked).scalar_one() == 256 * 2**20
+    close_store(str(tmp_path))
