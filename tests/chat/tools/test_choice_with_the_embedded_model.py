@@ -25,27 +25,6 @@ MOST_READ_WARM = 128
 MOST_WRITTEN = 64
 
 
-ASKING = {
-    "list_conversations": "List my earlier conversations.",
-    "read_conversation": "Read the conversation garden_talk_k2p9 to me.",
-    "search_messages": "What did I tell you about the berth of my boat?",
-    "search_memories": "What do you remember about my allergies?",
-    "regex_search": r"Find the regex berth \d+ in my messages.",
-    "resolve_reference": "What does @sour_cherries say?",
-    "read_document": "What does notes/plan.md say?",
-    "find_documents": "Which of my documents is about tomatoes?",
-    "find_excerpts": "Find the part of my documents about tomatoes.",
-    "write_document": "Write a document notes/todo.md that says: buy seeds.",
-    "append_to_document": "Append the line 'water the beans' to notes/plan.md.",
-    "replace_lines": "In notes/plan.md replace line 3, which says 'roses', by 'tulips'.",
-    "rename_document": "Rename notes/plan.md to notes/beds.md.",
-    "delete_document": "Delete the document notes/plan.md.",
-    "add_memory": "Remember that I am allergic to walnuts.",
-    "ask_agent": "Ask the botanist what grows in the shade.",
-}
-"""A message that needs the tool, by tool."""
-
-
 class Counting(EmbeddedChatModel):
     """The model, with the usage of each request."""
 
@@ -98,26 +77,3 @@ def test_a_choice_reads_and_writes_little(model: Counting) -> None:
     assert model.used[0].prompt_tokens <= MOST_READ
     assert all(usage.prompt_tokens - usage.cached_tokens <= MOST_READ_WARM for usage in model.used[1:])
     assert all(usage.completion_tokens <= MOST_WRITTEN for usage in model.used)
-
-
-def test_every_tool_is_chosen_where_it_is_what_the_message_needs(model: Counting) -> None:
-    registry = all_tools(code_of=code_of)
-    assert {*ASKING} == {*registry.names()} - {"read_file"}  # its texts stay in the history
-    chosen: dict[str, dict[str, Any]] = {}
-
-    async def choose_all() -> None:
-        for name, text in ASKING.items():
-            calls: list[dict[str, Any]] = []
-            chooser = Chooser(model=model, text=text, tools=[registry.get(name)], agents=["botanist"])
-            async with aclosing(chooser.choose([], calls)) as statuses:
-                async for _ in statuses:
-                    pass
-            chosen.update({call["function"]["name"]: orjson.loads(call["function"]["arguments"]) for call in calls})
-        await model.aclose()
-
-    asyncio.run(choose_all())
-    assert {*ASKING} - {*chosen} == set()
-    for name, arguments in chosen.items():
-        accepted = registry.get(name).arguments
-        assert accepted is not None
-        accepted.model_validate(arguments)
