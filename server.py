@@ -24,7 +24,7 @@ from chat.context.gather import lost_report
 from chat.ports import ConversationLoader, TurnServices
 from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.processes.broker import Broker
-from chat.processes.duties import EVERY_DUTY, SharedDuties
+from chat.processes.duties import EVERY_DUTY, Duties, SharedDuties
 from chat.processes.supervisor import Inherited, Supervisor, inherited
 from chat.runtime.account_erasure import AccountErasure
 from chat.runtime.cache import DefaultDictQueue
@@ -130,7 +130,8 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     cache = _conversation_cache(stores.database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
     forget = partial(_forget, turns=turns, changes=changes, vectors=stores.vectors, cache=cache)
-    erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=requests.has_any)
+    duties = _duties(stores.database, requests)
+    erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=_is_busy(requests, duties))
     inboxes = _inboxes(settings, stores.database, services)
     work = _work(settings, stores, turns, changes, erasure, recipes, inboxes)
     return AppState(
@@ -153,7 +154,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         requests=requests,
         inboxes=inboxes,
         broker=broker,
-        server=_server_process(settings, stores, turns, work),
+        server=_server_process(settings, stores, turns, work, duties),
     )
 
 
@@ -296,9 +297,20 @@ def _work(
     )
 
 
-def _server_process(settings: Settings, stores: _Stores, turns: TurnRunner, work: ServerWork) -> ServerProcess:
+def _duties(database: Database, requests: RequestsUnderWay) -> Duties:
+    """What this process does for all; with it, it tells others whether it still writes for closed accounts."""
+    return SharedDuties(database=database, is_busy=requests.has_any) if database.backend.is_shared else EVERY_DUTY
+
+
+def _is_busy(requests: RequestsUnderWay, duties: Duties) -> Callable[[str], bool]:
+    """Whether a request of an account, here or at another process, may still write."""
+    return lambda user_email: requests.has_any(user_email) or duties.others_may_write(user_email)
+
+
+def _server_process(
+    settings: Settings, stores: _Stores, turns: TurnRunner, work: ServerWork, duties: Duties
+) -> ServerProcess:
     """What begins with the first request, with the upkeep that goes on beside all requests."""
-    duties = SharedDuties(database=stores.database) if stores.database.backend.is_shared else EVERY_DUTY
     return ServerProcess(
         data_dir=settings.data_dir,
         database=stores.database,

@@ -2,30 +2,43 @@
 
 A process holds a duty while it renews its leases, all in one statement, by the clock of the database. When a process
 dies its leases end, and another one takes over. `chat.processes.duties` keeps those of a server.
+
+With its duties a process renews a row of its own: that it lives, and for which closed accounts it has no request under
+way. A request that was authenticated before an account was closed may still write for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from database.engine.clock import store_time
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError
-from database.schema import duties
+from database.schema import duties, server_processes, users
 
 LEASE_SECONDS = 7.0
 RENEW_SECONDS = 2.0
 
 _FOLDER = "data folder"
-_c = duties.c
+_c, _p = duties.c, server_processes.c
 
 
-def take_duties(*, database: Database, owner: str, names: Collection[str]) -> set[str]:
-    """Renew the leases of `owner`, and take those of `names` that nobody holds; which ones `owner` holds then."""
+def take_duties(
+    *,
+    database: Database,
+    owner: str,
+    names: Collection[str],
+    is_busy: Callable[[str], bool] = lambda _user_email: False,
+) -> set[str]:
+    """Renew the leases of `owner`, and take those of `names` that nobody holds; which ones `owner` holds then.
+
+    is_busy: whether a request is under way in this process that may write for this account.
+    """
 
     def take(connection: Connection) -> set[str]:
+        _renew_process(connection, owner, is_busy)
         lease = {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
         free = or_(_c.owner == owner, _c.lease_until < store_time())
         connection.execute(update(duties).where(_c.name.in_(names), free).values(lease))
@@ -38,6 +51,29 @@ def take_duties(*, database: Database, owner: str, names: Collection[str]) -> se
         return {name for name in names if held.get(name, owner) == owner}
 
     return database.write(take, urgency=Urgency.STREAM)
+
+
+def _renew_process(connection: Connection, owner: str, is_busy: Callable[[str], bool]) -> None:
+    closed = connection.execute(select(users.c.user_id, users.c.user_email).where(users.c.erasing_since.is_not(None)))
+    # Asked after the closing was read: whoever asks from now on is refused.
+    clear_of = [row.user_id for row in closed if not is_busy(row.user_email)]
+    connection.execute(delete(server_processes).where(or_(_p.owner == owner, _p.lease_until < store_time())))
+    lease = {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
+    connection.execute(insert(server_processes).values(**lease, clear_of=clear_of))
+
+
+def others_may_write(*, database: Database, owner: str, user_email: str) -> bool:
+    """Whether a living process other than `owner` may have a request under way that writes for a closed account."""
+    account = select(users.c.user_id).where(users.c.user_email == user_email)
+    others = select(_p.clear_of).where(_p.owner != owner, _p.lease_until >= store_time())
+    with database.reading() as connection:
+        user_id = connection.execute(account).scalar()
+        return any(user_id not in clear_of for clear_of in connection.execute(others).scalars())
+
+
+def forget_processes(*, database: Database) -> None:
+    """Take all other processes for gone: for one that knows that it is alone."""
+    database.write(lambda connection: connection.execute(delete(server_processes)).rowcount)
 
 
 def release_duties(*, database: Database, owner: str) -> None:

@@ -19,7 +19,7 @@ from database.changes import JOB, ChangeType, record
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.errors import JobNotFoundError
-from database.schema import jobs
+from database.schema import is_closed, jobs
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 3.0
@@ -94,11 +94,14 @@ def add_job(
 
 
 def claim_job(*, database: Database, kinds: Collection[str], owner: str) -> Job | None:
-    """The job of these kinds that has been due for longest, leased to `owner`; None where none is due and free."""
+    """The job of these kinds that has been due for longest, leased to `owner`; None where none is due and free.
+
+    Jobs of accounts that were closed are left alone.
+    """
     free = or_(_c.lease_until.is_(None), _c.lease_until < store_time())
     due = (
         select(*_FIELDS)
-        .where(_c.due_at <= store_time(), free, _c.kind.in_(kinds))
+        .where(_c.due_at <= store_time(), free, _c.kind.in_(kinds), ~is_closed(_c.user_email))
         .order_by(_c.due_at, _c.updated_at)
         .limit(1)
     )

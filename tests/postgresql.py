@@ -14,6 +14,8 @@ import psycopg
 from sqlalchemy import Connection, inspect, make_url
 
 from database.connection import close_store, open_store
+from database.engine.clock import store_time
+from database.engine.postgresql import database_at
 from engines import LocalPostgreSQL
 from truth_management_system import PKBConfig, get_database
 
@@ -40,6 +42,12 @@ _EMPTY = """
         INSERT INTO anaphora.search_state (name, indexed_seq) VALUES ('messages', 0);
     END $$
 """
+
+
+_DIALECT = database_at("postgresql+psycopg://").engine(connections=1, writing=False).dialect
+NOW = str(store_time().compile(dialect=_DIALECT, compile_kwargs={"literal_binds": True}))
+"""The clock of the database, in SQL, in the form of stored times: `lease_until > {NOW}`. PostgreSQL writes its own
+`now()::text` with a blank instead of the T, so that every stored time of the same day would be later."""
 
 
 class PostgreSQLServer:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attachments.storage import Attachments
-from database.accounts.erasure import closed_accounts, erase_account, has_running_turn
+from database.accounts.erasure import closed_accounts, erase_account, has_running_turn, is_worked_on
 from database.activities.knowledge import blank_changes
 from database.engine.database import Database
 from database.maintenance.compaction import compact_file, merge_word_indexes
@@ -34,9 +34,9 @@ class AccountErasure:
     """Erases closed accounts and retracted memories. Work that a crash interrupts is done by the next call.
 
     forget: called with an account's address before its erasure, to stop its turns and to drop its cached objects.
-    is_busy: whether a request of this account, authenticated before the account was closed, may still write; such an
-    account is erased by a later call. compact_up_to: in megabytes. Smaller stores are compacted at once; for larger
-    ones the operator runs `flask data compact`, since writers wait meanwhile.
+    is_busy: whether a request of this account, authenticated before the account was closed, may still write, here or at
+    another process; such an account is erased by a later call. compact_up_to: in megabytes. Smaller stores are
+    compacted at once; for larger ones the operator runs `flask data compact`, since writers wait meanwhile.
     """
 
     def __init__(
@@ -63,15 +63,14 @@ class AccountErasure:
         self._is_busy = is_busy
 
     def erase_closed(self) -> int:
-        """Erase the closed accounts that have no request and no answer in progress; how many were erased.
+        """Erase the closed accounts that have no request, answer, import or job in progress; how many were erased.
 
         Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
         """
         erased = 0
         for user_email in closed_accounts(database=self._database):
             self._forget(user_email)
-            # Requests first: a running request may start a turn, but a turn never starts a request.
-            if self._is_busy(user_email) or has_running_turn(database=self._database, user_email=user_email):
+            if self._is_written_for(user_email):
                 continue
             erase_user(self._knowledge.database(), user_email)
             self._remove_bundles(user_email)
@@ -85,6 +84,12 @@ class AccountErasure:
             log.info("%d accounts were erased", erased)
             self._clear_files()
         return erased
+
+    def _is_written_for(self, user_email: str) -> bool:
+        # Requests first: a running request may start a turn or an import, but these never start a request.
+        if self._is_busy(user_email) or has_running_turn(database=self._database, user_email=user_email):
+            return True
+        return is_worked_on(database=self._database, user_email=user_email)
 
     def forget_memories(self, *, before: str, user_email: str | None = None) -> tuple[int, int]:
         """Erase memories retracted before `before` (ISO 8601), and the earlier row images of changes older than that.

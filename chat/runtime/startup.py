@@ -21,7 +21,7 @@ from chat.processes.duties import EVERY_DUTY, Duties
 from chat.turns.runner import TurnRunner
 from chat.turns.threads import in_thread
 from database.conversations.copying import remove_unfinished_clones
-from database.duties import serve_folder
+from database.duties import forget_processes, serve_folder
 from database.engine.backend import ServerHold
 from database.engine.database import Database
 from database.errors import ConflictError, StorageFailedError, StoreError
@@ -157,6 +157,7 @@ class ServerProcess:
             hold = self._hold_database()
             self._put_in_order(hold)
             hold.share()
+            self._duties.keep(())  # from now on the others wait for what this one answers
             if upkeep:
                 self._running = self._turns.in_background(self._start())
             self._begun_in = os.getpid()
@@ -267,4 +268,5 @@ def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) 
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
     remove_unfinished_clones(database=database)
     release_jobs(database=database)
+    forget_processes(database=database)
     release_imports(database=database, owner="server-")

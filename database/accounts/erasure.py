@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Table, delete, func, select, update
 
 from database.conversations.deletion import erase, mark_for_deletion
-from database.engine.clock import iso_in, now_iso
+from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.errors import LastAdministratorError, UserNotFoundError
 from database.schema import (
@@ -129,6 +129,20 @@ def has_running_turn(*, database: Database, user_email: str) -> bool:
     )
     with database.reading() as connection:
         return connection.execute(query).first() is not None
+
+
+def is_worked_on(*, database: Database, user_email: str) -> bool:
+    """Whether a process works on an import or a job of a closed account. It takes up none any more."""
+    with database.reading() as connection:
+        return any(
+            connection.execute(
+                select(table.c.user_email)
+                .where(table.c.user_email == user_email, table.c.lease_until >= store_time())
+                .limit(1)
+            ).first()
+            is not None
+            for table in (imports, jobs)
+        )
 
 
 def erase_account(*, database: Database, user_email: str) -> None:

@@ -19,7 +19,7 @@ from database.conversations.repository import workspace_for
 from database.engine.clock import now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.errors import ConflictError, ImportNotFoundError
-from database.schema import imported_changes, imports
+from database.schema import imported_changes, imports, is_closed
 from sentences import say
 
 LEASE_SECONDS = 20.0
@@ -142,12 +142,14 @@ def count_by_state(*, database: Database) -> dict[str, int]:
 def claim_import(
     *, database: Database, owner: str, import_id: str | None = None, but: Collection[str] = ()
 ) -> Import | None:
-    """The import that waits for longest to be worked on, leased to `owner`.
+    """The import that waits for longest to be worked on, leased to `owner`; none of an account that was closed.
 
     import_id: this one alone, also where it waits for its next try. but: those that are left alone.
     """
     free = or_(_c.lease_until.is_(None), _c.lease_until < store_time(), _c.owner == owner)
-    waiting = select(*_FIELDS).where(_c.state.in_(WORKING), free).order_by(_c.updated_at).limit(1)
+    waiting = (
+        select(*_FIELDS).where(_c.state.in_(WORKING), free, ~is_closed(_c.user_email)).order_by(_c.updated_at).limit(1)
+    )
     if import_id is not None:
         waiting = waiting.where(_c.import_id == import_id)
     else:

@@ -62,6 +62,7 @@ from . import (
     m0039_activities_by_recipe,
     m0040_changes_of_imports,
     m0041_proposals_of_programs,
+    m0042_server_processes,
 )
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0039_activities_by_recipe.upgrade,
     m0040_changes_of_imports.upgrade,
     m0041_proposals_of_programs.upgrade,
+    m0042_server_processes.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

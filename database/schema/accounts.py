@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, exists
 
 from .base import Sequence, metadata
 
@@ -23,6 +23,12 @@ users = Table(
     # Of the pages; none: what the browser asks for.
     Column("language", Text),
 )
+
+
+def is_closed(user_email: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether the account of this address was closed and waits for its erasure: no work begins for it any more."""
+    return exists().where(users.c.user_email == user_email, users.c.erasing_since.is_not(None))
+
 
 sessions = Table(
     "sessions",

@@ -89,6 +89,16 @@ duties = Table(
     Column("lease_until", Text, nullable=False),
 )
 
+# The servers that share the store, by the names under which they hold duties, as long as each renews its lease.
+server_processes = Table(
+    "server_processes",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("lease_until", Text, nullable=False),
+    # The accounts (`user_id`s) that were closed, and for which no request runs there any more: [user_id].
+    Column("clear_of", JSON, nullable=False),
+)
+
 # Running answers that their owner, another process than the one that was asked, has to stop.
 stop_requests = Table(
     "stop_requests",

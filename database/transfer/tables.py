@@ -9,11 +9,12 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, MetaData, Table, UniqueConstraint, func, inspect, select
 
 from database.engine.database import Database
-from database.schema import duties, message_words, metadata, schema_version, search_state
+from database.schema import duties, message_words, metadata, schema_version, search_state, server_processes
 
 NOT_COPIED: Mapping[str, str] = {
     schema_version.name: "each database was migrated by itself",
     duties.name: "leases of processes that don't work on the copy",
+    server_processes.name: "leases of processes that don't work on the copy",
     message_words.name: "made anew with the full-text index",
 }
 """Tables of the main store that are not copied, each with the reason."""

@@ -64,11 +64,16 @@ def list_users() -> object:
 @answers(http_models.Done)
 @fails("conflict")
 def change_user(user_email: str, body: account_models.AccountState) -> None:
-    """Shut an account out, or let it in again; administrators only, and never for their own."""
+    """Shut an account out, or let it in again; administrators only, and never for their own.
+
+    By token no administrator's: whoever finds one must not keep those out who could revoke it.
+    """
     require_administrator("Only an administrator changes accounts.")
     if users.normalise_email(user_email) == current_user_email():
         raise InvalidRequestError(say("own_account"))
     database = current_state().database
+    if current_access().by != "session" and users.get_user(database=database, user_email=user_email).is_admin:
+        raise ForbiddenError("A token can't shut administrators out, or let them in again.")
     users.set_disabled(database=database, user_email=user_email, disabled=body.disabled, by=current_actor())
 
 

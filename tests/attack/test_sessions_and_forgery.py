@@ -192,6 +192,25 @@ def test_whoever_finds_a_token_makes_no_tokens_and_no_administrators_with_it(
     assert thief.post("/users", json=own, headers=bearer).status_code == 201
 
 
+def test_whoever_finds_a_token_keeps_no_administrator_out_with_it(app: Flask, person: Callable[..., Person]) -> None:
+    root, second, bob = (
+        person(f"{name}@example.org", is_admin=is_admin)
+        for name, is_admin in (("root", True), ("second", True), ("bob", False))
+    )
+    found = root.post("/api_tokens", json={"name": "script"}).json["token"]
+    thief, bearer = app.test_client(), {"Authorization": f"Bearer {found}"}
+    refused = thief.put(f"/users/{second.email.upper()}", json={"disabled": True}, headers=bearer)
+    assert (refused.status_code, refused.json["code"]) == (403, "forbidden")
+    assert second.get("/get_user_info").status_code == 200
+    assert root.put(f"/users/{second.email}", json={"disabled": True}).status_code == 200
+    refused = thief.put(f"/users/{second.email}", json={"disabled": False}, headers=bearer)
+    assert (refused.status_code, refused.json["code"]) == (403, "forbidden")
+    assert second.get("/get_user_info").status_code == 401
+    # Accounts that may do less than the token are a script's to shut out.
+    assert thief.put(f"/users/{bob.email}", json={"disabled": True}, headers=bearer).status_code == 200
+    assert bob.get("/get_user_info").status_code == 401
+
+
 def test_only_administrators_make_accounts(person: Callable[..., Person], ada: Person) -> None:
     new = {"email": "bob@example.org", "password": PASSWORD}
     assert ada.post("/users", json=new).status_code == 403

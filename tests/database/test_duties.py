@@ -6,11 +6,15 @@ import pytest
 from sqlalchemy import select, update
 
 from chat.processes.duties import EVERY_DUTY, SharedDuties
+from chat.runtime.startup import bring_in_order
+from database.accounts.erasure import close_account
+from database.accounts.users import create_user
 from database.duties import LEASE_SECONDS, serve_folder, take_duties
 from database.engine.clock import store_time
 from database.engine.database import Database
 from database.errors import ConflictError
-from database.schema import duties
+from database.schema import duties, server_processes
+from tests.live_server import PASSWORD
 
 pytestmark = pytest.mark.contract
 
@@ -54,10 +58,51 @@ def test_a_process_that_stops_leaves_its_duties_to_others_at_once(database: Data
     assert (first.holds("index"), second.holds("index")) == (False, True)
 
 
+def test_others_may_write_for_a_closed_account_until_each_has_said_that_it_is_clear_of_it(database: Database) -> None:
+    create_user(database=database, user_email="ada@example.org", password=PASSWORD)
+    busy = [True]
+    first = SharedDuties(database=database)
+    second = SharedDuties(database=database, is_busy=lambda user_email: busy[0] and user_email == "ada@example.org")
+    assert not first.others_may_write("ada@example.org")  # there are no others
+    for each in (first, second):
+        each.keep(())
+    close_account(database=database, user_email="ada@example.org")
+    assert first.others_may_write("ada@example.org")  # the second has not looked since
+    assert second.others_may_write("ada@example.org")
+    for each in (first, second):
+        each.keep(["index"])
+    assert first.others_may_write("ada@example.org")
+    assert not second.others_may_write("ada@example.org")
+    busy[0] = False
+    second.keep(())
+    assert not first.others_may_write("ada@example.org")
+
+
+def test_a_process_whose_lease_has_ended_is_waited_for_no_more(database: Database) -> None:
+    create_user(database=database, user_email="ada@example.org", password=PASSWORD)
+    close_account(database=database, user_email="ada@example.org")
+    first = SharedDuties(database=database)
+    SharedDuties(database=database, is_busy=lambda _: True).keep(())
+    assert first.others_may_write("ada@example.org")
+    ended = update(server_processes).values(lease_until=store_time(seconds=-1))
+    database.write(lambda connection: connection.execute(ended).rowcount)
+    assert not first.others_may_write("ada@example.org")
+    first.keep(())
+    with database.reading() as connection:
+        assert connection.execute(select(server_processes.c.owner)).scalars().all() == [first.owner]
+
+
+def test_who_is_alone_waits_for_no_process_that_was_killed(database: Database) -> None:
+    SharedDuties(database=database, is_busy=lambda _: True).keep(())
+    bring_in_order(database=database)
+    assert not SharedDuties(database=database).others_may_write("ada@example.org")
+
+
 def test_a_single_server_has_every_duty() -> None:
     EVERY_DUTY.keep([])
     EVERY_DUTY.release()
     assert EVERY_DUTY.holds("whatever")
+    assert not EVERY_DUTY.others_may_write("ada@example.org")
 
 
 def test_all_servers_of_a_database_share_one_folder(database: Database) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import psycopg
 import pytest
 
 from tests.fakes import RecordingModel, saying
@@ -16,7 +14,7 @@ from tests.load.invariants import broken_invariants
 from tests.load.test_failing_storage import eventually
 from tests.load.test_killed_import import CONVERSATIONS, started
 from tests.load.test_two_servers import Pair, begun, status_of, text_of
-from tests.postgresql import PostgreSQLServer
+from tests.postgresql import NOW, PostgreSQLServer
 from tests.valkey import ValkeyServer
 
 pytestmark = pytest.mark.live
@@ -49,15 +47,6 @@ def pair(
         postgresql_server.take_back(url)
 
 
-def asked(pair: Pair, query: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(store_of(pair), options="-c search_path=anaphora") as connection:
-        return connection.execute(query.encode()).fetchall()
-
-
-def store_of(pair: Pair) -> str:
-    return pair.database_url.replace("postgresql+psycopg", "postgresql", 1)
-
-
 def test_with_a_clock_that_is_off_leases_hold_and_nothing_is_lost_or_done_twice(pair: Pair) -> None:
     ada = pair.one.sign_up()
     there = pair.client_of_two(ada)
@@ -86,7 +75,7 @@ def test_with_a_clock_that_is_off_leases_hold_and_nothing_is_lost_or_done_twice(
     eventually(lambda: ada.get(imported).json()["state"] == "done")
     done = there.get(imported).json()
     assert (done["imported"], done["failed"]) == (CONVERSATIONS, 0)
-    assert asked(pair, "SELECT count(*), count(DISTINCT text) FROM messages WHERE text LIKE 'It is %'") == [
+    assert pair.asked("SELECT count(*), count(DISTINCT text) FROM messages WHERE text LIKE 'It is %'") == [
         (CONVERSATIONS, CONVERSATIONS)
     ]
 
@@ -98,7 +87,7 @@ def test_with_a_clock_that_is_off_leases_hold_and_nothing_is_lost_or_done_twice(
     pair.model.scripts["main"] = saying("Still here.")
     assert text_of(list(ada.send(lost, "And now?"))) == "Still here."
     assert [message["message_index"] for message in messages_of(ada, lost)] == [1, 2, 3, 4]
-    eventually(lambda: broken_invariants(store_of(pair)) == {})
+    eventually(lambda: broken_invariants(pair.store) == {})
 
 
 def assert_clock_is_off(pair: Pair, there: Client) -> None:
@@ -106,7 +95,7 @@ def assert_clock_is_off(pair: Pair, there: Client) -> None:
     conversation_id = there.create_conversation()
     off = f"""SELECT abs(extract(epoch FROM created_at::timestamptz - now())) > {TEN_MINUTES // 2}
         FROM "UserToConversationId" WHERE conversation_id = '{conversation_id}'"""
-    assert asked(pair, off) == [(True,)]
+    assert pair.asked(off) == [(True,)]
 
 
 def outlived_their_leases(pair: Pair) -> bool:
@@ -115,7 +104,7 @@ def outlived_their_leases(pair: Pair) -> bool:
     seen: dict[str, set[str]] = {}
 
     def renewed() -> bool:
-        for message_id, lease_until in asked(pair, running):
+        for message_id, lease_until in pair.asked(running):
             seen.setdefault(message_id, set()).add(lease_until)
         return len(seen) == 2 and min(map(len, seen.values())) > RENEWALS
 
@@ -124,8 +113,8 @@ def outlived_their_leases(pair: Pair) -> bool:
 
 
 def owners_of_duties(pair: Pair) -> int:
-    held = "SELECT count(DISTINCT owner) FROM duties WHERE lease_until > now()::text AND name <> 'data folder'"
-    return int(asked(pair, held)[0][0])
+    held = f"SELECT count(DISTINCT owner) FROM duties WHERE lease_until > {NOW} AND name <> 'data folder'"
+    return int(pair.asked(held)[0][0])
 
 
 def test_guesses_at_a_server_whose_clock_is_off_keep_nobody_waiting_for_longer_elsewhere(pair: Pair) -> None:
@@ -133,6 +122,6 @@ def test_guesses_at_a_server_whose_clock_is_off_keep_nobody_waiting_for_longer_e
     wrong = {"email": "ada@example.org", "password": "a guess at it"}
     assert [pair.two.client().post("/login", wrong).status for _ in range(5)] == [401] * 5
     off = "SELECT max(abs(extract(epoch FROM attempted_at::timestamptz - now()))) < 300 FROM login_attempts"
-    assert asked(pair, off) == [(True,)]
+    assert pair.asked(off) == [(True,)]
     refused = pair.one.client().post("/login", {**wrong, "password": PASSWORD})
     assert (refused.status, 0 < int(refused.headers["retry-after"]) <= 15) == (429, True)

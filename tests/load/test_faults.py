@@ -21,7 +21,7 @@ from tests.load.figures import record
 from tests.load.links import Link
 from tests.load.test_failing_storage import eventually
 from tests.load.witnesses import talkative
-from tests.postgresql import PostgreSQLServer
+from tests.postgresql import NOW, PostgreSQLServer
 from tests.valkey import ValkeyServer
 
 pytestmark = pytest.mark.live
@@ -246,7 +246,7 @@ def test_turns_of_a_server_that_is_cut_off_from_postgresql_are_closed_by_the_oth
 def test_another_server_takes_the_duties_of_one_that_is_killed(
     installation: Installation, ada: Client, there: Client
 ) -> None:
-    held = "SELECT DISTINCT owner FROM anaphora.duties WHERE lease_until > now()::text AND name <> 'data folder'"
+    held = f"SELECT DISTINCT owner FROM anaphora.duties WHERE lease_until > {NOW} AND name <> 'data folder'"
     installation.two.stop()
     eventually(lambda: len(installation.asked(held)) == 1)
     ((former,),) = installation.asked(held)

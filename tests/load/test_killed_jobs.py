@@ -17,7 +17,7 @@ from tests.load.figures import record
 from tests.load.invariants import broken_invariants
 from tests.load.test_failing_storage import eventually
 from tests.load.test_killed_import import CONVERSATIONS, started
-from tests.postgresql import PostgreSQLServer
+from tests.postgresql import NOW, PostgreSQLServer
 from tests.valkey import ValkeyServer
 
 pytestmark = pytest.mark.live
@@ -44,7 +44,7 @@ class Installation:
 
     def owner(self, duty: str) -> str | None:
         """The server that has a duty now."""
-        held = self.asked("SELECT owner FROM duties WHERE name = %s AND lease_until > now()::text", duty)
+        held = self.asked(f"SELECT owner FROM duties WHERE name = %s AND lease_until > {NOW}", duty)
         return held[0][0] if held else None
 
     def kill_the_working_one(self, duty: str) -> float:

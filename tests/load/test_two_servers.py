@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
-from tests.live_server import LiveServer
+from tests.live_server import PASSWORD, LiveServer
 from tests.load.crash import messages_of
 from tests.load.test_failing_storage import eventually
+from tests.load.test_killed_import import started
 from tests.postgresql import PostgreSQLServer
 
 pytestmark = pytest.mark.live
@@ -28,6 +31,16 @@ class Pair:
     two: LiveServer
     model: RecordingModel
     database_url: str
+
+    @property
+    def store(self) -> str:
+        """The address of their database, as the driver takes it."""
+        return self.database_url.replace("postgresql+psycopg", "postgresql", 1)
+
+    def asked(self, query: str) -> list[tuple[Any, ...]]:
+        """What the store answers."""
+        with psycopg.connect(self.store, options="-c search_path=anaphora,anaphora_knowledge") as connection:
+            return connection.execute(query.encode()).fetchall()
 
     def client_of_two(self, client: Client) -> Client:
         """The same person, at the second server."""
@@ -134,6 +147,65 @@ def test_any_server_shows_stops_counts_and_tells_what_another_one_answers(pair: 
 
 def text_of(events: list[dict[str, Any]]) -> str:
     return "".join(event["text"] for event in events)
+
+
+def test_an_account_is_erased_when_requests_of_it_have_ended_at_the_other_server_too(pair: Pair) -> None:
+    pair.one.sign_up()
+    ada = pair.one.sign_up("late@example.org")
+    there = pair.client_of_two(ada)
+    pair.model.scripts["cheap"] = saying("half", " whole", pause_after=1)
+    late = ThreadPoolExecutor(1).submit(there.post, "/pkb/ingest_text", {"text": "Ada keeps bees."})
+    eventually(lambda: pair.model.running)
+    ((user_id,),) = pair.asked("SELECT user_id FROM users WHERE user_email = 'late@example.org'")
+    leases = dict(pair.asked("SELECT owner, lease_until FROM server_processes"))
+    assert len(leases) == 2
+    assert ada.request("DELETE", "/account", {"password": PASSWORD}).status == 200
+
+    told = "SELECT owner, lease_until, clear_of::text FROM server_processes"
+
+    def both_have_told() -> bool:
+        rows = pair.asked(told)
+        return (
+            len(rows) == 2
+            and all(lease > leases[owner] for owner, lease, _ in rows)
+            and any(user_id in clear_of for _, _, clear_of in rows)
+        )
+
+    eventually(both_have_told)
+    assert sorted(user_id in clear_of for _, _, clear_of in pair.asked(told)) == [False, True]
+    assert pair.asked("SELECT count(*) FROM users WHERE user_email = 'late@example.org'") == [(1,)]
+    assert not late.done()
+
+    pair.model.release()
+    assert late.result().status == 200
+    eventually(lambda: pair.asked("SELECT count(*) FROM users WHERE user_email = 'late@example.org'") == [(0,)])
+    assert rows_of(pair, "late@example.org") == {}
+
+
+def test_an_import_that_runs_at_either_server_ends_before_its_account_is_erased(pair: Pair) -> None:
+    pair.one.sign_up()
+    for server in (pair.one, pair.two):
+        ada = server.sign_up(f"on-{server.port}@example.org")
+        path = started(ada)
+        eventually(lambda ada=ada, path=path: ada.get(path).json()["imported"] > 0)
+        assert ada.request("DELETE", "/account", {"password": PASSWORD}).status == 200
+    for server in (pair.one, pair.two):
+        gone = f"on-{server.port}@example.org"
+        eventually(lambda gone=gone: pair.asked(f"SELECT 1 FROM users WHERE user_email = '{gone}'") == [])
+        assert rows_of(pair, gone) == {}
+
+
+def rows_of(pair: Pair, user_email: str) -> dict[str, int]:
+    """How many rows of a person there are, by table, in both schemas."""
+    tables = pair.asked(
+        """SELECT table_schema, table_name FROM information_schema.columns
+        WHERE column_name = 'user_email' AND table_schema LIKE 'anaphora%'"""
+    )
+    counted = {
+        name: int(pair.asked(f"SELECT count(*) FROM {schema}.\"{name}\" WHERE user_email = '{user_email}'")[0][0])
+        for schema, name in tables
+    }
+    return {name: count for name, count in counted.items() if count}
 
 
 def test_a_server_with_another_data_folder_is_refused(pair: Pair, tmp_path: Path) -> None:

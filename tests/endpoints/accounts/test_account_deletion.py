@@ -13,6 +13,8 @@ from flask import Flask, request
 from attachments.passages import index_pending as index_passages
 from chat.runtime.knowledge import tell_changes
 from chat.runtime.startup import sole_server
+from database.imports.repository import claim_import, release_imports
+from database.jobs import add_job, claim_job, release_jobs
 from database.search.indexing import index_pending
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import EXTENSION, AppState
@@ -293,6 +295,35 @@ def test_what_a_request_writes_that_was_authenticated_before_is_erased_too(
     assert statuses == [{"conversation": 201, "memory": 201, "refused": 403}[late]]
     assert state.account_erasure.erase_closed() == 1
     assert files_with(settings.data_dir, "zqxlate", ada.email) == {"zqxlate": set(), ada.email: set()}
+
+
+@pytest.mark.parametrize("work", ["import", "job"])
+def test_an_import_or_a_job_that_is_worked_on_ends_before_anything_is_erased_and_none_begins(
+    work: str, settings: Settings, state: AppState, ada: Person, tmp_path: Path
+) -> None:
+    uploads = settings.data_dir / FOLDER
+    own: dict[str, Any] = {"database": state.database, "user_email": ada.email}
+    if work == "import":
+        for file in (tmp_path / "one.jsonl", tmp_path / "two.jsonl"):
+            file.write_text('{"conversation": "c", "role": "user", "text": "zqxada"}\n')
+            accept_file(file, name=file.name, **own, uploads=uploads)
+        held = claim_import(database=state.database, owner="elsewhere")
+        assert held is not None
+    else:
+        for _ in range(2):
+            add_job(kind="step", **own)
+        job = claim_job(database=state.database, kinds=["step"], owner="elsewhere")
+        assert job is not None
+    assert ada.delete("/account", json={"password": PASSWORD}).status_code == 200
+    assert state.account_erasure.erase_closed() == 0
+    assert claim_import(database=state.database, owner="another") is None
+    assert claim_job(database=state.database, kinds=["step"], owner="another") is None
+    if work == "import":
+        release_imports(database=state.database, owner="elsewhere")
+    else:
+        release_jobs(database=state.database)
+    assert state.account_erasure.erase_closed() == 1
+    assert files_with(settings.data_dir, "zqxada") == {"zqxada": set()}
 
 
 def test_the_password_is_asked_for_and_no_token_may(app: Flask, ada: Person) -> None:
