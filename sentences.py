@@ -327,7 +327,7 @@ _REFUSALS = {
     "import_quota_used_up": "The files that you have waiting to be imported may have {megabytes:,} MB together. Let an "
     "import end, or discard one.",
     "upload_no_form": "The body is no form with a file in it.",
-    "file_quota_used_up": "Your files have the {megabytes:,} MB that one person's files may have.",
+    "file_quota_used_up": "Your files and documents have the {megabytes:,} MB that those of one person may have.",
     "picture_too_large": "The picture has too many pixels.",
     "picture_damaged": "The picture is damaged, or of a format that is not known here.",
     "file_type_unknown": "Files of this type can neither be shown nor read here.",

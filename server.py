@@ -16,6 +16,7 @@ import commands
 import endpoints
 from activity.errors import RecipePluginError
 from activity.recipes import RecipeRegistry, installed_recipes
+from attachments.errors import QuotaExceededError
 from attachments.passages import index_pending as index_pending_files
 from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
@@ -64,6 +65,7 @@ from search.meaning import MessageVectors
 from settings import Settings, SettingsError, load_settings
 from truth_management_system.interface.structured_api import KnowledgeModels
 from vault.documents import Vaults
+from vault.errors import NoRoomError
 
 _newest: deque[AppState] = deque(maxlen=1)
 
@@ -170,13 +172,26 @@ def _open_stores(settings: Settings, models: ModelRoles | None) -> _Stores:
         synchronous=settings.synchronous,
     )
     embedding = knowledge.embedding
+    attachments = Attachments(
+        database=database,
+        largest=settings.file_megabytes,
+        quota=settings.file_quota,
+        unmetered=frozenset(settings.vault_folders),
+    )
+    vaults = Vaults(
+        database=database,
+        mapped=settings.vault_folders,
+        embedding=embedding,
+        cheap=models.cheap,
+        require_room=partial(_require_room, attachments),
+    )
     return _Stores(
         database=database,
         models=models,
         knowledge=knowledge,
         vectors=MessageVectors(database=database, model=embedding),
-        vaults=Vaults(database=database, mapped=settings.vault_folders, embedding=embedding, cheap=models.cheap),
-        attachments=Attachments(database=database, largest=settings.file_megabytes, quota=settings.file_quota),
+        vaults=vaults,
+        attachments=attachments,
     )
 
 
@@ -362,6 +377,14 @@ def _conversation_cache(database: Database, *, most: int) -> DefaultDictQueue[st
 
 def _owner(conversation_id: str) -> str:
     return conversation_id.rpartition("_")[0]
+
+
+def _require_room(attachments: Attachments, user_email: str, more: int) -> None:
+    """For documents, which share their room with files. Raises NoRoomError."""
+    try:
+        attachments.require_room(user_email, more)
+    except QuotaExceededError as error:
+        raise NoRoomError(error.message) from error
 
 
 def _forget(

@@ -436,7 +436,7 @@ class Settings(BaseModel):
     )
     file_megabytes: Annotated[int, _whole(1, 10_000)] = _setting(50, "Megabytes of one file in a message.")
     file_quota: Annotated[int, _whole(1, 100_000_000)] = _setting(
-        5_000, "Megabytes of all files of one person, each content counted once."
+        5_000, "Megabytes of all files and documents of one person, each file counted once."
     )
     file_cap: Annotated[int | None, _whole(1, 100_000_000)] = _setting(
         None,

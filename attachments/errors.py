@@ -20,7 +20,7 @@ class FileTypeError(AttachmentError):
 
 
 class QuotaExceededError(AttachmentError):
-    """The person's files would take more room than one person may have."""
+    """The person's files and documents would take more room than one person may have."""
 
 
 class FilesUnavailableError(AttachmentError):

@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from database import attachments as rows
-from database.accounts.quotas import Quota, quota_of
+from database.accounts.quotas import Quota, bytes_of, quota_of
 from database.accounts.users import get_user
 from database.attachments import Attachment
 from database.engine.clock import iso_in
@@ -49,12 +49,14 @@ _NAMELESS = "file"
 class Attachments:
     """Where people's files are.
 
-    largest, quota: megabytes of one file, and of all files of a person for whom no administrator has set anything else.
+    largest, quota: megabytes of one file, and of all files and documents of a person for whom no administrator has set
+    anything else. unmetered: the people whose documents lie in folders of the operator's choice, and are not counted.
     """
 
     database: Database
     largest: int = 50
     quota: int = 5_000
+    unmetered: Collection[str] = ()
     limits: Limits = field(default_factory=Limits)
     # Held while a content gets its first row or loses its last one, so that no file is erased that a new row names.
     _placing: Lock = field(default_factory=Lock, repr=False, compare=False)
@@ -115,8 +117,7 @@ class Attachments:
         """
         known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
         if known is None or not self.original(known).is_file():
-            taken = rows.bytes_of(database=self.database, user_email=user_email)
-            _refuse_over_quota(taken + (0 if known is not None else size), self._megabytes(user_email))
+            self.require_room(user_email, 0 if known is not None else size)
             return None
         return self._added(user_email, sha256, {**asdict(known), "name": name})
 
@@ -127,9 +128,16 @@ class Attachments:
         def admit(others: int) -> None:
             _refuse_over_quota(others + size, megabytes)
 
-        return rows.add_attachment(
-            database=self.database, user_email=user_email, sha256=sha256, fields=fields, admit=admit
-        )
+        own: dict[str, Any] = {"database": self.database, "user_email": user_email, "unmetered": self.unmetered}
+        return rows.add_attachment(**own, sha256=sha256, fields=fields, admit=admit)
+
+    def require_room(self, user_email: str, more: int) -> None:
+        """Raises QuotaExceededError where `more` bytes would be more than the person's files and documents may have."""
+        _refuse_over_quota(self.bytes_of(user_email) + more, self._megabytes(user_email))
+
+    def bytes_of(self, user_email: str) -> int:
+        """How many bytes the person's files and documents have."""
+        return bytes_of(database=self.database, user_email=user_email, unmetered=self.unmetered)
 
     def _megabytes(self, user_email: str) -> int:
         """How much room the person's files may take."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, insert, select
 
+from database.accounts.quotas import bytes_in
 from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -67,11 +68,12 @@ def add_attachment(
     sha256: str,
     fields: Mapping[str, Any],
     admit: Callable[[int], None] = lambda _bytes: None,
+    unmetered: Collection[str] = (),
 ) -> Attachment:
     """Store a file's row, or find the one that the person has of this content and name.
 
-    fields: the others of `Attachment`. admit: called within the transaction with the bytes of all files that the person
-    has then, where the content is new; raises where there is no room.
+    fields: the others of `Attachment`. admit: called within the transaction with the bytes of all files and documents
+    that the person has then, where the content is new; raises where there is no room. unmetered: see `bytes_in`.
     """
     name = storable(str(fields["name"]))
 
@@ -82,7 +84,7 @@ def add_attachment(
             return known
         of_content = (_c.user_email == user_email) & (_c.sha256 == sha256)
         if _first(connection, of_content) is None:
-            admit(_bytes_of(connection, user_email))
+            admit(bytes_in(connection, user_email, unmetered=unmetered))
         own = {"attachment_id": str(uuid.uuid4()), "user_email": user_email, "sha256": sha256}
         added = Attachment(**{**fields, **own, "name": name, "created_at": now_iso()})
         connection.execute(insert(attachments), asdict(added))
@@ -170,18 +172,6 @@ def all_contents(*, database: Database) -> set[tuple[str, str]]:
     owned = select(users.c.user_id, _c.sha256).join(users, users.c.user_email == _c.user_email).distinct()
     with database.reading() as connection:
         return {(row.user_id, row.sha256) for row in connection.execute(owned)}
-
-
-def bytes_of(*, database: Database, user_email: str) -> int:
-    """How many bytes the person's files have, each content counted once."""
-    with database.reading() as connection:
-        return _bytes_of(connection, user_email)
-
-
-def _bytes_of(connection: Connection, user_email: str) -> int:
-    contents = select(_c.sha256, func.max(_c.size).label("size")).where(_c.user_email == user_email)
-    each = contents.group_by(_c.sha256).subquery()
-    return int(connection.execute(select(func.coalesce(func.sum(each.c.size), 0))).scalar_one())
 
 
 def list_attachments(*, database: Database, user_email: str) -> list[Attachment]:

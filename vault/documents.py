@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from database.accounts.users import get_user, user_ids
@@ -69,7 +70,8 @@ class Vaults:
     """The vaults of one server's people.
 
     mapped: folders of the operator's choice, by address; everybody else's vault lies in `<users_dir>/vaults`.
-    embedding, cheap: the models of `vectors` and of `summaries`, called each time.
+    embedding, cheap: the models of `vectors` and of `summaries`, called each time. require_room: raises NoRoomError
+    where a person's documents may not have so many bytes more; folders of the operator's choice are not asked for.
     """
 
     def __init__(
@@ -79,11 +81,13 @@ class Vaults:
         mapped: Mapping[str, MappedFolder] | None = None,
         embedding: Callable[[], EmbeddingModel | None] = lambda: None,
         cheap: Callable[[], ChatModel] | None = None,
+        require_room: Callable[[str, int], None] = lambda _user_email, _bytes: None,
     ) -> None:
         self.database = database
         self.vectors = DocumentVectors(database=database, model=embedding)
         self.summaries = Summaries(database=database, model=cheap, read=self._read)
         self._mapped = dict(mapped or {})
+        self._require_room = require_room
         self._folders: dict[str, Path] = {}
         self._lock = threading.Lock()
 
@@ -103,6 +107,7 @@ class Vaults:
             database=self.database,
             vectors=self.vectors,
             summaries=self.summaries,
+            require_room=partial(self._require_room, user_email) if mapped is None else lambda _bytes: None,
         )
 
     def existing(self) -> list[Vault]:
@@ -154,6 +159,8 @@ class Vault:
     database: Database = field(repr=False)
     vectors: DocumentVectors = field(repr=False)
     summaries: Summaries = field(repr=False)
+    # Raises NoRoomError where the documents may not have so many bytes more.
+    require_room: Callable[[int], None] = field(repr=False, default=lambda _bytes: None)
 
     def read(self, path: str) -> Document:
         """The document at `path`. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""

@@ -4,6 +4,7 @@ StoreError
  ├─ DocumentNotFoundError     a NotFoundError
  ├─ PathRefusedError          an InvalidChangeError
  ├─ DocumentTooLargeError
+ ├─ NoRoomError
  ├─ DocumentExistsError       a ConflictError
  ├─ VersionConflictError      holds the document as it is now
  ├─ VersionMissingError
@@ -33,6 +34,10 @@ class PathRefusedError(InvalidChangeError):
 
 class DocumentTooLargeError(StoreError):
     """The document is larger than a vault takes."""
+
+
+class NoRoomError(StoreError):
+    """The person's files and documents would take more room than one person may have."""
 
 
 class DocumentExistsError(ConflictError):

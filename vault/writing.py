@@ -59,7 +59,7 @@ def write(
     message_id: the answer that proposed it. action: how the text came to be.
 
     Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
-    another version is there now; PathRefusedError, DocumentTooLargeError, VaultReadOnlyError; InvalidChangeError where
+    another version is there now; PathRefusedError, DocumentTooLargeError, NoRoomError, VaultReadOnlyError; InvalidChangeError where
     the text of the document does not say all that its file does.
     """
     with _writing(vault):
@@ -70,6 +70,7 @@ def write(
         require_whole(current)
         source = _source(vault, message_id)
         because = _because(reason or f"Write {path}", source)
+        _require_room(vault, text, current)
         written = _written(vault, path, text, is_new=current is None, reason=because)
         _record(vault, action, path, version=written.version, source=source)
         return written
@@ -250,6 +251,13 @@ def _written(vault: Vault, path: str, text: str, *, is_new: bool = False, reason
     if reason:
         history.commit(vault.root, [path], reason=reason)
     return document
+
+
+def _require_room(vault: Vault, text: str, current: Document | None) -> None:
+    """Raises NoRoomError where the document grows and there is no room for it: one that shrinks is always written."""
+    before = 0 if current is None else len(current.text.encode())
+    if (more := len(_content(text)) - before) > 0:
+        vault.require_room(more)
 
 
 def _content(text: str) -> bytes:

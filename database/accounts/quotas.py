@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import calendar
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, Connection, Float, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, Float, bindparam, case, delete, func, insert, select, union_all
+from sqlalchemy.dialects.postgresql import insert as upsert
 
 from database.engine.clock import StoreTime, iso_in, store_time
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.errors import UserNotFoundError
-from database.schema import attachments, quotas, usage_days, users
+from database.schema import attachments, documents, quotas, usage_days, users
 
 from .audit import Actor, record_act
 from .users import account_key
@@ -38,7 +39,10 @@ Limit = Literal["messages_a_day", "tokens_a_day", "tokens_a_month"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """What an account may use; None: any number. file_megabytes: of all its files, each content counted once."""
+    """What an account may use; None: any number.
+
+    file_megabytes: of all its files and documents, each content of files counted once.
+    """
 
     messages_a_day: int | None = None
     tokens_a_day: int | None = None
@@ -94,16 +98,22 @@ _SUMS = select(
     func.coalesce(func.sum(_u.tokens), 0),
 ).where(_u.day >= bindparam("first"), _u.day <= bindparam("today"))
 _USED = Prepared(_SUMS.where(_u.user_email == bindparam("owner")))
-_DAY = func.substr(store_time(), 1, 10)
-_SENT, _TAKEN = bindparam("sent", type_=BigInteger), bindparam("taken", type_=BigInteger)
-_COUNT = Prepared(
-    update(usage_days)
-    .where(_u.user_email == bindparam("owner"), _u.day == _DAY)
-    .values(messages=_u.messages + _SENT, tokens=_u.tokens + _TAKEN)
-    .returning(_u.day)
+_DAY = func.substr(store_time(), 1, len("2026-02-08"))
+_counted = (
+    upsert(usage_days)
+    .inline()
+    .values(
+        user_email=bindparam("owner"),
+        day=_DAY,
+        messages=bindparam("sent", type_=BigInteger),
+        tokens=bindparam("taken", type_=BigInteger),
+    )
 )
-_BEGIN = Prepared(
-    insert(usage_days).inline().values(user_email=bindparam("owner"), day=_DAY, messages=_SENT, tokens=_TAKEN)
+_COUNT = Prepared(
+    _counted.on_conflict_do_update(
+        index_elements=[_u.user_email, _u.day],
+        set_={"messages": _u.messages + _counted.excluded.messages, "tokens": _u.tokens + _counted.excluded.tokens},
+    )
 )
 
 
@@ -207,14 +217,35 @@ def quotas_of_all(*, database: Database) -> dict[str, Quota]:
         return {row.user_email: Quota(**{name: getattr(row, name) for name in _NAMES}) for row in rows}
 
 
-def file_bytes_of_all(*, database: Database) -> dict[str, int]:
-    """How many bytes the files of each person have, each content counted once."""
-    a = attachments.c
-    contents = select(a.user_email, a.sha256, func.max(a.size).label("size")).group_by(a.user_email, a.sha256)
-    each = contents.subquery()
+def bytes_of(*, database: Database, user_email: str, unmetered: Collection[str] = ()) -> int:
+    """How many bytes the person's files have, each content counted once, and their documents.
+
+    unmetered: the people whose documents lie in folders of the operator's choice, and are not counted.
+    """
     with database.reading() as connection:
-        rows = connection.execute(select(each.c.user_email, func.sum(each.c.size)).group_by(each.c.user_email))
-        return {user_email: int(size) for user_email, size in rows}
+        return bytes_in(connection, user_email, unmetered=unmetered)
+
+
+def bytes_in(connection: Connection, user_email: str, *, unmetered: Collection[str] = ()) -> int:
+    """`bytes_of` within a transaction."""
+    return _bytes_of_each(connection, [user_email], unmetered).get(user_email, 0)
+
+
+def bytes_of_all(*, database: Database, unmetered: Collection[str] = ()) -> dict[str, int]:
+    """`bytes_of` for each person who has any."""
+    with database.reading() as connection:
+        return _bytes_of_each(connection, None, unmetered)
+
+
+def _bytes_of_each(connection: Connection, only: list[str] | None, unmetered: Collection[str]) -> dict[str, int]:
+    a, d = attachments.c, documents.c
+    contents = select(a.user_email, func.max(a.size).label("size")).group_by(a.user_email, a.sha256)
+    written = select(d.user_email, d.size).where(d.user_email.not_in(unmetered))
+    if only is not None:
+        contents, written = contents.where(a.user_email.in_(only)), written.where(d.user_email.in_(only))
+    each = union_all(contents, written).subquery()
+    rows = connection.execute(select(each.c.user_email, func.sum(each.c.size)).group_by(each.c.user_email))
+    return {user_email: int(size) for user_email, size in rows}
 
 
 def purge_usage(*, database: Database) -> int:
@@ -224,9 +255,7 @@ def purge_usage(*, database: Database) -> int:
 
 
 def _add(connection: Connection, user_email: str, *, messages: int = 0, tokens: int = 0) -> None:
-    """Only the writer does this, so nobody comes between the two statements; a day is begun once."""
-    if not _COUNT.rows(connection, owner=user_email, sent=messages, taken=tokens):
-        _BEGIN.run(connection, owner=user_email, sent=messages, taken=tokens)
+    _COUNT.run(connection, owner=user_email, sent=messages, taken=tokens)
 
 
 def _today(connection: Connection) -> datetime:

@@ -63,6 +63,7 @@ from . import (
     m0040_changes_of_imports,
     m0041_proposals_of_programs,
     m0042_server_processes,
+    m0043_sizes_of_documents,
 )
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0040_changes_of_imports.upgrade,
     m0041_proposals_of_programs.upgrade,
     m0042_server_processes.upgrade,
+    m0043_sizes_of_documents.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

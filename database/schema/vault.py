@@ -27,6 +27,8 @@ documents = Table(
     Column("text", Text, nullable=False),
     UniqueConstraint("user_email", "path", name="uq_documents_path"),
     Index("idx_documents_chunked", "chunked", "document_id"),
+    # For how much room the documents of a person take.
+    Index("idx_documents_size", "user_email", "size"),
     sqlite_autoincrement=True,
 )
 

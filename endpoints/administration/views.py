@@ -15,7 +15,6 @@ from chat.runtime.services import default_quota
 from database import duties
 from database import jobs as job_rows
 from database.accounts import audit, quotas, users
-from database.attachments import bytes_of
 from database.imports.repository import count_by_state
 from database.maintenance.statistics import engine_version
 from endpoints.accounts.views import require_administrator
@@ -38,7 +37,7 @@ def own_usage() -> object:
     me, defaults = current_user_scope(), default_quota(current_settings())
     return {
         "usage": asdict(quotas.usage_of(**me)),
-        "file_bytes": bytes_of(**me),
+        "file_bytes": current_state().attachments.bytes_of(me["user_email"]),
         "quota": asdict(quotas.quota_of(**me, defaults=defaults)),
     }
 
@@ -51,7 +50,7 @@ def list_people() -> object:
     require_administrator(_REFUSAL)
     database, defaults = current_state().database, default_quota(current_settings())
     used, own = quotas.usage_of_all(database=database), quotas.quotas_of_all(database=database)
-    files = quotas.file_bytes_of_all(database=database)
+    files = quotas.bytes_of_all(database=database, unmetered=current_state().attachments.unmetered)
     nothing = quotas.usage_of(database=database, user_email="")
 
     def item(account: users.Account) -> dict[str, Any]:

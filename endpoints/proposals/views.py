@@ -20,7 +20,7 @@ from . import models as proposal_models
 
 blueprint = Blueprint("proposals", __name__)
 _ANSWER = ("model_not_allowed", "quota_reached", "shutting_down", "too_many_turns", "turn_in_progress")
-_DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable")
+_DOCUMENT = ("path_refused", "quota_exceeded", "too_large", "vault_read_only", "vault_unavailable")
 
 
 @blueprint.get("/api/proposals")

@@ -22,7 +22,7 @@ from endpoints.http.work_queues import Work, works
 from . import models as tool_models
 
 blueprint = Blueprint("tools", __name__)
-_DOCUMENT = ("path_refused", "too_large", "vault_read_only", "vault_unavailable", "version_conflict")
+_DOCUMENT = ("path_refused", "quota_exceeded", "too_large", "vault_read_only", "vault_unavailable", "version_conflict")
 
 
 @blueprint.get("/api/tools")

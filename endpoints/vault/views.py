@@ -86,7 +86,7 @@ def get_graph() -> object:
 @takes(vault_models.DocumentBody)
 @asks(vault_models.PathQuery)
 @answers(vault_models.DocumentText)
-@fails("version_conflict", "version_missing", "vault_read_only", *_FAILING)
+@fails("quota_exceeded", "version_conflict", "version_missing", "vault_read_only", *_FAILING)
 def put_document(body: vault_models.DocumentBody, query: vault_models.PathQuery) -> object:
     """Write a document: a new one without a header; `If-Match` has to name the version that is replaced."""
     vault = current_vault()

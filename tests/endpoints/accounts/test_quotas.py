@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
-from database.accounts.quotas import Quota, UsedUp, take_message, usage_of
+from database.accounts.quotas import Quota, UsedUp, bytes_of_all, take_message, usage_of
+from database.accounts.users import create_user
 from database.engine.database import Database
 from database.schema import usage_days
 from database.turns.turns import accept_turn, finish_turn
 from endpoints.administration.models import OwnUsage, PersonItem
 from endpoints.http.scope import EXTENSION
 from language_models.testing import ScriptedChatModel
-from tests.endpoints.conftest import Person, refused, told
+from settings import MappedFolder
+from tests.endpoints.conftest import PASSWORD, Person, refused, told
+from vault.documents import Vaults
 
 pytestmark = pytest.mark.contract
 
@@ -169,6 +173,40 @@ def test_files_have_the_room_that_was_set_for_the_account(grace: Person, ada: Pe
     limit(grace, ada)
     assert ada.post("/attachments?name=a.txt", **file).status_code == 201
     assert told(ada.get("/usage"), OwnUsage).file_bytes == 9
+
+
+def test_documents_share_the_room_of_files(grace: Person, ada: Person) -> None:
+    limit(grace, ada, file_megabytes=1)
+    half = "x" * 600_000
+    at = "/api/vault/document?path="
+    written = ada.put(f"{at}a.md", json={"text": half})
+    assert written.status_code == 200
+    assert told(ada.get("/usage"), OwnUsage).file_bytes == len(half)
+    people = {each["user_email"]: PersonItem(**each) for each in grace.get("/admin/people").json}
+    assert (people[ada.email].file_bytes, people[grace.email].file_bytes) == (len(half), 0)
+    assert refused(ada.put(f"{at}b.md", json={"text": half})) == (507, "quota_exceeded")
+    assert [each["path"] for each in ada.get("/api/vault/documents").json["documents"]] == ["a.md"]
+    file = {"data": half.encode(), "content_type": "application/octet-stream"}
+    assert refused(ada.post("/attachments?name=a.txt", **file)) == (507, "quota_exceeded")
+    # Without any room left, what is there can be made shorter.
+    limit(grace, ada, file_megabytes=0)
+    version = {"If-Match": written.headers["ETag"]}
+    assert ada.put(f"{at}a.md", json={"text": "short"}, headers=version).status_code == 200
+    assert grace.put(f"{at}b.md", json={"text": half}).status_code == 200
+
+
+def test_documents_in_a_folder_of_the_operators_take_no_room(store: Database, tmp_path: Path) -> None:
+    folder = MappedFolder(tmp_path / "notes", read_only=False)
+    folder.folder.mkdir()
+    everybody = {"ada@example.org": folder}
+    asked: list[tuple[str, int]] = []
+    vaults = Vaults(database=store, mapped=everybody, require_room=lambda *room: asked.append(room))
+    for email in ("ada@example.org", "eve@example.org"):
+        create_user(database=store, user_email=email, password=PASSWORD)
+        vaults.of(email).write("a.md", "12345")
+    assert asked == [("eve@example.org", 5)]
+    assert bytes_of_all(database=store) == {"ada@example.org": 5, "eve@example.org": 5}
+    assert bytes_of_all(database=store, unmetered=everybody) == {"eve@example.org": 5}
 
 
 @pytest.mark.parametrize(
