@@ -1,7 +1,7 @@
 """The same work on SQLite and on PostgreSQL, and for one person alone and among many, each in turn with the other.
 
-The many people's store is made in SQLite and moved by `portability.engines`, whose rows a second are figures too. What
-is measured alternates between the stores, so that all of them meet the same other work of the machine.
+The same people are made up on both engines; `moves` measures moving from one to the other. What is measured alternates
+between the stores, so that all of them meet the same other work of the machine.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from benchmarks.made_up.history import SeedPlan, seed
-from database.accounts.users import create_user
+from benchmarks.made_up.words import TextMaker
+from database.accounts.passwords import hash_password
+from database.accounts.users import insert_account, new_account
 from database.connection import open_database
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
@@ -27,6 +28,7 @@ from database.engine.database import Database
 from database.messages.reading import list_messages
 from database.search.index import words
 from database.search.indexing import index_pending
+from database.transfer.copying import renew_statistics
 from database.turns.turns import accept_turn, finish_turn
 from portability.engines import Place, TableCount, transfer
 from search.messages import search_messages
@@ -74,14 +76,12 @@ def engines(bench: Bench) -> Iterator[Figure]:
         stores: dict[str, Person] = {}
         for name, count in (("alone", 1), ("among many", people)):
             folder = bench.scratch(f"engines-{count}")
-            _make(folder, people=count, conversations=conversations)
             postgresql.make_database(f"crowd{count}")
-            url = postgresql.url(f"crowd{count}")
-            what = f"to PostgreSQL, {count:,} × {conversations:,} conversations"
-            yield from _Move(Place(folder), Place(folder, url)).figures(what)
-            for engine, address in (("SQLite", None), ("PostgreSQL", url)):
+            for engine, address in (("SQLite", None), ("PostgreSQL", postgresql.url(f"crowd{count}"))):
                 database = open_database(folder / "users", database_url=address)
                 stack.callback(database.close)
+                what = f"{count:,} × {conversations:,} conversations made up on {engine}"
+                yield from _crowded(database, what, people=count, conversations=conversations)
                 stores[f"{engine}, {name}"] = Person(database, _email(count // 2))
         yield from _compared(stores, times=bench.times)
 
@@ -174,19 +174,24 @@ def _email(number: int) -> str:
     return f"person-{number}@example.org"
 
 
-def _make(folder: Path, *, people: int, conversations: int) -> None:
-    """A store in SQLite: so many people with as many conversations each, indexed."""
+def _crowded(database: Database, what: str, *, people: int, conversations: int) -> Iterator[Figure]:
+    """So many people with as many conversations each, stored, then indexed; how many messages a second."""
     plan = SeedPlan(conversations=conversations, messages=conversations * _MESSAGES_OF_A_CONVERSATION)
-    begun = time.monotonic()
-    with closing(open_database(folder / "users")) as database:
-        for number in range(people):
-            create_user(database=database, user_email=_email(number), password=PASSWORD)
-            for _ in seed(database=database, user_email=_email(number), plan=plan):
-                pass
-            if time.monotonic() - begun > 10:
-                begun = time.monotonic()
-                print(f"  {number:,} of {people:,} people", file=sys.stderr, flush=True)
-        index_pending(database=database, slice_ms=500)
+    sentences, password_hash = TextMaker(Random(_SEED)), hash_password(PASSWORD)
+    begun = told_at = time.monotonic()
+    for number in range(people):
+        values = new_account(_email(number), password_hash, "", is_admin=False)
+        database.write(partial(insert_account, values=values))
+        for _ in seed(database=database, user_email=_email(number), plan=plan, sentences=sentences):
+            pass
+        if time.monotonic() - told_at > 10:
+            told_at = time.monotonic()
+            print(f"  {number + 1:,} of {people:,} people", file=sys.stderr, flush=True)
+    stored, count = time.monotonic(), people * plan.messages
+    index_pending(database=database, slice_ms=500)
+    renew_statistics(database)
+    yield Figure(name=f"{what}, stored", value=count / (stored - begun), unit="messages/s")
+    yield Figure(name=f"{what}, indexed", value=count / (time.monotonic() - stored), unit="messages/s")
 
 
 def _compared(stores: Mapping[str, Person], *, times: int) -> Iterator[Figure]:

@@ -82,14 +82,15 @@ class _Seeded:
     hashes: set[str] = field(default_factory=set)
 
 
-def seed(*, database: Database, user_email: str, plan: SeedPlan) -> Iterator[int]:
+def seed(*, database: Database, user_email: str, plan: SeedPlan, sentences: TextMaker | None = None) -> Iterator[int]:
     """Store what `plan` says as `user_email`'s; yields, after each transaction, how many messages are there.
 
-    The account itself and the full-text index are left to others. Raises InvalidChangeError for a plan that makes no
-    sense, and for an account that has conversations already.
+    sentences: what the texts are made of, for many people; None: sentences of their own. The account itself and the
+    full-text index are left to others. Raises InvalidChangeError for a plan that makes no sense, and for an account
+    that has conversations already.
     """
     random = Random(f"{SEED} {user_email}")
-    texts = TextMaker(random)
+    texts = TextMaker(random) if sentences is None else sentences.drawn_by(random)
     seeded = [_conversation(random, texts, user_email, turns) for turns in plan.turns()]
     if plan.named:
         _give_friendly_ids(seeded)
