@@ -20,7 +20,6 @@ from chat.processes.announcements import ASKED, EVENTS, STOPS, TOLD, UNKEPT, WAT
 from database.engine.database import Database
 from database.errors import StoreError
 from database.turns.idempotency import another_message
-from database.turns.identity import Admission
 from database.turns.watching import ask_to_stop, running_turns, take_stop_requests
 
 from .errors import TooManyTurnsError
@@ -134,19 +133,21 @@ class OtherServers:
                 return known.messages[0]
         return None
 
-    def admission(self, user_email: str, *, most: int | None) -> Admission | None:
-        """What refuses a turn where a person has as many written, by all servers together, as one may.
+    def ask_for_room(self, connection: Any, user_email: str, *, most: int | None) -> Callable[[], None]:
+        """Ask how many turns a person has written by all servers together, within the transaction that accepts one.
 
-        None where this server knows by itself. It raises TooManyTurnsError.
+        What is returned reads the answer, and raises TooManyTurnsError where they are as many as one may have. Where
+        this server knows by itself, nothing is asked.
         """
         if most is None or not self.exist:
-            return None
+            return lambda: None
+        running = running_turns(connection, user_email=user_email)
 
-        def admit(connection: Any) -> None:
-            if running_turns(connection, user_email=user_email) >= most:
+        def refuse_beyond() -> None:
+            if running() >= most:
                 raise TooManyTurnsError(limit=most)
 
-        return admit
+        return refuse_beyond
 
     def _wake(self, owners: bytes) -> None:
         loop = self._hearing

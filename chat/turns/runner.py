@@ -197,12 +197,12 @@ class TurnRunner:
         is_new: False where an answer goes on, which is no further message. It raises TooManyTurnsError and
         QuotaReachedError.
         """
-        by_others = self._others.admission(user_email, most=self._most_per_person)
 
         def admit(connection: Any) -> None:
-            if by_others is not None:
-                by_others(connection)
+            # Both ask before either reads: one round trip. What is counted in vain goes with the transaction.
+            refuse_beyond = self._others.ask_for_room(connection, user_email, most=self._most_per_person)
             used_up = take_message(connection, user_email=user_email, defaults=self._quota, is_new=is_new)
+            refuse_beyond()
             if used_up is not None:
                 raise QuotaReachedError(used_up)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import Engine
 
@@ -51,8 +51,11 @@ class Backend(Protocol):
     def engine(self, *, connections: int, writing: bool) -> Engine:
         """An engine for the writer or for readers, with at most `connections`; it begins no transaction by itself."""
 
-    def beginning(self, *, writing: bool) -> str:
-        """The SQL that begins a transaction: one snapshot for a reader, the only writer's lock for a writer."""
+    def begin(self, connection: Any, *, writing: bool) -> None:
+        """Begin a transaction on a connection of the driver: one snapshot for a reader, the writer's lock for a writer.
+
+        Raises what the driver raises, also where the connection broke since it was used last.
+        """
 
     @property
     def is_shared(self) -> bool:

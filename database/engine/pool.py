@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 
 from sqlalchemy import Connection
@@ -38,7 +39,7 @@ class KeptConnections:
         self._errors = backend.errors
         self._named = named
         self._engine = backend.engine(connections=count, writing=writing)
-        self._beginning = backend.beginning(writing=writing)
+        self._begins = partial(backend.begin, writing=writing)
         self._closed = False
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: deque[Connection | None] = deque([None] * count)
@@ -112,7 +113,7 @@ class KeptConnections:
             raise
 
     def _begin(self, connection: Connection) -> Connection:
-        connection.connection.dbapi_connection.execute(self._beginning)  # type: ignore[union-attr]
+        self._begins(connection.connection.dbapi_connection)
         return connection
 
     def _raise_named(self, error: BaseException) -> None:
@@ -182,4 +183,4 @@ def _commit(connection: Connection) -> None:
     if connection.in_transaction():
         connection.commit()  # we began it, but SQLAlchemy took part in it
     else:
-        connection.connection.dbapi_connection.commit()  # type: ignore[union-attr]
+        connection.dialect.do_commit(connection.connection)

@@ -7,6 +7,7 @@ until it commits. Readers see one snapshot and wait for nobody.
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +17,9 @@ from typing import Any, ClassVar
 
 import orjson
 import psycopg
+from psycopg import generators
 from psycopg.adapt import Dumper, PyFormat
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.types.numeric import IntDumper
 from psycopg.types.string import StrDumperUnknown
 from sqlalchemy import URL, BigInteger, Connection, Engine, Float, Integer, create_engine, event, make_url
@@ -45,6 +48,7 @@ _WRITER_LOCK, _SERVER_LOCK = 20_260_208, 20_260_209
 _SECONDS_FOR_ANOTHER_START = 20.0
 """So long a server waits while another one that starts puts the store in order."""
 _LOOK_EVERY = 0.05
+_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _NUL, _REPLACEMENT = "\x00", "\ufffd"
 _TWO_TO_63 = 2**63
 
@@ -92,21 +96,25 @@ class PostgreSQLDatabase:
                 "application_name": "anaphora",
                 "connect_timeout": 10,
                 **_NOTICE_CUTS,
-                "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
+                "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC "
+                "-c idle_in_transaction_session_timeout=0",  # see `_commit_and_begin`
             },
         )
         dialect = engine.dialect
         dialect.type_compiler_instance = _WideIntegers(dialect)
         # The driver sends a number as the smallest type that holds it, which fits any column and function.
         dialect.colspecs = {**dialect.colspecs, Integer: Integer, BigInteger: BigInteger, Float: Float}
+        vars(dialect).update(_WRITING if writing else _READING_AHEAD)
         event.listen(engine, "connect", _adapt)
         return engine
 
-    def beginning(self, *, writing: bool) -> str:
-        """The statement that begins a transaction; a writer waits until no other process writes."""
+    def begin(self, connection: Any, *, writing: bool) -> None:
+        """Begin a transaction; a writer waits until no other process writes."""
         if writing:
-            return f"BEGIN; SELECT pg_advisory_xact_lock({self.writer_lock})"
-        return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self.writer_lock})")
+        elif not _is_begun(connection):
+            connection.rollback()  # says so where the connection is broken
+            connection.execute(_READING)
 
     @contextmanager
     def held_for_server(self) -> Iterator[ServerHold]:
@@ -123,6 +131,78 @@ class PostgreSQLDatabase:
     def store_error(self, error: Exception) -> StoreError:
         """The StoreError for `error`, by its SQLSTATE; without one, the server could not be reached."""
         return store_error(error)
+
+
+# A transaction that only reads is begun when the one before it ends, by the same message, and nobody waits for the
+# answer: one statement is one round trip then, instead of three. Until its first statement such a transaction has no
+# snapshot and no lock, so that it keeps the database from nothing.
+
+
+def _commit_and_begin(connection: Any) -> None:
+    """End a reading transaction and begin the next one; the answer is read by `_is_begun`."""
+    connection.pgconn.send_query(f"COMMIT; {_READING}".encode())
+    connection.pgconn.flush()
+
+
+def _is_begun(connection: Any) -> bool:
+    """Whether `_commit_and_begin` has begun a transaction here, and the server has said nothing since."""
+    _read_answer(connection)
+    return connection.pgconn.transaction_status == TransactionStatus.INTRANS and not _has_news(connection)
+
+
+def _read_answer(connection: Any) -> None:
+    if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
+        connection.wait(generators.execute(connection.pgconn))
+
+
+def _has_news(connection: Any) -> bool:
+    """Whether the server has sent something that nobody asked for, such as that it ends the connection."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _roll_back(connection: Any) -> None:
+    _read_answer(connection)
+    connection.rollback()
+
+
+@contextmanager
+def _answered(cursor: Any) -> Iterator[None]:
+    """Wait for the answer of what is executed within the block, also in a pipeline: SQLAlchemy looks at it at once."""
+    connection = cursor.connection
+    if connection.pgconn.pipeline_status == PipelineStatus.OFF:
+        yield
+    else:
+        with connection.pipeline():  # the end of an inner one waits for everything
+            yield
+
+
+def _execute(cursor: Any, statement: str, parameters: Any, context: object = None) -> None:
+    del context
+    with _answered(cursor):
+        cursor.execute(statement, parameters)
+
+
+def _execute_many(cursor: Any, statement: str, parameters: Any, context: object = None) -> None:
+    del context
+    with _answered(cursor):
+        cursor.executemany(statement, parameters)
+
+
+def _execute_without_parameters(cursor: Any, statement: str, context: object = None) -> None:
+    del context
+    with _answered(cursor):
+        cursor.execute(statement)
+
+
+_WRITING = {
+    "do_execute": _execute,
+    "do_executemany": _execute_many,
+    "do_execute_no_params": _execute_without_parameters,
+}
+_READING_AHEAD = {"do_commit": _commit_and_begin, "do_rollback": _roll_back}
+"""What the dialect of a writer, and of a reader, does in its own way, by the names of SQLAlchemy's methods."""
 
 
 class _ServerLock:

@@ -137,9 +137,9 @@ class SQLiteFile:
             mapped_bytes=MAPPED_BY_WRITER if writing else MAPPED_BYTES,
         )
 
-    def beginning(self, *, writing: bool) -> str:
-        """The statement that begins a transaction; one that will write takes its lock at once."""
-        return beginning(writing=writing)
+    def begin(self, connection: Any, *, writing: bool) -> None:
+        """Begin a transaction; one that will write takes its lock at once."""
+        connection.execute(beginning(writing=writing))
 
     def held_for_server(self) -> AbstractContextManager[ServerHold]:
         """Always held, and alone: the lock of the data folder, which holds the file, is enough."""

@@ -44,6 +44,25 @@ class Prepared:
         found: Row | None = self._ask(connection, parameters, _FIRST)
         return found
 
+    def asked(self, connection: Connection, **parameters: Any) -> Callable[[], list[Row]]:
+        """Ask now, and have what is returned read all rows, once, within the transaction.
+
+        Within `pipelined`, questions that are asked before the first of them is read are one round trip.
+        """
+        form, dialect = self._form(connection.dialect), connection.dialect
+        cursor = connection.connection.cursor()
+        values = form.values(parameters)
+        for heard in connection.engine.dispatch.before_cursor_execute:
+            heard(connection, cursor, form.sql, values, None, False)
+
+        def read() -> list[Row]:
+            with closing(cursor), _as_sqlalchemy_raises(dialect, form.sql):
+                return form.decoded(cursor.fetchall())
+
+        with _as_sqlalchemy_raises(dialect, form.sql):
+            cursor.execute(form.sql, values)
+        return read
+
     def some(self, connection: Connection, **parameters: Any) -> Generator[Row, None, None]:
         """Row after row, fetched as they are asked for; close the iterator within the transaction."""
         form = self._form(connection.dialect)
@@ -91,6 +110,29 @@ class Prepared:
         if form is None:
             form = self._forms[dialect.name] = _form_of(self._statement, self._columns, dialect)
         return form
+
+
+@contextmanager
+def pipelined(connection: Connection) -> Iterator[None]:
+    """Within the block a database server's answer is waited for only where rows are asked for, and at the end.
+
+    What a `Prepared` statement changes is sent together with the next question. Where it is refused, the next question
+    or the end of the block raises that, as SQLAlchemy raises it. Statements by SQLAlchemy are waited for, as ever.
+    """
+    if connection.dialect.name == "sqlite":
+        yield
+        return
+    driver = connection.connection.dbapi_connection
+    with _as_sqlalchemy_raises(connection.dialect, ""), driver.pipeline():  # type: ignore[union-attr]
+        yield
+
+
+@contextmanager
+def _as_sqlalchemy_raises(dialect: Dialect, sql: str) -> Iterator[None]:
+    try:
+        yield
+    except dialect.loaded_dbapi.Error as error:
+        raise DBAPIError.instance(sql, None, error, dialect.loaded_dbapi.Error) from error
 
 
 def rows_of(connection: Connection, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Row]:
@@ -156,6 +198,15 @@ def attempt(connection: Connection) -> Iterator[None]:
     else:
         with connection.begin_nested():
             yield
+            _await_answers(connection)
+
+
+def _await_answers(connection: Connection) -> None:
+    """Raise here what refuses a change that nobody waited for, within `pipelined`."""
+    driver: Any = connection.connection.dbapi_connection
+    if driver.pgconn.pipeline_status:
+        with _as_sqlalchemy_raises(connection.dialect, ""), driver.pipeline():
+            pass  # the end of an inner one waits for everything
 
 
 def _form_of(statement: SelectBase | Insert | Update | Delete, columns: list[str] | None, dialect: Dialect) -> _Form:

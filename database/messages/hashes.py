@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import groupby
 from operator import itemgetter
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from conversation_reference_utils import generate_message_short_hash, unique_message_short_hash
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, Row
 from database.schema import messages
 
 _PROBES = 4
@@ -37,14 +37,19 @@ class TakenHashes:
     again and again: then all hashes are read at once.
     """
 
-    def __init__(self, connection: Connection, conversation_id: str, *, free: Collection[str] = ()) -> None:
-        """free: hashes that are known to be borne by no message."""
+    def __init__(
+        self, connection: Connection, conversation_id: str, *, free: Collection[str] = (), expected: str | None = None
+    ) -> None:
+        """free: hashes that are known to be borne by no message. expected: one that is asked for at once."""
         self._connection = connection
         self._free = free
         self._conversation_id = conversation_id
         self._probes = 0
         self._all: frozenset[str] | None = None
         self._given: set[str] = set()
+        self._expected: dict[str, Callable[[], list[Row]]] = {}
+        if expected is not None:
+            self._expected[expected] = self._asked(expected)
 
     def __contains__(self, short_hash: object) -> bool:
         if short_hash in self._given:
@@ -57,8 +62,11 @@ class TakenHashes:
         if self._all is not None:
             return short_hash in self._all
         self._probes += 1
-        asked = {"conversation": self._conversation_id, "short_hash": short_hash}
-        return _PROBE.row(self._connection, **asked) is not None
+        asked = self._expected.pop(str(short_hash), None) or self._asked(str(short_hash))
+        return bool(asked())
+
+    def _asked(self, short_hash: str) -> Callable[[], list[Row]]:
+        return _PROBE.asked(self._connection, conversation=self._conversation_id, short_hash=short_hash)
 
     def give(self, friendly_id: str, text: str) -> str:
         """A hash for `text` that nobody has; from now on it is taken."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from conversation_reference_utils import generate_message_short_hash
 from database.accounts.quotas import count_tokens
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import find_place, open_thread
@@ -22,7 +22,7 @@ from database.conversations.conversation import ConversationHead, access_head, h
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, pipelined
 from database.engine.text import storable
 from database.errors import ActivityNotFoundError, AmbiguousReferenceError, MessageNotFoundError, TurnInProgressError
 from database.messages.branches import begin_branch
@@ -172,7 +172,12 @@ def accept_turn(
         files=files,
         admit=admit,
     )
-    return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
+
+    def accept(connection: Connection) -> AcceptedTurn:
+        with pipelined(connection):
+            return _accept(connection, question=question)
+
+    return database.write(accept, urgency=Urgency.ACCEPT)
 
 
 def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
@@ -185,10 +190,9 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
         thread_id = thread_id or former.thread_id
     place = _place(connection, head, question, thread_id=thread_id)
     created_at = now_iso()
+    taken = _taken_hashes(connection, head, question.text)
     user, response = _insert_activities(connection, head, question, place, created_at=created_at)
-    short_hash = None
-    if head.friendly_id is not None and not head.stateless:
-        short_hash = TakenHashes(connection, head.conversation_id).give(head.friendly_id, question.text)
+    short_hash = None if taken is None else taken.give(head.friendly_id or "", question.text)
     branch_id = user.activity_id if branch_of else head.branch_id
     asked = _question_row(
         head,
@@ -217,6 +221,14 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
     accepted = _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
     return replace(accepted, files=tuple(parts)) if parts else accepted
+
+
+def _taken_hashes(connection: Connection, head: ConversationHead, text: str) -> TakenHashes | None:
+    """Asks for the hash that a question will most likely get; None where it gets none yet."""
+    if head.friendly_id is None or head.stateless:
+        return None
+    expected = generate_message_short_hash(head.friendly_id, text)
+    return TakenHashes(connection, head.conversation_id, expected=expected)
 
 
 def _store_files(
@@ -289,8 +301,9 @@ def finish_turn(
     )
 
     def finish(connection: Connection) -> FinishedTurn:
-        head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
-        return finish_in(connection, head, response_message_id, ended, title=title)
+        with pipelined(connection):
+            head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
+            return finish_in(connection, head, response_message_id, ended, title=title)
 
     return database.write(finish, urgency=Urgency.STREAM)
 

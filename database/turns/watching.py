@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from sqlalchemy import BigInteger, Connection, Text, column, delete, insert, select, values
+from sqlalchemy import BigInteger, Connection, Text, bindparam, column, delete, insert, select, values
 
 from database.engine.database import Database, Urgency
+from database.engine.statements import Prepared
 from database.schema import messages, stop_requests, stream_events
 
 _e, _m, _s = stream_events.c, messages.c, stop_requests.c
+_RUNNING = Prepared(select(_m.message_id).where(_m.status == "streaming", _m.user_email == bindparam("owner")))
 
 
 def events_beyond(*, database: Database, positions: Mapping[str, int], most: int) -> list[tuple[str, int, bytes]]:
@@ -38,10 +40,10 @@ def still_written(*, database: Database, message_ids: Collection[str]) -> set[st
         return set(connection.execute(query).scalars())
 
 
-def running_turns(connection: Connection, *, user_email: str) -> int:
-    """How many answers are being written for a person, whatever process writes them."""
-    query = select(_m.message_id).where(_m.status == "streaming", _m.user_email == user_email)
-    return len(connection.execute(query).all())
+def running_turns(connection: Connection, *, user_email: str) -> Callable[[], int]:
+    """Asks how many answers are being written for a person, whatever process writes them; the answer is read later."""
+    rows = _RUNNING.asked(connection, owner=user_email)
+    return lambda: len(rows())
 
 
 def ask_to_stop(*, database: Database, asking: str, user_email: str, conversation_id: str | None = None) -> set[str]:

@@ -98,14 +98,14 @@ def test_turns_of_all_servers_are_counted_together(
     servers: Servers, database: Database, answering: Callable[..., str]
 ) -> None:
     answering("second")
-    admit_two, admit_one = (servers[0].admission(EMAIL, most=most) for most in (2, 1))
-    assert admit_two is not None
-    assert admit_one is not None
     with database.reading() as connection:
-        admit_two(connection)
+        beyond_two, beyond_one, beyond_any = (
+            servers[0].ask_for_room(connection, EMAIL, most=most) for most in (2, 1, None)
+        )
+        beyond_two()
         with pytest.raises(TooManyTurnsError):
-            admit_one(connection)
-    assert servers[0].admission(EMAIL, most=None) is None
+            beyond_one()
+        beyond_any()
 
 
 def test_stored_events_are_announced_while_others_watch_them(

@@ -105,6 +105,38 @@ def test_a_reader_sees_one_state_and_changes_nothing(store: Database) -> None:
         assert subjects(connection) == ["ann"]
 
 
+def test_a_transaction_that_is_begun_ahead_sees_what_was_committed_before_its_first_statement(store: Database) -> None:
+    for name in ("ann", "bob", "eve"):
+        with store.reading() as connection:
+            before = subjects(connection)
+        store.write(lambda writing, name=name: attempt(writing, name))
+        with store.reading() as connection:
+            assert subjects(connection) == [*before, name]
+            assert store.readers_in_use()[0] == 1  # always the same connection
+
+
+def test_a_transaction_that_is_begun_ahead_has_no_snapshot_and_no_lock(store: Database) -> None:
+    for _ in range(2):
+        with store.reading() as connection:
+            assert subjects(connection) == []
+            (pid,) = connection.exec_driver_sql("SELECT pg_backend_pid()").one()
+    ahead = "SELECT state, backend_xid, backend_xmin FROM pg_stat_activity WHERE pid = %s"
+    locks = "SELECT locktype FROM pg_locks WHERE pid = %s AND locktype <> 'virtualxid'"
+    assert store.write(lambda writing: writing.exec_driver_sql(ahead, (pid,)).all()) == [
+        ("idle in transaction", None, None)
+    ]
+    assert store.write(lambda writing: writing.exec_driver_sql(locks, (pid,)).all()) == []
+
+
+def test_reading_goes_on_after_a_block_that_raised_and_after_a_refused_statement(store: Database) -> None:
+    with pytest.raises(KeyError), store.reading() as connection:
+        {}[connection]
+    with pytest.raises(StorageFailedError), store.reading() as connection:
+        connection.exec_driver_sql("SELECT 1 / 0")
+    with store.reading() as connection:
+        assert subjects(connection) == []
+
+
 def test_one_process_writes_at_a_time_and_who_waits_too_long_is_told_to_come_again(
     store: Database, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from database.engine.database import Database
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, attempt, pipelined
 from database.schema import conversations
 
 pytestmark = pytest.mark.contract
@@ -48,6 +48,20 @@ def test_rows_can_be_left_unread(connection: Connection) -> None:
     assert len(ALL.rows(connection)) == 3
 
 
+def test_questions_are_asked_before_the_first_of_them_is_read(database: Database, connection: Connection) -> None:
+    def ask(asking: Connection) -> list[object]:
+        first, second, third = (ONE.asked(asking, id=name) for name in ("c0", "c1", "c9"))
+        return [second(), third(), first()]
+
+    def in_a_pipeline(writing: Connection) -> list[object]:
+        with pipelined(writing):
+            return ask(writing)
+
+    expected = [[("c1", {"n": 1})], [], [("c0", {"n": 0})]]
+    assert ask(connection) == expected
+    assert database.write(in_a_pipeline) == expected
+
+
 def test_what_a_statement_brings_along_stays_with_it(database: Database, connection: Connection) -> None:
     counted = update(conversations).where(conversations.c.version < 5).values(version=conversations.c.version + 1)
     database.write(Prepared(counted).run)
@@ -66,6 +80,70 @@ def test_a_refused_change_is_the_same_error_as_ever_and_takes_the_transaction_al
     with pytest.raises(IntegrityError):
         database.write(lambda writing: ADD.run_each(writing, [row(7), row(1)]))
     assert len(ALL.rows(connection)) == 3
+
+
+def test_changes_that_are_not_waited_for_are_those_of_single_statements(database: Database) -> None:
+    def change(writing: Connection) -> list[str]:
+        with pipelined(writing):
+            ADD.run_each(writing, [row(number) for number in range(2)])
+            ADD.run(writing, **row(2))
+            names = [name for name, _ in ALL.rows(writing)]
+            names += writing.execute(NAMED).scalars()
+            gone = writing.execute(delete(conversations).where(conversations.c.conversation_id == "c1")).rowcount
+            ADD.run(writing, **row(3))
+        return [*names, str(gone)]
+
+    assert database.write(change) == ["c0", "c1", "c2", "c0", "c1", "c2", "1"]
+    with database.reading() as reading:
+        assert ALL.rows(reading) == [(f"c{number}", {"n": number}) for number in (0, 2, 3)]
+
+
+@pytest.mark.parametrize("then", ["nothing", "a question", "a question of SQLAlchemy", "a savepoint"])
+def test_a_refused_change_that_is_not_waited_for_is_the_same_error_as_ever(database: Database, then: str) -> None:
+    def change(writing: Connection) -> None:
+        with pipelined(writing):
+            ADD.run(writing, **row(0))
+            ADD.run(writing, **row(0))
+            ADD.run(writing, **row(1))
+            if then == "a question":
+                ALL.rows(writing)
+            elif then == "a question of SQLAlchemy":
+                writing.execute(NAMED)
+            elif then == "a savepoint":
+                with attempt(writing):
+                    ADD.run(writing, **row(2))
+
+    for _ in range(2):
+        with pytest.raises(IntegrityError):
+            database.write(change)
+    with database.reading() as reading:
+        assert ALL.rows(reading) == []
+
+
+def test_a_block_that_raises_itself_takes_what_was_not_waited_for_along(database: Database) -> None:
+    def change(writing: Connection) -> None:
+        with pipelined(writing):
+            ADD.run(writing, **row(0))
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        database.write(change)
+    database.write(lambda writing: ADD.run(writing, **row(1)))
+    with database.reading() as reading:
+        assert ALL.rows(reading) == [("c1", {"n": 1})]
+
+
+def test_a_savepoint_takes_back_what_was_refused_alone(database: Database) -> None:
+    def change(writing: Connection) -> None:
+        with pipelined(writing):
+            ADD.run(writing, **row(0))
+            with pytest.raises(IntegrityError), attempt(writing):
+                ADD.run(writing, **row(0))
+            ADD.run(writing, **row(1))
+
+    database.write(change)
+    with database.reading() as reading:
+        assert [name for name, _ in ALL.rows(reading)] == ["c0", "c1"]
 
 
 def test_whoever_counts_statements_sees_them(
