@@ -33,15 +33,17 @@ class DefaultDictQueue(Generic[K, V]):
 
     def __getitem__(self, key: K) -> V:
         """The value of `key`. Raises what the factory raises; a failed load caches nothing."""
-        found = self._current(key)
-        if found is not None:
-            return found
+        known = self._known(key)
+        if known is not None and self._is_current(key, known):
+            return known
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         try:
             with loading:
-                found = self._current(key)
-                return found if found is not None else self._load(key)
+                loaded = self._known(key)  # by another thread, while this one waited
+                if loaded is not None and loaded is not known and self._is_current(key, loaded):
+                    return loaded
+                return self._load(key)
         finally:
             with self._lock:
                 if not loading.locked():
@@ -66,14 +68,12 @@ class DefaultDictQueue(Generic[K, V]):
             for key in [key for key in self._values if condition(key)]:
                 del self._values[key]
 
-    def _current(self, key: K) -> V | None:
+    def _known(self, key: K) -> V | None:
         with self._lock:
             value = self._values.get(key)
             if value is not None:
                 self._values.move_to_end(key)
-        if value is not None and self._is_current(key, value):
             return value
-        return None
 
     def _load(self, key: K) -> V:
         value = self._factory(key)
