@@ -59,8 +59,8 @@ def write(
     message_id: the answer that proposed it. action: how the text came to be.
 
     Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
-    another version is there now; PathRefusedError, DocumentTooLargeError, NoRoomError, VaultReadOnlyError; InvalidChangeError where
-    the text of the document does not say all that its file does.
+    another version is there now; PathRefusedError, DocumentTooLargeError, NoRoomError, VaultReadOnlyError;
+    InvalidChangeError where the text of the document does not say all that its file does.
     """
     with _writing(vault):
         current = vault.read_if_there(path)
