@@ -36,6 +36,7 @@ FOR_PROGRAMS = {
     '"A token can\'t make administrators."',
     '"A token can\'t make password links."',
     '"A token can\'t make tokens."',
+    '"A token can\'t shut administrators out, or let them in again."',
     '"A workspace\'s colour is the name of one."',
     "'The other servers of this database share another data folder.'",
     '"The id of a conversation begins with its owner\'s e-mail address."',
