@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests into tiers. Those in the browser come last: Playwright's event loop runs on when they are over."""
     tiers.mark_by_fixtures(items)
     tiers.require_named_markers(items)
-    tiers.measure_on_sqlite(items)
+    tiers.mark_unmeasured(items)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 

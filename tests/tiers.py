@@ -27,6 +27,15 @@ _THOROUGH_FOLDERS = (
     "tests/load/",
     "tests/portability/",
 )
+# Folders whose tests say nothing of the packages that coverage is measured of.
+_UNMEASURED_FOLDERS = (
+    "tests/attachments/",
+    "tests/benchmarks/",
+    "tests/database/",
+    "tests/deploy/",
+    "tests/language_models/",
+    "tests/search/",
+)
 # Whoever asks for one of these fixtures starts a server, a browser, or pip.
 _STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "pip_links"})
 # What says in the text of a module that a test of it may have a marker.
@@ -85,9 +94,15 @@ def mark_by_fixtures(items: list[pytest.Item]) -> None:
             item.add_marker("live")
 
 
-def measure_on_sqlite(items: list[pytest.Item]) -> None:
-    """Measure what both engines do alike on SQLite alone, but for `chat`, which asks which engine it has."""
+def mark_unmeasured(items: list[pytest.Item]) -> None:
+    """Mark as `unmeasured` what `.ci/run others` runs: coverage slows it, and tells nothing that other tests don't.
+
+    These are the tests of packages that stand below the measured ones, and what both engines do alike on PostgreSQL,
+    but for `chat`, which asks which engine it has. They run apart: where measuring stops for single tests, it has
+    stopped for good in the threads that live on.
+    """
     for item in items:
         call = getattr(item, "callspec", None)
-        if call and call.params.get("database_url") == "postgresql" and not item.nodeid.startswith("tests/chat/"):
-            item.add_marker("no_cover")
+        on_postgresql = call is not None and call.params.get("database_url") == "postgresql"
+        if item.nodeid.startswith(_UNMEASURED_FOLDERS) or (on_postgresql and not item.nodeid.startswith("tests/chat/")):
+            item.add_marker("unmeasured")

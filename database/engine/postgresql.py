@@ -241,7 +241,13 @@ class _ServerLock:
             self._asked(f"SELECT pg_advisory_unlock({_SERVER_LOCK})")
 
     def release(self) -> None:
-        """Close the connection, and with it let go of the lock."""
+        """Let go of the lock, so that whoever comes next has it at once, and close its connection."""
+        if self._connection is not None:
+            with suppress(DBAPIError, psycopg.Error):
+                self._connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
+        self._close()
+
+    def _close(self) -> None:
         connection, self._connection, self._held, self._alone = self._connection, None, False, False
         if connection is not None:
             with suppress(DBAPIError, psycopg.Error):
@@ -254,7 +260,7 @@ class _ServerLock:
                 self._connection = self._engine.connect()
             return bool(self._connection.exec_driver_sql(question).scalar_one())
         except (DBAPIError, psycopg.Error) as error:
-            self.release()
+            self._close()
             raise store_error(error) from error
 
 

@@ -14,7 +14,7 @@ from tests.fakes import Answer, RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -101,3 +101,23 @@ def test_an_inbox_is_given_a_rule_looked_into_and_answered_and_what_failed_is_tr
     expect(page.locator("#agent-inbox-items")).to_contain_text("Nothing waits.")
     said = person.get(f"/list_messages_by_conversation/{talk.conversation_id}").json()
     assert [each["text"] for each in said][-2:] == ["Roll it back.", "Well done."]
+
+
+def test_a_button_of_a_list_that_comes_anew_while_it_is_pressed_is_clicked(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings#agents")
+    edit = page.get_by_role("button", name="Edit: Global Assistant")
+    expect(edit).to_be_visible()
+    page.locator(".settings-nav a[href='#account']").click()
+    waiting: list[Route] = []
+    page.route("**/api/agents", lambda route: waiting.append(route), times=1)
+    with page.expect_request("**/api/agents"):
+        page.locator(".settings-nav a[href='#agents']").click()
+    edit.hover()
+    edit.evaluate("button => { button.dataset.old = 'yes' }")
+    page.mouse.down()
+    with page.expect_response("**/api/agents"):
+        waiting[0].continue_()
+    page.evaluate("fetch('/healthz')")  # by the time that this is answered, a list that didn't wait would have come
+    page.mouse.up()
+    expect(page.get_by_role("heading", name="Agent “Global Assistant”")).to_be_visible()
+    expect(edit).not_to_have_attribute("data-old", "yes")

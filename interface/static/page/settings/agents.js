@@ -5,7 +5,7 @@ import { settingsStrings } from '../strings/en/settings.js';
 import { answerSettingsStrings } from '../strings/en/answer_settings.js';
 import { attempt } from '../ui/attempts.js';
 import { confirmAction } from '../ui/dialog.js';
-import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
+import { element, replaceWithFocus, setHidden, whenReleased } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { mountInbox } from './agent_inbox.js';
 import { mountRules } from './agent_rules.js';
@@ -235,6 +235,7 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
     last = last.then(async () => {
       if (!isFilled) return;
       counts = await settings.inboxes();
+      await whenReleased();
       replaceWithFocus(place, records(agents.map(row)));
     }).catch(() => {});
   };

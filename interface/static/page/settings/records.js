@@ -2,7 +2,7 @@
 
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { attempt } from '../ui/attempts.js';
-import { element, replaceWithFocus } from '../ui/dom.js';
+import { element, replaceWithFocus, whenReleased } from '../ui/dom.js';
 
 /**
  * Fills a place with what the server says. Says meanwhile that it is loading, and else why it can't, with a way to try again.
@@ -15,7 +15,9 @@ import { element, replaceWithFocus } from '../ui/dom.js';
 export async function fill(place, load, show) {
   if (!place.hasChildNodes()) place.replaceChildren(element('p', { class: 'settings-state', role: 'status', text: words.loading }));
   try {
-    replaceWithFocus(place, ...show(await load()));
+    const told = await load();
+    await whenReleased();
+    replaceWithFocus(place, ...show(told));
     return true;
   } catch (error) {
     replaceWithFocus(place, failure(error, () => {

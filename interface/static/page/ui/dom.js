@@ -59,6 +59,26 @@ export function replaceWithFocus(place, ...nodes) {
   (place.querySelector('button:not(:disabled)') ?? place).focus();
 }
 
+/** Milliseconds after which a press is taken for over: of some, such as those that open a list, no end is told. */
+const LONGEST_PRESS = 10_000;
+/** Resolves when what is pressed is let go of; null: nothing is pressed. */
+let press = null;
+
+globalThis.addEventListener?.('pointerdown', () => {
+  const begun = new Promise((resolve) => {
+    // The click comes after the release.
+    for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(resolve), { capture: true, once: true });
+    setTimeout(resolve, LONGEST_PRESS);
+  });
+  press = begun;
+  begun.then(() => {
+    if (press === begun) press = null;
+  });
+}, true);
+
+/** Waits while something is being pressed: a button that is replaced before it is let go of is never clicked. */
+export const whenReleased = () => press;
+
 /** Makes `place` hold these nodes; what has the focus keeps it where it is among them. */
 export function replaceChildrenKeepingFocus(place, ...nodes) {
   const focused = place.contains(document.activeElement) ? document.activeElement : null;
