@@ -103,7 +103,7 @@ export class ConversationPage {
       turns: this.#turns,
       pins: this.#pins,
       loaded: () => this.#loaded,
-      onNewer: () => this.#showNewer(),
+      onNewer: () => this.#renew(() => this.#transcript.loadNewer({ quiet: true })),
     });
   }
 
@@ -323,16 +323,16 @@ export class ConversationPage {
     await Promise.all([asked.catch(() => {}), this.refresh()]);
   }
 
-  /** Shows what was said since by other tabs, devices and programs. */
-  async #showNewer() {
-    await this.#transcript.loadNewer({ quiet: true });
-    this.#showWhetherEmpty();
-    this.#watchUnfinished();
-  }
-
   async #look(options) {
     if (!this.#conversation || this.#conversation.isGone) return;
-    await Promise.all([this.#transcript.refresh(options), this.#pins.refresh(options)]);
+    await this.#renew(() => Promise.all([this.#transcript.refresh(options), this.#pins.refresh(options)]));
+  }
+
+  /** Asks for what is open here, and shows what became of it, unless something else is open by then, or it is gone. */
+  async #renew(ask) {
+    const opening = this.#opening;
+    await ask();
+    if (opening !== this.#opening || opening?.signal.aborted || this.#conversation?.isGone) return;
     this.#showWhetherEmpty();
     this.#watchUnfinished();
   }
