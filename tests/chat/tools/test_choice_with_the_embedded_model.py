@@ -25,6 +25,24 @@ MOST_READ_WARM = 128
 MOST_WRITTEN = 64
 
 
+EVERYTHING = "Ask @agent_botanist about notes/plan.md, garden_talk_k2p9 and @sour_cherries, and find the regex a+b."
+"""A message that names something for each tool which is called with a name."""
+
+
+class Calling(EmbeddedChatModel):
+    """The model, which may not choose to call nothing."""
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
+    ) -> AsyncGenerator[Delta, None]:
+        asked = options.get("response_format") or {}
+        calls = asked["json_schema"]["schema"]["anyOf"]
+        calls.pop(next(n for n, call in enumerate(calls) if call["properties"]["tool"]["const"] == "none"))
+        async with aclosing(super().stream(messages, **options)) as steps:
+            async for step in steps:
+                yield step
+
+
 class Counting(EmbeddedChatModel):
     """The model, with the usage of each request."""
 
@@ -43,10 +61,40 @@ class Counting(EmbeddedChatModel):
 
 
 @pytest.fixture
-def model() -> Iterator[Counting]:
+def runtime() -> Iterator[EmbeddedRuntime]:
     runtime = EmbeddedRuntime(model_file("small", folder=load_settings().model_dir))
-    yield Counting(runtime)
+    yield runtime
     runtime.close()
+
+
+@pytest.fixture
+def model(runtime: EmbeddedRuntime) -> Counting:
+    return Counting(runtime)
+
+
+def test_every_tool_is_called_by_the_model_with_arguments_that_it_takes(runtime: EmbeddedRuntime) -> None:
+    registry = all_tools(code_of=code_of)
+    names = {*registry.names()} - {"read_file"}  # without a tool, the text of a file stays in the history
+    model = Calling(runtime)
+    called: dict[str, Any] = {}
+
+    async def call_each() -> None:
+        for name in sorted(names):
+            calls: list[dict[str, Any]] = []
+            chooser = Chooser(model=model, text=EVERYTHING, tools=[registry.get(name)], agents=["botanist"])
+            async with aclosing(chooser.choose([], calls)) as statuses:
+                async for _ in statuses:
+                    pass
+            for call in calls:
+                called[call["function"]["name"]] = orjson.loads(call["function"]["arguments"])
+        await model.aclose()
+
+    asyncio.run(call_each())
+    assert {*called} == names
+    for name, arguments in called.items():
+        takes = registry.get(name).arguments
+        assert takes is not None
+        takes.model_validate(arguments)
 
 
 def test_a_choice_reads_and_writes_little(model: Counting) -> None:
