@@ -42,6 +42,9 @@ from .clock import StoreTime
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""
 LOCK_TIMEOUT_MS = 10_000
+IDLE_WRITER_MS = 7_000
+"""So long a writing transaction may ask nothing. The server then ends it: its process is cut off or stands still, and
+keeps all others from writing. Less than LOCK_TIMEOUT_MS, so that they don't give up before."""
 # A network that drops everything is noticed after about fifteen seconds, not after the system's two hours.
 _NOTICE_CUTS = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 _WRITER_LOCK, _SERVER_LOCK = 20_260_208, 20_260_209
@@ -53,7 +56,7 @@ _NUL, _REPLACEMENT = "\x00", "\ufffd"
 _TWO_TO_63 = 2**63
 
 # By SQLSTATE or its class, the first two characters. https://www.postgresql.org/docs/current/errcodes-appendix.html
-_BUSY = ("40001", "40P01", "53300", "55P03", "57014")
+_BUSY = ("25P03", "40001", "40P01", "53300", "55P03", "57014")
 _UNREACHABLE = ("08", "57P01", "57P02", "57P03")
 _FULL = ("53100", "53200", "58")
 _READ_ONLY = ("25006", "28", "3D000", "42501")
@@ -97,7 +100,8 @@ class PostgreSQLDatabase:
                 "connect_timeout": 10,
                 **_NOTICE_CUTS,
                 "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC "
-                "-c idle_in_transaction_session_timeout=0",  # see `_commit_and_begin`
+                # Readers are always in a transaction: see `_commit_and_begin`.
+                f"-c idle_in_transaction_session_timeout={IDLE_WRITER_MS if writing else 0}",
             },
         )
         dialect = engine.dialect

@@ -155,6 +155,32 @@ def test_one_process_writes_at_a_time_and_who_waits_too_long_is_told_to_come_aga
         assert subjects(connection) == ["ann", "bob"]
 
 
+def test_a_writer_that_stands_still_keeps_no_other_process_from_writing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "IDLE_WRITER_MS", 100)
+    halted, other = (Database(database_at(url), folder=tmp_path) for _ in range(2))
+    writing, gate = threading.Event(), threading.Event()
+
+    def stand_still(connection: Connection) -> None:
+        attempt(connection, "ann")
+        writing.set()
+        assert gate.wait(60)
+        attempt(connection, "eve")
+
+    job = halted.submit(stand_still)
+    assert writing.wait(60)
+    other.write(lambda connection: attempt(connection, "bob"))
+    gate.set()
+    with pytest.raises(StorageBusyError):
+        job.result(60)
+    halted.write(lambda connection: attempt(connection, "ann"))
+    with other.reading() as connection:
+        assert subjects(connection) == ["bob", "ann"]
+    for each in (halted, other):
+        each.close()
+
+
 def test_after_a_restart_of_the_database_server_the_store_goes_on(
     store: Database, postgresql_server: PostgreSQLServer
 ) -> None:
