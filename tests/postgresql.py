@@ -28,6 +28,7 @@ _OPTIONS = {
     "autovacuum": "off",
     "jit": "off",
 }
+_LONGEST_END_MS = 60_000
 # Without the checks of foreign keys and the triggers, in any order.
 _EMPTY = """
     DO $$ DECLARE name regclass; BEGIN
@@ -94,8 +95,9 @@ class PostgreSQLServer:
         self._unused.append(url)
 
     def cut_connections(self) -> None:
-        """Close all other connections to the server, as its restart would."""
-        self.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'anaphora'")
+        """Close all other connections to the server, as its restart would; they are closed when this returns."""
+        ended = f"pg_terminate_backend(pid, {_LONGEST_END_MS})"
+        self.execute(f"SELECT {ended} FROM pg_stat_activity WHERE application_name = 'anaphora'")
 
     def execute(self, statements: str, *, database: str = "postgres") -> None:
         """Run statements as the server's owner."""

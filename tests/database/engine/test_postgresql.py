@@ -264,7 +264,7 @@ def test_a_server_whose_connection_broke_shares_its_database_again_unless_a_comm
 ) -> None:
     def end_connections() -> None:
         others = "pid != pg_backend_pid() AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')"
-        ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}"
+        ending = f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {others}"
         store.write(lambda connection: connection.exec_driver_sql(ending).close())
 
     with store.backend.held_for_server() as first:
