@@ -48,6 +48,7 @@ _NAMING = {**PARAMETERS, ASK_AGENT: "agentId", "resolve_reference": "reference"}
 _REFERENCE = re.compile(r"(?<!\w)[@#]\w+")
 _PATTERN = re.compile(r"\\|regex|pattern|\[[^\[\]]+\][*+?{]|\.[*+]", re.IGNORECASE)
 _KEPT = ("type", "enum", "items", "required", "properties")
+_BOUNDS = ("minimum", "maximum")
 _MOST_LINKED = 3
 _LONGEST_DESCRIPTION = 100
 _LONGEST_MESSAGE = 2_000
@@ -284,7 +285,7 @@ def _required_alone(schema: Mapping[str, Any], *, longest: int | None) -> dict[s
 
 
 def _simple(schema: Mapping[str, Any], *, longest: int | None) -> dict[str, Any]:
-    """`schema` without what only validates; of the bounds of texts, those that keep a call from saying nothing.
+    """`schema` without what only validates; numbers keep bounds, texts those that keep a call from saying nothing.
 
     Other bounds of lengths make grammars large.
     """
@@ -297,6 +298,8 @@ def _simple(schema: Mapping[str, Any], *, longest: int | None) -> dict[str, Any]
         kept["additionalProperties"] = False
     if "items" in kept:
         kept["items"] = _simple(kept["items"], longest=longest)
+    if kept.get("type") == "integer":
+        kept |= {bound: schema[bound] for bound in _BOUNDS if bound in schema}
     if kept.get("type") == "string" and "enum" not in kept:
         if schema.get("minLength") or schema.get("pattern"):
             kept["minLength"] = 1

@@ -94,7 +94,7 @@ def smallest(schema: dict[str, Any]) -> Any:
         return schema["enum"][0]
     if schema["type"] == "object":
         return {name: smallest(each) for name, each in schema.get("properties", {}).items()}
-    return {"integer": 1, "string": "x" * schema.get("minLength", 0)}[schema["type"]]
+    return {"integer": schema.get("minimum", 0), "string": "x" * schema.get("minLength", 0)}[schema["type"]]
 
 
 def test_every_tool_can_be_chosen_and_takes_the_smallest_call_that_the_grammar_allows(tools: ToolRegistry) -> None:
