@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chat.agents.answering import with_answerers
+from chat.context.budget import max_context_chars
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
 from chat.context.finding import completed
 from chat.context.gather import (
@@ -25,7 +26,6 @@ from chat.context.gather import (
 from chat.context.items import extract_referenced
 from chat.context.memories import KnowledgeRequest, knowledge_request
 from chat.context.related import found_beside
-from chat.context.room import max_context_chars
 from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
 from chat.prompting.summaries import refresh_summary
 from chat.turns import events, steps

@@ -17,7 +17,7 @@ from sentences import say
 
 from .errors import FileTooLargeError, FileTypeError
 
-CHILD = Path(__file__).with_name("child_main.py")
+CHILD = Path(__file__).with_name("reading_child.py")
 TEXT = "text.json"
 PICTURE = "picture"
 _META = "meta.json"

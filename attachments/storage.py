@@ -1,8 +1,8 @@
 """The files of all people, each kept once for its owner, by its content.
 
-`<data>/users/attachments/<user_id>/<sha256>/` holds `original`, `text.json` and `picture`; see `attachments.child_main`
-for the latter two. `incoming` beside the people's folders holds what is being stored: a folder is complete before it
-gets its place, so that a crash leaves nothing half-made there.
+`<data>/users/attachments/<user_id>/<sha256>/` holds `original`, and of `attachments.reading_child` `text.json` and
+`picture`. `incoming` beside the people's folders holds what is being stored: a folder is complete before it gets its
+place, so that a crash leaves nothing half-made there.
 """
 
 from __future__ import annotations

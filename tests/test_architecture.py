@@ -57,13 +57,13 @@ OWNERS = {
     "re2": ("search.patterns",),
     "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),
-    "pypdfium2": ("attachments.child_main",),
-    "PIL": ("attachments.child_main",),
-    "pi_heif": ("attachments.child_main",),
-    "docx": ("attachments.child_main",),
-    "openpyxl": ("attachments.child_main",),
-    "lxml": ("attachments.child_main",),
-    "charset_normalizer": ("attachments.child_main",),
+    "pypdfium2": ("attachments.reading_child",),
+    "PIL": ("attachments.reading_child",),
+    "pi_heif": ("attachments.reading_child",),
+    "docx": ("attachments.reading_child",),
+    "openpyxl": ("attachments.reading_child",),
+    "lxml": ("attachments.reading_child",),
+    "charset_normalizer": ("attachments.reading_child",),
 }
 SQL = re.compile(
     r"\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX))\s", re.S

@@ -13,10 +13,10 @@ from language_models.ports import EmbeddingModel
 from search.embedding import query_vectors
 from search.relevance import unrelated_for
 
+from .budget import max_context_chars
 from .gather import GatheredContext, KeepReport, fitted
 from .memories import embedding_model, knowledge_request, memories_among
 from .related import searched_for, wants_documents, wants_messages
-from .room import max_context_chars
 
 
 async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:

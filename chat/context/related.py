@@ -30,12 +30,12 @@ from search.ranking import snippet
 from sentences import say
 from vault.documents import Excerpt
 
+from .budget import first_that_fit, tokens_for_found
 from .documents import KIND as DOCUMENT
 from .files import KIND as FILE
 from .items import PkbItem
 from .memories import Found, wants_found
 from .report import ReportEntry, preview
-from .room import first_that_fit, tokens_for_found
 
 log = logging.getLogger(__name__)
 _LONGEST_QUERY = 2_000

@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import Any
 
 from chat.context import kinds
+from chat.context.budget import max_context_chars
 from chat.context.conversations import MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
 from chat.context.documents import listed, wikilinks_of
 from chat.context.files import READ_TOOL, attached_files, with_files
 from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
 from chat.context.kinds import ReferenceScope
-from chat.context.room import max_context_chars
 from chat.context.threads import thread_block
 from chat.ports import Message
 from chat.prompting import answering

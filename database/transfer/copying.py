@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Table, delete, or_, select, tuple_
 from database.engine.database import Database, Urgency
 from database.errors import StorageFailedError, StoreError
 
-from .derived import FOLLOWERS, NO_FOLLOWER, Follower
+from .fulltext import FOLLOWERS, NO_FOLLOWER, Follower
 from .ranges import Key, Range, Row, TableReader, side_by_side
 from .tables import StoreTables, identifying_columns, own_references
 

@@ -33,7 +33,8 @@ from .tool_calls import ended_calls, record_tool_calls
 from .turns import STORE_RESPONSE, finish_in
 
 Report = Sequence[Mapping[str, Any]]
-_STATUS = "interrupted"
+ABANDONED_STATUS = "interrupted"
+"""Of an answer that nobody writes any more."""
 _asked = messages.alias("asked")
 
 
@@ -154,9 +155,9 @@ def _begun(connection: Connection, turns: Sequence[tuple[AbandonedTurn, str]]) -
 def _ended(events: Sequence[tuple[int, bytes]]) -> EndedAnswer:
     return EndedAnswer(
         text=joined_text(events),
-        parts=ended_calls(told_parts(events), status=_STATUS),
+        parts=ended_calls(told_parts(events), status=ABANDONED_STATUS),
         documents=told_documents(events),
-        status=_STATUS,
+        status=ABANDONED_STATUS,
         config=None,
     )
 
@@ -228,7 +229,7 @@ def _tell_ends(connection: Connection, closings: Sequence[_Closing]) -> None:
     finished = finished_first_turns(connection, {each.turn.message_id: each.head for each in closings})
     for each in closings:
         turn, head = each.turn, each.head
-        ends.append(Told(turn.user_email, turn.conversation_id, turn.message_id, {"status": _STATUS}))
+        ends.append(Told(turn.user_email, turn.conversation_id, turn.message_id, {"status": ABANDONED_STATUS}))
         named = {"title": head.title, "conversation_friendly_id": head.friendly_id}
         if not each.was_named:
             names.append(Told(turn.user_email, None, turn.conversation_id, named))
@@ -258,6 +259,6 @@ def _last_events(
         {"error": INTERRUPTED, **whose},
         *([] if was_named else [{"conversation": names}]),
         {"message_ids": finished.message_ids()},
-        {"done": True, "answer_status": _STATUS},
+        {"done": True, "answer_status": ABANDONED_STATUS},
     ]
     return [(stream, seq, event) for seq, event in numbered(contents, after=events[-1][0] if events else 0)]

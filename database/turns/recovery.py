@@ -16,7 +16,7 @@ from database.errors import DatabaseDamagedError, StorageBusyError, StorageFaile
 from database.maintenance.invariants import NO_RUNNING_ANSWER
 from database.schema import conversations, message_variants, messages, stream_events
 
-from .closing import AbandonedTurn, Report, close_alone, close_together
+from .closing import ABANDONED_STATUS, AbandonedTurn, Report, close_alone, close_together
 from .leases import abandoned
 
 log = logging.getLogger(__name__)
@@ -106,9 +106,9 @@ def _mark(store: Database, turn: AbandonedTurn) -> None:
 def _mark_interrupted(connection: Connection, *, turn: AbandonedTurn) -> None:
     for table in (messages, message_variants):
         this_one = (table.c.message_id == turn.message_id) & (table.c.status == "streaming")
-        connection.execute(update(table).where(this_one).values(status="interrupted"))
+        connection.execute(update(table).where(this_one).values(status=ABANDONED_STATUS))
     who = {"user_email": turn.user_email, "conversation_id": turn.conversation_id}
-    record(connection, TURN, "changed", ids=[turn.message_id], fields={"status": "interrupted"}, **who)
+    record(connection, TURN, "changed", ids=[turn.message_id], fields={"status": ABANDONED_STATUS}, **who)
     waiting = conversations.c.running_message_id == turn.message_id
     connection.execute(
         update(conversations).where(waiting).values(running_message_id=None, version=conversations.c.version + 1)

@@ -4,7 +4,7 @@ import test from 'node:test';
 import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
 import { isUploadKept, keepUpload } from '../../interface/static/page/core/draft_uploads.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
-import { takeFormerDrafts } from '../../interface/static/page/core/former_drafts.js';
+import { takeFormerDrafts } from '../../interface/static/page/core/local_storage_drafts.js';
 import { Kept } from '../../interface/static/page/core/kept.js';
 import { createMemory, settled } from './fake_kept.mjs';
 

@@ -4,7 +4,7 @@
  */
 
 import { conversationTitle } from '../core/conversation_title.js';
-import { ReadMarks } from '../core/read_marks.js';
+import { ReadMarks } from '../core/unread.js';
 import { offeredNotifications } from '../core/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { isUndecided, mayNotify, notify, turnOnNotifications } from '../ui/notifications.js';

@@ -3,7 +3,7 @@
 import { bring, createApi } from '../core/api.js';
 import { followAddress, panelInAddress, writePanel } from '../core/address.js';
 import { createEvents } from '../core/events.js';
-import { createDrafts } from '../core/drafts.js';
+import { createDrafts, YOUNG_DRAFT_MS } from '../core/drafts.js';
 import { openKept } from '../core/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { chosenDomain } from '../core/storage.js';
@@ -34,7 +34,6 @@ const PANELS = {
 };
 
 /** A temporary conversation, which is in no list, lives for a day. */
-const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
 /** Until then, the page has better things to ask for. */
 const UNHURRIED_MS = 20_000;
 
@@ -141,7 +140,7 @@ function followActions({ api, events, store }) {
 async function takeOverDrafts(kept, owner) {
   try {
     if (!localStorage.getItem(`anaphora:drafts:${owner}`) && !localStorage.getItem(`anaphora:edits:${owner}`)) return;
-    const { takeFormerDrafts } = await bring(() => import('../core/former_drafts.js'));
+    const { takeFormerDrafts } = await bring(() => import('../core/local_storage_drafts.js'));
     await takeFormerDrafts(kept, localStorage, owner);
   } catch {
     // The browser forbids its storage, or the part does not come: they wait there.

@@ -65,7 +65,7 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
   let withdrawOffer = () => {};
   /** Counts the conversations that were turned to. */
   let conversation = 0;
-  const part = () => bring(() => import('./files.js'));
+  const part = () => bring(() => import('./file_chips.js'));
 
   async function show() {
     if (!list && files.length === 0 && uploads.length === 0) return;

@@ -6,6 +6,8 @@ const FILES = 'draft-files';
 /** Files that the server doesn't have yet: an entry each, since they are the largest. */
 export const UPLOAD = 'draft-upload';
 const EDIT = 'edit';
+/** A draft that was touched since then stays, even where the page does not know its conversation. */
+export const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
 /** What is written where there is no conversation yet has an id too. */
 const idOf = (conversationId) => conversationId ?? '';
 

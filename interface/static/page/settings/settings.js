@@ -11,7 +11,7 @@ import { mountAgents } from './agents.js';
 import { mountSending } from './device.js';
 import { mountLanguage } from './language.js';
 import { failure } from './records.js';
-import { mountPeople } from './people.js';
+import { mountPeople } from './accounts.js';
 import { mountLimits, mountModels } from './server.js';
 import { mountToolServers } from './tool_servers.js';
 import { settingsStrings } from '../strings/en/settings.js';

@@ -4,7 +4,7 @@ import { attempt } from '../../ui/attempts.js';
 import { element, replaceChildrenKeepingFocus } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createTabs } from '../../ui/tabs.js';
-import { railTabs } from './tabs.js';
+import { railTabs } from './tab_kinds.js';
 
 const words = railStrings;
 

@@ -1,6 +1,6 @@
 """Run as a script in a process of its own: reads one untrusted file, and writes what it found into a folder.
 
-python -I child_main.py <file> <its name> <folder for the result> <megabytes of memory> <seconds of processor time>
+python -I reading_child.py <file> <its name> <folder for the result> <megabytes of memory> <seconds of processor time>
 
 meta.json: `{media_type, kind, pages, characters, lines, width, height, problem, refused}`; it is written before the
 content is read, with the problem "too_costly", and again at the end: whoever finds the first one knows that this
