@@ -47,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "backfill": history.backfill,
     "exports": history.exports,
     "imports": imports.imports,
+    "imports_served": imports.imports_served,
     "activities": activities.activities,
     "search": search.search,
     "patterns": search.patterns,
@@ -90,14 +91,19 @@ def main(arguments: Sequence[str]) -> int:
         "--messages",
         type=int,
         metavar="COUNT",
-        help="how many messages are imported (imports) or moved (transfer)",
+        help="how many messages are imported (imports, imports_served) or moved (transfer)",
     )
+    parser.add_argument("--characters", type=int, metavar="COUNT", help="of each message that is imported")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - BENCHMARKS.keys()
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     bench = Bench(
-        QUICK if options.quick else FULL, beside=options.beside, histories=options.histories, messages=options.messages
+        QUICK if options.quick else FULL,
+        beside=options.beside,
+        histories=options.histories,
+        messages=options.messages,
+        characters=options.characters,
     )
     figures = list[Figure]()
     machines = list[Machine]()

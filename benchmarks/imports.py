@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 import random
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 from database.connection import close_store, open_store
 from database.imports.repository import get_import
 from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner
+from tests.http_client import Client
+from tests.live_server import LiveServer
 
-from .figures import Figure
+from .figures import Figure, of_samples
 from .load import resident_kb
 from .seeded import EMAIL, Bench
 
@@ -22,19 +28,21 @@ _IMPORTED = 100_000
 _OF_CONVERSATION = 10
 _CHARACTERS = 560
 _WORDS = 20_000
+_ASK_EVERY = 0.05
+_LOOK_EVERY = 0.5
 
 
 def imports(bench: Bench) -> Iterator[Figure]:
     """An export of ChatGPT with 100,000 messages of 560 characters (10,000 in a quick run), stored and indexed.
 
-    `--messages` says how many instead. The file is written and parsed conversation by conversation, so that the peak of
-    memory is that of the import.
+    `--messages` says how many instead, `--characters` how long each is. The file is written and parsed conversation by
+    conversation, so that the peak of memory is that of the import.
     """
     count = bench.messages or min(_IMPORTED, bench.size.messages // 5)
     folder = bench.scratch("imported")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "conversations.json"
-    _write_export(file, messages=count)
+    _write_export(file, messages=count, characters=bench.characters or _CHARACTERS)
     floor = _parse(file) * 1_000_000 / count
     users_dir = str(folder / "users")
     database = open_store(users_dir)
@@ -58,6 +66,89 @@ def imports(bench: Bench) -> Iterator[Figure]:
     close_store(users_dir)
 
 
+def imports_served(bench: Bench) -> Iterator[Figure]:
+    """The same export, uploaded to a server that somebody else asks for `/healthz` meanwhile.
+
+    The memory is that of the server, all of its threads together.
+    """
+    count = bench.messages or min(_IMPORTED, bench.size.messages // 5)
+    folder = bench.scratch("imports-served")
+    file = folder / "conversations.json"
+    _write_export(file, messages=count, characters=bench.characters or _CHARACTERS)
+    floor = _parse(file) * 1_000_000 / count
+    server = LiveServer(folder / "server").start()
+    try:
+        yield from _served(server, file, count=count, floor=floor)
+    finally:
+        server.stop()
+
+
+def _served(server: LiveServer, file: Path, *, count: int, floor: float) -> Iterator[Figure]:
+    client, took = server.sign_up(EMAIL), dict[str, float]()
+    assert server.process is not None
+    process, megabytes = server.process.pid, file.stat().st_size / 1_000_000
+    before = most = resident_kb(process, "RssAnon")
+    with _asked(server.client()) as waits:
+        begun = time.perf_counter()
+        path = f"/imports/{_uploaded(client, file)}"
+        took["upload"] = time.perf_counter() - begun
+        for state in ("ready", "done"):
+            begun = time.perf_counter()
+            while (now := client.get(path).json())["state"] != state:
+                assert now["state"] in {"counting", "running"}, now
+                most = max(most, resident_kb(process, "RssAnon"))
+                time.sleep(_LOOK_EVERY)
+            took[state] = time.perf_counter() - begun
+            if state == "ready":
+                assert client.post(f"{path}/start", {}).status == 200
+    assert (now["messages"], now["done"]) == (count, count), now
+    name = f"{count:,} messages ({megabytes:,.0f} MB) by a server"
+    yield Figure(name=f"upload {name}", value=took["upload"], unit="s")
+    yield Figure(name=f"count {name}", value=took["ready"], unit="s")
+    # 100,000 in 60 s.
+    yield Figure(name=f"import 1,000 of {name}", value=took["done"] * 1_000_000 / count, budget=600.0, floor=floor)
+    yield of_samples("/healthz, while a history is imported", waits, budget_p95=50.0)
+    yield Figure(name="memory of an import by a server", value=(most - before) / 1_024, unit="MB", budget=200.0)
+    peak = resident_kb(process, "VmHWM") / 1_024
+    yield Figure(name="peak memory of a server that imports", value=peak, unit="MB")
+
+
+@contextmanager
+def _asked(client: Client) -> Iterator[list[float]]:
+    """The milliseconds that `/healthz` took, asked all the time until the block ends."""
+    waits, ended = list[float](), threading.Event()
+
+    def ask() -> None:
+        while not ended.wait(_ASK_EVERY):
+            begun = time.perf_counter()
+            assert client.get("/healthz").status == 200
+            waits.append((time.perf_counter() - begun) * 1_000)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield waits
+    finally:
+        ended.set()
+        asking.join()
+
+
+def _uploaded(client: Client, file: Path) -> str:
+    """Send a file as it lies there; the id of its import."""
+    headers = {
+        "Origin": client.origin,
+        "Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()),
+        "Content-Type": "application/octet-stream",
+        "Content-Length": str(file.stat().st_size),
+    }
+    with closing(HTTPConnection(client.host, client.port, timeout=600.0)) as connection, file.open("rb") as content:
+        connection.request("POST", f"/import?name={file.name}", content, headers)
+        response = connection.getresponse()
+        told: dict[str, Any] = json.loads(response.read())
+    assert response.status == 201, told
+    return str(told["import_id"])
+
+
 def _parse(file: Path) -> float:
     """Seconds of CPU that `json` takes to parse the conversations of the file, one by one."""
     began = time.process_time()
@@ -67,13 +158,13 @@ def _parse(file: Path) -> float:
     return time.process_time() - began
 
 
-def _write_export(file: Path, *, messages: int) -> None:
+def _write_export(file: Path, *, messages: int, characters: int) -> None:
     """A file as ChatGPT exports it, conversation by conversation."""
     rng = random.Random(1)
     words = [f"word{number}" for number in range(_WORDS)]
     with file.open("w", encoding="utf-8") as out:
         for number in range(messages // _OF_CONVERSATION):
-            texts = [" ".join(rng.choices(words, k=80))[:_CHARACTERS] for _ in range(_OF_CONVERSATION)]
+            texts = [" ".join(rng.choices(words, k=characters // 7))[:characters] for _ in range(_OF_CONVERSATION)]
             out.write("[" if number == 0 else ",\n")
             json.dump(_conversation(number, texts), out)
         out.write("]")

@@ -75,13 +75,14 @@ class Bench:
 
     beside: the folder of another state of the code, which is measured in turn with this one where that is offered.
     histories: a file of histories to ask questions about, instead of the generated ones. messages: how many are
-    imported or moved, instead of what the size says.
+    imported or moved, instead of what the size says. characters: of each message that is imported.
     """
 
     size: Size
     beside: Path | None = None
     histories: Path | None = None
     messages: int | None = None
+    characters: int | None = None
     _copied: Path | None = field(default=None, repr=False)
 
     @property
