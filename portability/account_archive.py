@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import IO, Any
 
@@ -69,13 +69,19 @@ def account_archive(source: AccountSource, *, progress: Progress = lambda _done,
     """
     own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
     user, total = get_user(**own), count_conversations(**own)
-    return packed(_files(source, user, total=total, progress=progress))
+    return packed(_read_apart(source, user, total=total, progress=progress))
 
 
 def archive_name(user_email: str) -> str:
     """The name of the file of an archive that is made now."""
     plain = "".join(each if each.isascii() and (each.isalnum() or each in "@.-") else "-" for each in user_email)
     return f"anaphora-{plain}-{now_iso()[:10]}.zip"
+
+
+def _read_apart(source: AccountSource, user: UserRow, *, total: int, progress: Progress) -> Iterator[ArchivedFile]:
+    """The files, read by connections of their own: nearly all of a store may be read."""
+    with source.database.read_apart() as database:
+        yield from _files(replace(source, database=database), user, total=total, progress=progress)
 
 
 def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progress) -> Iterator[ArchivedFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from sqlalchemy import Engine
 
@@ -56,6 +56,9 @@ class Backend(Protocol):
 
         Raises what the driver raises, also where the connection broke since it was used last.
         """
+
+    def unmapped(self) -> Self:
+        """The same database for a reader of much of it, who maps nothing of its file; itself where none is mapped."""
 
     @property
     def is_shared(self) -> bool:

@@ -119,6 +119,23 @@ class Database:
             raise DatabaseDamagedError
         return self._readers.transaction()
 
+    @contextmanager
+    def read_apart(self) -> Iterator[Database]:
+        """The same database for somebody who reads much of it, by connections that map nothing of its file.
+
+        What connections have mapped counts as memory of the process for as long as they are open.
+        """
+        backend = self.backend.unmapped()
+        if backend is self.backend:
+            yield self
+            return
+        apart = Database(backend, folder=self.folder)
+        apart.damage, apart.on_damage = self.damage, self.on_damage
+        try:
+            yield apart
+        finally:
+            apart.close()
+
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
         """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
 

@@ -120,6 +120,10 @@ class PostgreSQLDatabase:
             connection.rollback()  # says so where the connection is broken
             connection.execute(_READING)
 
+    def unmapped(self) -> PostgreSQLDatabase:
+        """Itself: no file is mapped here."""
+        return self
+
     @contextmanager
     def held_for_server(self) -> Iterator[ServerHold]:
         """Hold the database by a lock of a connection of its own, which is shared anew where that has broken."""

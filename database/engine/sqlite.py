@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -113,11 +113,13 @@ class SQLiteFile:
     """The SQLite file at `file` as a `database.engine.backend.Backend`.
 
     synchronous: "normal" or "full". reader_timeout_ms: how long a reader waits for what another process has locked.
+    mapped_bytes: of the file, by each reader.
     """
 
     file: Path
     synchronous: str = "normal"
     reader_timeout_ms: int = BUSY_TIMEOUT_MS
+    mapped_bytes: int = MAPPED_BYTES
     readers: ClassVar[int] = READERS
     is_shared: ClassVar[bool] = False
     errors: ClassVar[tuple[type[Exception], ...]] = DRIVER_ERRORS
@@ -134,8 +136,12 @@ class SQLiteFile:
             synchronous=self.synchronous,
             connections=connections,
             busy_timeout_ms=BUSY_TIMEOUT_MS if writing else self.reader_timeout_ms,
-            mapped_bytes=MAPPED_BY_WRITER if writing else MAPPED_BYTES,
+            mapped_bytes=MAPPED_BY_WRITER if writing else self.mapped_bytes,
         )
+
+    def unmapped(self) -> SQLiteFile:
+        """The same file, of which readers map nothing."""
+        return replace(self, mapped_bytes=0)
 
     def begin(self, connection: Any, *, writing: bool) -> None:
         """Begin a transaction; one that will write takes its lock at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert, select
 
+from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.engine import sqlite
 from database.engine.database import Database, Urgency
@@ -302,4 +304,25 @@ def test_the_writer_maps_less_of_the_file_than_readers(tmp_path: Path) -> None:
     assert database.write(lambda connection: connection.exec_driver_sql(asked).scalar_one()) == 32 * 2**20
     with database.reading() as connection:
         assert connection.exec_driver_sql(asked).scalar_one() == 256 * 2**20
+    close_store(str(tmp_path))
+
+
+def test_who_reads_much_of_the_store_maps_nothing_of_its_file(tmp_path: Path) -> None:
+    database = open_store(str(tmp_path))
+
+    def opened() -> int:
+        files = (os.path.realpath(each) for each in Path("/proc/self/fd").iterdir())
+        return sum(file == str(database.file.resolve()) for file in files)
+
+    create_user(database=database, user_email="ada@example.org", password="at least twelve")
+    counts = [opened()]
+    for _ in range(3):
+        with database.read_apart() as apart, apart.reading() as connection, apart.reading() as other:
+            assert connection.exec_driver_sql("SELECT user_email FROM users").scalar_one() == "ada@example.org"
+            assert other.exec_driver_sql("PRAGMA mmap_size").scalar_one() == 0
+        counts.append(opened())
+    # SQLite closes files only when nobody holds a lock of them any more, and meanwhile takes them for new connections.
+    assert counts[0] < counts[1] == counts[2] == counts[3]
+    with database.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA mmap_size").scalar_one() > 0
     close_store(str(tmp_path))

@@ -171,6 +171,23 @@ def test_conversations_are_read_one_by_one_while_the_archive_is_sent(
     assert largest <= 128 * 1024 < sent
 
 
+@pytest.mark.only_sqlite
+def test_conversations_are_read_by_connections_that_map_nothing_of_the_store(
+    app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ada, "zqxada")
+    mapped: list[int] = []
+
+    def asked(*args: Any, **more: Any) -> Any:
+        with more["database"].reading() as connection:
+            mapped.append(connection.exec_driver_sql("PRAGMA mmap_size").scalar_one())
+        return whole_conversation(*args, **more)
+
+    monkeypatch.setattr("portability.account_archive.whole_conversation", asked)
+    archive_of(ada)
+    assert mapped == [0]
+
+
 def test_a_conversation_is_read_once_for_all_its_forms(
     app: Flask, ada: Person, eve: Person, statements: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:
