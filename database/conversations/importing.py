@@ -242,13 +242,15 @@ class ImportedConversation:
 class ImportedFile:
     """What was stored of a file: how many conversations and activities, and how many conversations are up to date now.
 
-    dropped: how many references named an activity or a thread that is not in the file.
+    dropped: how many references named an activity or a thread that is not in the file. without_agent: the title of each
+    conversation in which an agent answered that the person has not, by the agent's slug.
     """
 
     conversations: int
     activities: int
     dropped: int = 0
     updated: int = 0
+    without_agent: Sequence[tuple[str, str]] = ()
 
 
 def store_file(
@@ -281,6 +283,7 @@ def store_file(
             connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email
         )
         friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in conversations_of_file}
+        without_agent = list[tuple[str, str]]()
         for each in conversations_of_file:
             conversation_id = ids[each.conversation_id]
             if _is_taken(connection, each.friendly_id, user_email):
@@ -289,9 +292,9 @@ def store_file(
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
             notes = Notes(connection, user_email, None if by is None else by.import_id, conversation_id)
             place = workspace_at(notes, each.folders, domain=each.columns["domain"])
-            names["agent_id"] = (
-                None if each.agent is None else id_of_slug(connection, each.agent, user_email=user_email)
-            )
+            if each.agent is not None:
+                names["agent_id"] = id_of_slug(connection, each.agent, user_email=user_email)
+                without_agent += [(each.columns["title"], each.agent)] if names["agent_id"] is None else []
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if by is not None:
                 note_conversation(notes, source=by.source, title=each.columns["title"])
@@ -305,7 +308,7 @@ def store_file(
             connection,
             [read_live(connection, user_email=user_email, conversation_id=each) for each in friendly_ids],
         )
-        return ImportedFile(conversations=len(ids), activities=len(imported))
+        return ImportedFile(conversations=len(ids), activities=len(imported), without_agent=without_agent)
 
     try:
         return database.write(job)

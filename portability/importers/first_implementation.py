@@ -1,6 +1,7 @@
-"""Conversations of the first implementation, and bundles: folders with `<id>-messages.json` and `<id>-memory.json`.
+"""What the first implementation kept, and bundles: folders with `<id>-messages.json` and `<id>-memory.json`.
 
-The `<id>.index` beside them is a pickle of a class of its own, which would run code: it is never opened.
+The `<id>.index` beside them is a pickle of a class of its own, which would run code: it is never opened. Its memories
+are in `pkb.sqlite`, alone or beside the folders.
 """
 
 from __future__ import annotations
@@ -15,36 +16,52 @@ from sentences import say
 
 from .anaphora import members_of_files
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, form_of
+from .imported import (
+    FailedItem,
+    ImportedAttachment,
+    ImportedConversation,
+    ImportedItem,
+    ImportedKnowledgeBase,
+    form_of,
+)
 from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
 
 _MESSAGES, _MEMORY, _INDEX = "-messages.json", "-memory.json", ".index"
+_KNOWLEDGE, _SQLITE = "pkb.sqlite", b"SQLite format 3\0"
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 _SHORT_HASH = re.compile(r"[a-z0-9]{6}")
 _SENDERS: dict[str, Sender] = {"user": "user", "model": "model", "assistant": "model"}
 
 
 class FirstImplementationImporter:
-    """Reads the folders in which the first implementation kept its conversations."""
+    """Reads the folders in which the first implementation kept its conversations, and its memories."""
 
     source = "first_implementation"
     title, expects = form_of("first_implementation")
 
     def recognises(self, file: ImportFile) -> bool:
-        """Whether it holds a folder with messages, and an index or a memory beside them."""
-        return any(
+        """Whether it holds a folder with messages, and an index or a memory beside them, or memories."""
+        return bool(_knowledge_bases(file)) or any(
             f"{stem}{suffix}" in file.members for stem in _conversations(file)[:1] for suffix in (_INDEX, _MEMORY)
         )
 
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
-        """Its conversations by the names of their folders."""
+        """Its conversations by the names of their folders, then its memories."""
         for stem in _conversations(file):
             try:
                 yield _conversation(file, stem)
             except BrokenImportError as error:
                 yield FailedItem(stem.rpartition("/")[2], error.message)
+        for member in _knowledge_bases(file):
+            yield ImportedKnowledgeBase(member or file.name, member)
+
+
+def _knowledge_bases(file: ImportFile) -> list[str | None]:
+    """Where memories lie, as members; None for the file itself."""
+    members: list[str | None] = [None] if file.is_single else [*file.named(_KNOWLEDGE)]
+    return [each for each in members if file.beginning(each, length=len(_SQLITE)) == _SQLITE]
 
 
 def _conversations(file: ImportFile) -> list[str]:

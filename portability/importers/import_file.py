@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 import stat
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -104,6 +106,24 @@ class ImportFile:
         if size > most:
             raise BrokenImportError(say("import_member_too_long", name=member or self.name, most=most))
         return content
+
+    @contextmanager
+    def on_disk(self, member: str | None, *, most: int) -> Iterator[Path]:
+        """Where a member, or the file itself, can be opened by its path until the block ends.
+
+        Raises BrokenImportError where it has more than `most` bytes.
+        """
+        name = member or self.name
+        if (self.size if member is None else self.members[member].size) > most:
+            raise BrokenImportError(say("import_member_too_long", name=name, most=most))
+        if self._zip is None:
+            yield self.path if member is None else self.path / member
+            return
+        with tempfile.TemporaryDirectory() as folder, self.open(member) as packed:
+            path = Path(folder) / "unpacked"
+            with path.open("xb") as unpacked:
+                shutil.copyfileobj(packed, unpacked)
+            yield path
 
     def _opened(self, member: str | None) -> IO[bytes]:
         if member is None:

@@ -123,6 +123,14 @@ class ImportedPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedKnowledgeBase:
+    """The memories of the first implementation, an SQLite file. item: its name. member: see `ImportFile.open`."""
+
+    item: str
+    member: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class FailedItem:
     """A part of the file that could not be read. item: its title, id or place in the file. reason: one sentence."""
 
@@ -130,7 +138,9 @@ class FailedItem:
     reason: str
 
 
-ImportedItem = ImportedConversation | ImportedDocument | ImportedExport | ImportedPart | FailedItem
+ImportedOther = ImportedDocument | ImportedExport | ImportedPart | ImportedKnowledgeBase
+"""What comes beside conversations of other programs, and is stored by itself."""
+ImportedItem = ImportedConversation | ImportedOther | FailedItem
 
 
 def form_of(source: str) -> tuple[str, str]:

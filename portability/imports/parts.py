@@ -24,9 +24,14 @@ from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import ArchivedWorkspaces, folders_of
-from portability.importers.imported import ImportedPart
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import ImportedKnowledgeBase, ImportedPart
 from sentences import say
-from truth_management_system.interface.structured_api import StructuredAPI
+from truth_management_system.interface.structured_api import (
+    InvalidKnowledgeError,
+    StructuredAPI,
+    read_first_knowledge_base,
+)
 
 from .taking_back import AGENT, PRESET, PROMPT, TOLD
 from .taking_back import MEMORIES as MEMORIES_KIND
@@ -34,6 +39,8 @@ from .taking_back import MEMORIES as MEMORIES_KIND
 _SHELVES: Mapping[str, Shelf] = {PRESET: PRESETS, PROMPT: PROMPTS}
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 _LONGEST_TEXT = 50_000
+_LARGEST_KNOWLEDGE_BASE = 256 * 2**20
+"""In bytes, of memories of the first implementation."""
 
 
 class _Fields(BaseModel):
@@ -95,13 +102,7 @@ class PartStore:
         """Store what is not here yet; whether anything was. Raises BrokenImportError, StoreError."""
         own = _Own(self._database, user_email, import_id)
         if part.item == MEMORIES:
-            result = self._memories(user_email).import_data(part.content)
-            if not result.success:
-                raise BrokenImportError(" ".join(result.errors))
-            if audit_id := result.metadata.get("audit_id"):
-                own.note(MEMORIES_KIND, audit_id, {"name": part.item})
-            rename_pinned(result.metadata["claim_ids"], database=self._database, import_id=import_id)
-            return any(result.data.values())
+            return self._remember(own, part)
         try:
             settings = _Settings.model_validate(part.content)
         except ValidationError as error:
@@ -116,6 +117,30 @@ class PartStore:
         ]
         stored.append(own.folders(settings))
         return any(stored)
+
+    def knowledge_base(
+        self, user_email: str, base: ImportedKnowledgeBase, file: ImportFile, *, import_id: str
+    ) -> tuple[bool, int]:
+        """See `StorePart`. The file is opened for reading alone."""
+        try:
+            with file.on_disk(base.member, most=_LARGEST_KNOWLEDGE_BASE) as path:
+                payload, left_out = read_first_knowledge_base(path, user_email)
+        except InvalidKnowledgeError as error:
+            raise BrokenImportError(error.message) from None
+        if not payload["data"]["claims"]:
+            raise BrokenImportError(say("import_no_memories"))
+        own = _Own(self._database, user_email, import_id)
+        return self._remember(own, ImportedPart(base.item, payload)), left_out
+
+    def _remember(self, own: _Own, part: ImportedPart) -> bool:
+        """Store memories that are not here yet; whether any were. Raises BrokenImportError."""
+        result = self._memories(own.user_email).import_data(part.content)
+        if not result.success:
+            raise BrokenImportError(" ".join(result.errors))
+        if audit_id := result.metadata.get("audit_id"):
+            own.note(MEMORIES_KIND, audit_id, {"name": part.item})
+        rename_pinned(result.metadata["claim_ids"], database=self._database, import_id=own.import_id)
+        return any(result.data.values())
 
     def take_back(self, user_email: str, change: Change) -> str:
         """Take back memories, or a setting that is as the import left it. See `Taker`."""

@@ -9,7 +9,13 @@ from database.attachments import Attachment
 from database.imports.arriving import ArrivingConversation
 from portability.importers.anaphora import ExportedFile
 from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedDocument, ImportedExport, ImportedPart
+from portability.importers.imported import (
+    FailedItem,
+    ImportedDocument,
+    ImportedExport,
+    ImportedKnowledgeBase,
+    ImportedPart,
+)
 
 from .taking_back import Taker
 
@@ -27,6 +33,12 @@ class StorePart(Taker, Protocol):
 
     def __call__(self, user_email: str, part: ImportedPart, *, import_id: str) -> bool:
         """See the class."""
+        ...
+
+    def knowledge_base(
+        self, user_email: str, base: ImportedKnowledgeBase, file: ImportFile, *, import_id: str
+    ) -> tuple[bool, int]:
+        """The same for memories of the first implementation; also how many of their rows made no sense."""
         ...
 
 

@@ -10,14 +10,7 @@ from typing import Any
 from database.imports.arriving import ArrivingConversation
 from database.imports.repository import State
 from portability.importers.import_file import ImportFile
-from portability.importers.imported import (
-    FailedItem,
-    ImportedConversation,
-    ImportedDocument,
-    ImportedExport,
-    ImportedItem,
-    ImportedPart,
-)
+from portability.importers.imported import FailedItem, ImportedConversation, ImportedItem, ImportedOther
 
 MOST_TITLES = 1_000
 _BATCH_MESSAGES = 80
@@ -40,7 +33,7 @@ class ReadItems:
     """What was read and is to be stored together."""
 
     conversations: list[ArrivingConversation] = field(default_factory=list)
-    others: list[ImportedDocument | ImportedExport | ImportedPart] = field(default_factory=list)
+    others: list[ImportedOther] = field(default_factory=list)
     failures: list[FailedItem] = field(default_factory=list)
     items: int = 0
     messages: int = 0

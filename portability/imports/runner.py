@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from database.attachments import Attachment
+from database.conversations.importing import ImportedFile
 from database.engine.database import Database
 from database.errors import ConflictError, InvalidChangeError, StoreError
 from database.imports.arriving import ArrivingConversation
@@ -47,6 +48,8 @@ from portability.importers.imported import (
     ImportedConversation,
     ImportedDocument,
     ImportedExport,
+    ImportedKnowledgeBase,
+    ImportedOther,
     ImportedPart,
 )
 from portability.importers.registry import importer_named
@@ -324,12 +327,12 @@ class ImportRunner:
 
     def _store_other(
         self,
-        each: ImportedDocument | ImportedExport | ImportedPart,
+        each: ImportedOther,
         file: ImportFile,
         which: Import,
         failures: list[FailedItem],
     ) -> Stored:
-        """How many things of it are new here, or up to date now; files that are not are added to `failures`."""
+        """How many things of it are new here, or up to date now; what stays out of it is added to `failures`."""
         if isinstance(each, ImportedExport):
             keep = self._keep_files_of(each, file, which, failures)
             own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
@@ -338,15 +341,27 @@ class ImportRunner:
                 stored = import_export(each.content, **own, keep_files=keep, folders=each.folders)
             except ConflictError:
                 return Stored()
+            failures += _left_out(each, stored)
             imported = 0 if stored.updated else max(stored.conversations, 1)
             return Stored(imported=imported, updated=stored.updated)
-        if isinstance(each, ImportedPart):
-            if self._store_part is None:
-                raise InvalidChangeError(say("import_memories_not_here"))
-            return Stored(imported=int(self._store_part(which.user_email, each, import_id=which.import_id)))
+        if isinstance(each, ImportedPart | ImportedKnowledgeBase):
+            return Stored(imported=int(self._store_a_part(each, file, which, failures)))
         if self._store_document is None:
             raise InvalidChangeError(say("import_documents_not_here"))
         return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
+
+    def _store_a_part(
+        self, each: ImportedPart | ImportedKnowledgeBase, file: ImportFile, which: Import, failures: list[FailedItem]
+    ) -> bool:
+        if self._store_part is None:
+            raise InvalidChangeError(say("import_memories_not_here"))
+        own: dict[str, Any] = {"import_id": which.import_id}
+        if isinstance(each, ImportedPart):
+            return self._store_part(which.user_email, each, **own)
+        is_new, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)
+        if left_out:
+            failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
+        return is_new
 
     def _store(
         self,
@@ -456,3 +471,11 @@ class ImportRunner:
             return False
         self._told_at = time.monotonic()
         return True
+
+
+def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedItem]:
+    """What of an export could not be taken over, though the rest is here."""
+    for title, agent in stored.without_agent:
+        yield FailedItem(title or export.item, say("import_agent_missing", name=agent))
+    if stored.dropped:
+        yield FailedItem(export.item, say("import_references_dropped", count=stored.dropped))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, MetaData, NullPool, Table, create_engine, inspect, select
+from sqlalchemy import Connection, MetaData, NullPool, Table, create_engine, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from sentences import otherwise
@@ -17,6 +19,11 @@ from .payload import EXPORT_VERSION, Row, read_payload
 
 _TABLES = ("claims", "notes", "entities", "tags", "contexts", "claim_links", "conflict_sets")
 _TIES = ("claim_tags", "claim_entities", "context_claims", "conflict_set_members")
+_MOST_ROWS = 1_000_000
+_LONGEST_VALUE = 2**24
+"""In bytes."""
+_STEPS_AT_ONCE, _MOST_STEPS = 1_000_000, 2_000_000_000
+"""Of SQLite's virtual machine: a million rows take a tenth of them."""
 _CATALOGS = {"claim_types_catalog": ("type", "type_name"), "context_domains_catalog": ("domain", "domain_name")}
 
 
@@ -24,12 +31,10 @@ def read_first_knowledge_base(path: Path, user_email: str) -> tuple[dict[str, An
     """What one person had in a `pkb.sqlite` of the first implementation, and how many rows made no sense.
 
     The file is opened for reading alone, and nothing beside it is written. A file whose rows all belong to one other
-    person, or to nobody, is that of the one who brings it. Raises InvalidKnowledgeError for any other file.
+    person, or to nobody, is that of the one who brings it. Raises InvalidKnowledgeError for any other file, for one of
+    more than a million rows, and for one whose schema computes without end.
     """
-    # A file without a journal is opened as immutable, so that SQLite makes none beside it.
-    immutable = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
-    address = f"sqlite:///file:{quote(str(path.resolve()))}?mode=ro{immutable}&uri=true"
-    engine = create_engine(address, poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=lambda: _opened(path), poolclass=NullPool)
     try:
         with engine.connect() as connection:
             return _read(connection, user_email)
@@ -41,13 +46,33 @@ def read_first_knowledge_base(path: Path, user_email: str) -> tuple[dict[str, An
         engine.dispose()
 
 
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection to a file that may come from anybody: nothing of its schema runs but what is bounded."""
+    # A file without a journal is opened as immutable, so that SQLite makes none beside it.
+    immutable = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
+    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro{immutable}", uri=True)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    steps = itertools.count(_STEPS_AT_ONCE, _STEPS_AT_ONCE)
+    connection.set_progress_handler(lambda: next(steps) > _MOST_STEPS, _STEPS_AT_ONCE)
+    return connection
+
+
 def _read(connection: Connection, user_email: str) -> tuple[dict[str, Any], int]:
-    present = set(inspect(connection).get_table_names())
+    # Virtual tables have no root page.
+    listed = text("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
+    present = set(connection.execute(listed).scalars())
     if "claims" not in present:
         raise InvalidKnowledgeError(
             otherwise("This is no knowledge base of the first implementation: it has no claims.", "export_not_whole")
         )
-    rows = {name: list(_rows(connection, name)) for name in (*_TABLES, *_TIES, *_CATALOGS) if name in present}
+    names = [name for name in (*_TABLES, *_TIES, *_CATALOGS) if name in present]
+    counts = (connection.execute(text(f"SELECT COUNT(*) FROM {name}")).scalar_one() for name in names)
+    if sum(counts) > _MOST_ROWS:
+        raise InvalidKnowledgeError(
+            otherwise(f"The knowledge base has more than {_MOST_ROWS:,} rows.", "export_not_whole")
+        )
+    rows = {name: list(_rows(connection, name)) for name in names}
     owners = {row.get("user_email") or "" for name in _TABLES for row in rows.get(name, ())}
     mine = {user_email} if user_email in owners or len(owners - {""}) > 1 else owners
     data: dict[str, list[Row]] = {}

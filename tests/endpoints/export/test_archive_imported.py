@@ -379,7 +379,9 @@ def test_the_export_of_a_conversation_names_its_agent_which_answers_where_the_pe
     rooms = with_agents(ada)
     for title, room in rooms.items():
         (tmp_path / f"{title}.json").write_bytes(ada.get(f"/export_conversation/{room}?format=json").get_data())
-    assert imported(app, eve, tmp_path / "Soup.json")["failures"] == []
+    (told,) = imported(app, eve, tmp_path / "Soup.json")["failures"]
+    reason = "You have no agent “cook”, which answered in it, so your own model answers."
+    assert told == {"item": "Soup", "reason": reason}
     assert agent_of(eve, "Soup") is None
     bob = person("bob@example.org")
     bob.post("/api/agents", json={"title": "Cook", "system_prompt": "Mine."})

@@ -176,3 +176,19 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(InvalidKnowledgeError, match="first implementation"):
         read_first_knowledge_base(path, ANN)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "CREATE TABLE claims (x, statement TEXT AS (hex(zeroblob(9000000)))); INSERT INTO claims (x) VALUES (1);",
+        "CREATE VIEW claims AS WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n;",
+        "CREATE VIRTUAL TABLE claims USING fts5(statement);",
+    ],
+)
+def test_a_file_whose_schema_computes_is_refused(tmp_path: Path, schema: str) -> None:
+    path = tmp_path / "pkb.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(schema)
+    with pytest.raises(InvalidKnowledgeError):
+        read_first_knowledge_base(path, ANN)
