@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
@@ -40,7 +39,6 @@ from database.schema import (
     message_variants,
     messages,
     threads,
-    workspaces,
 )
 from sentences import say
 
@@ -523,53 +521,6 @@ def store_conversation(imported: Sequence[Message], *, database: Database, **con
         database.write(lambda connection: import_conversation(connection, imported, **conversation))
     except IntegrityError as error:
         raise ConflictError("An identifier occurs twice.") from error
-
-
-StoreConversation = Callable[..., list[dict[str, Any]]]
-"""`import_conversation` within a transaction, for one user and one domain."""
-
-
-def import_for_newcomer(
-    *,
-    database: Database,
-    user_email: str,
-    domain: str,
-    conversation_id: str,
-    write: Callable[[StoreConversation], object],
-) -> str | None:
-    """Let `write` store `conversation_id` for a user who never had a conversation; the id, also where it exists.
-
-    None where the user has had other conversations, or has deleted this one. Concurrent callers get the same answer,
-    and only one of them writes.
-    """
-    query = select(conversations.c.deleted_at).where(
-        conversations.c.user_email == user_email, conversations.c.conversation_id == conversation_id
-    )
-
-    def job(connection: Connection) -> str | None:
-        found = connection.execute(query).first()
-        if found is not None:
-            return conversation_id if found.deleted_at is None else None
-        if _had_conversations(connection, user_email):
-            return None
-        write(partial(import_conversation, connection, user_email=user_email, domain=domain))
-        return conversation_id
-
-    return database.write(job)
-
-
-def had_conversations(*, database: Database, user_email: str) -> bool:
-    """Whether the user has, or ever had, a conversation."""
-    with database.reading() as connection:
-        return _had_conversations(connection, user_email)
-
-
-def _had_conversations(connection: Connection, user_email: str) -> bool:
-    # The first conversation creates its workspace, which stays when the conversation is erased.
-    return any(
-        connection.execute(select(table.c.user_email).where(table.c.user_email == user_email).limit(1)).first()
-        for table in (conversations, workspaces)
-    )
 
 
 def _activity(message: Message, user_email: str) -> NewActivity:

@@ -18,8 +18,8 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import sessions, throttle, users
 from database.accounts.audit import Actor
+from database.accounts.newcomers import had_conversations
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from database.conversations.importing import had_conversations
 from database.errors import StoreError, StoreIncompleteError
 from endpoints.http import models as http_models
 from endpoints.http.error_responses import say_when_to_retry

@@ -9,20 +9,16 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from database.attachments import Attachment
-from database.conversations.importing import ImportedFile
 from database.engine.database import Database
-from database.errors import ConflictError, InvalidChangeError, StoreError
+from database.errors import ConflictError, StoreError
 from database.imports.arriving import ArrivingConversation
 from database.imports.batches import Batch, store_alone, store_batch, store_progress
-from database.imports.changes import BroughtBy
 from database.imports.filling import erase_filled
 from database.imports.repository import (
     ENDED,
@@ -41,21 +37,18 @@ from database.imports.storing import Stored
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import AccountArchiveImporter
-from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, import_export
+from portability.importers.anaphora import AnaphoraImporter
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import (
     FailedItem,
     ImportedConversation,
     ImportedDocument,
-    ImportedExport,
-    ImportedKnowledgeBase,
-    ImportedOther,
-    ImportedPart,
 )
 from portability.importers.registry import importer_named
 from sentences import say
 
 from .accepting import discard_upload
+from .beside import Beside
 from .placing import placed
 from .ports import StoreDocument, StoreFiles, StorePart
 from .reading import Reading, ReadItems, add_title, is_more, messages_of
@@ -100,6 +93,7 @@ class ImportRunner:
         self._store_document = store_document
         self._store_part = store_part
         self._store_files = store_files
+        self._beside = Beside(database, store_document=store_document, store_part=store_part, store_files=store_files)
         self._share = share
         self._open: dict[str, Reading] = {}
         self._waiting: dict[str, float] = {}
@@ -299,7 +293,7 @@ class ImportRunner:
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
             try:
-                done = self._store_other(each, file, which, failures)
+                done = self._beside.store(each, file, which, failures, after_each=partial(self._advance, which))
             except (BrokenImportError, StoreError) as error:
                 name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
@@ -308,60 +302,6 @@ class ImportRunner:
                 stored.updated += done.updated
                 stored.skipped += not (done.imported or done.updated)
         return stored, failures
-
-    def _keep_files_of(
-        self, export: ImportedExport, file: ImportFile, which: Import, failures: list[FailedItem]
-    ) -> KeepFiles | None:
-        """What keeps the files of an export; those that can't be kept are added to `failures`."""
-        store = self._store_files
-        if store is None:
-            return None
-
-        def keep(files: Mapping[str, ExportedFile]) -> Mapping[str, Attachment]:
-            renew = partial(self._advance, which)
-            kept, failed = store.of_export(which.user_email, files, export, file, after_each=renew)
-            failures.extend(failed)
-            return kept
-
-        return keep
-
-    def _store_other(
-        self,
-        each: ImportedOther,
-        file: ImportFile,
-        which: Import,
-        failures: list[FailedItem],
-    ) -> Stored:
-        """How many things of it are new here, or up to date now; what stays out of it is added to `failures`."""
-        if isinstance(each, ImportedExport):
-            keep = self._keep_files_of(each, file, which, failures)
-            own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
-            own["by"] = BroughtBy(which.import_id, which.source)
-            try:
-                stored = import_export(each.content, **own, keep_files=keep, folders=each.folders)
-            except ConflictError:
-                return Stored()
-            failures += _left_out(each, stored)
-            imported = 0 if stored.updated else max(stored.conversations, 1)
-            return Stored(imported=imported, updated=stored.updated)
-        if isinstance(each, ImportedPart | ImportedKnowledgeBase):
-            return Stored(imported=int(self._store_a_part(each, file, which, failures)))
-        if self._store_document is None:
-            raise InvalidChangeError(say("import_documents_not_here"))
-        return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
-
-    def _store_a_part(
-        self, each: ImportedPart | ImportedKnowledgeBase, file: ImportFile, which: Import, failures: list[FailedItem]
-    ) -> bool:
-        if self._store_part is None:
-            raise InvalidChangeError(say("import_memories_not_here"))
-        own: dict[str, Any] = {"import_id": which.import_id}
-        if isinstance(each, ImportedPart):
-            return self._store_part(which.user_email, each, **own)
-        is_new, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)
-        if left_out:
-            failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
-        return is_new
 
     def _store(
         self,
@@ -471,11 +411,3 @@ class ImportRunner:
             return False
         self._told_at = time.monotonic()
         return True
-
-
-def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedItem]:
-    """What of an export could not be taken over, though the rest is here."""
-    for title, agent in stored.without_agent:
-        yield FailedItem(title or export.item, say("import_agent_missing", name=agent))
-    if stored.dropped:
-        yield FailedItem(export.item, say("import_references_dropped", count=stored.dropped))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from sqlalchemy import Connection, MetaData, NullPool, Table, create_engine, select, text
+from sqlalchemy import Connection, MetaData, NullPool, Table, create_engine, func, select, table
 from sqlalchemy.exc import SQLAlchemyError
 
+from database.engine.sqlite import connect_untrusted, stored_tables
 from sentences import otherwise
 
 from ..errors import InvalidKnowledgeError
@@ -20,10 +18,6 @@ from .payload import EXPORT_VERSION, Row, read_payload
 _TABLES = ("claims", "notes", "entities", "tags", "contexts", "claim_links", "conflict_sets")
 _TIES = ("claim_tags", "claim_entities", "context_claims", "conflict_set_members")
 _MOST_ROWS = 1_000_000
-_LONGEST_VALUE = 2**24
-"""In bytes."""
-_STEPS_AT_ONCE, _MOST_STEPS = 1_000_000, 2_000_000_000
-"""Of SQLite's virtual machine: a million rows take a tenth of them."""
 _CATALOGS = {"claim_types_catalog": ("type", "type_name"), "context_domains_catalog": ("domain", "domain_name")}
 
 
@@ -34,7 +28,7 @@ def read_first_knowledge_base(path: Path, user_email: str) -> tuple[dict[str, An
     person, or to nobody, is that of the one who brings it. Raises InvalidKnowledgeError for any other file, for one of
     more than a million rows, and for one whose schema computes without end.
     """
-    engine = create_engine("sqlite://", creator=lambda: _opened(path), poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=lambda: connect_untrusted(path), poolclass=NullPool)
     try:
         with engine.connect() as connection:
             return _read(connection, user_email)
@@ -46,28 +40,14 @@ def read_first_knowledge_base(path: Path, user_email: str) -> tuple[dict[str, An
         engine.dispose()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """A connection to a file that may come from anybody: nothing of its schema runs but what is bounded."""
-    # A file without a journal is opened as immutable, so that SQLite makes none beside it.
-    immutable = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
-    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro{immutable}", uri=True)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    steps = itertools.count(_STEPS_AT_ONCE, _STEPS_AT_ONCE)
-    connection.set_progress_handler(lambda: next(steps) > _MOST_STEPS, _STEPS_AT_ONCE)
-    return connection
-
-
 def _read(connection: Connection, user_email: str) -> tuple[dict[str, Any], int]:
-    # Virtual tables have no root page.
-    listed = text("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
-    present = set(connection.execute(listed).scalars())
+    present = stored_tables(connection)
     if "claims" not in present:
         raise InvalidKnowledgeError(
             otherwise("This is no knowledge base of the first implementation: it has no claims.", "export_not_whole")
         )
     names = [name for name in (*_TABLES, *_TIES, *_CATALOGS) if name in present]
-    counts = (connection.execute(text(f"SELECT COUNT(*) FROM {name}")).scalar_one() for name in names)
+    counts = (connection.execute(select(func.count()).select_from(table(name))).scalar_one() for name in names)
     if sum(counts) > _MOST_ROWS:
         raise InvalidKnowledgeError(
             otherwise(f"The knowledge base has more than {_MOST_ROWS:,} rows.", "export_not_whole")
@@ -91,9 +71,9 @@ def _read(connection: Connection, user_email: str) -> tuple[dict[str, Any], int]
 
 
 def _rows(connection: Connection, name: str) -> Iterator[Row]:
-    table = Table(name, MetaData(), autoload_with=connection, resolve_fks=False)
+    columns = Table(name, MetaData(), autoload_with=connection, resolve_fks=False)
     # Types of columns in SQLite are advice: values come as they are.
-    for row in connection.execute(select(table)).mappings():
+    for row in connection.execute(select(columns)).mappings():
         yield {column: value for column, value in row.items() if value is not None}
 
 

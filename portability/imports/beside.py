@@ -1,0 +1,130 @@
+"""What a history has beside conversations of other programs: our own exports, documents, memories and settings.
+
+Each is stored by itself; stored again after a crash, it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from database.attachments import Attachment
+from database.conversations.importing import ImportedFile
+from database.engine.database import Database
+from database.errors import ConflictError, InvalidChangeError
+from database.imports.changes import BroughtBy
+from database.imports.repository import Import
+from database.imports.storing import Stored
+from portability.importers.anaphora import ExportedFile, KeepFiles, import_export
+from portability.importers.import_file import ImportFile
+from portability.importers.imported import (
+    FailedItem,
+    ImportedExport,
+    ImportedKnowledgeBase,
+    ImportedOther,
+    ImportedPart,
+)
+from sentences import say
+
+from .ports import StoreDocument, StoreFiles, StorePart
+
+
+class Beside:
+    """Stores what comes beside conversations, by those who can store it here; None of them for those who can't."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        store_document: StoreDocument | None,
+        store_part: StorePart | None,
+        store_files: StoreFiles | None,
+    ) -> None:
+        self._database = database
+        self._store_document = store_document
+        self._store_part = store_part
+        self._store_files = store_files
+
+    def store(
+        self,
+        each: ImportedOther,
+        file: ImportFile,
+        which: Import,
+        failures: list[FailedItem],
+        *,
+        after_each: Callable[[], object],
+    ) -> Stored:
+        """How many things of it are new here, or up to date now; what stays out of it is added to `failures`.
+
+        after_each: called after each of its files. Raises BrokenImportError, StoreError.
+        """
+        if isinstance(each, ImportedExport):
+            return self._export(each, file, which, failures, after_each=after_each)
+        if isinstance(each, ImportedPart | ImportedKnowledgeBase):
+            return Stored(imported=int(self._part(each, file, which, failures)))
+        if self._store_document is None:
+            raise InvalidChangeError(say("import_documents_not_here"))
+        return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
+
+    def _export(
+        self,
+        each: ImportedExport,
+        file: ImportFile,
+        which: Import,
+        failures: list[FailedItem],
+        *,
+        after_each: Callable[[], object],
+    ) -> Stored:
+        own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
+        own["by"] = BroughtBy(which.import_id, which.source)
+        own["keep_files"] = self._keep_files_of(each, file, which, failures, after_each=after_each)
+        try:
+            stored = import_export(each.content, **own, folders=each.folders)
+        except ConflictError:
+            return Stored()
+        failures += _left_out(each, stored)
+        imported = 0 if stored.updated else max(stored.conversations, 1)
+        return Stored(imported=imported, updated=stored.updated)
+
+    def _keep_files_of(
+        self,
+        export: ImportedExport,
+        file: ImportFile,
+        which: Import,
+        failures: list[FailedItem],
+        *,
+        after_each: Callable[[], object],
+    ) -> KeepFiles | None:
+        """What keeps the files of an export; those that can't be kept are added to `failures`."""
+        store = self._store_files
+        if store is None:
+            return None
+
+        def keep(files: Mapping[str, ExportedFile]) -> Mapping[str, Attachment]:
+            kept, failed = store.of_export(which.user_email, files, export, file, after_each=after_each)
+            failures.extend(failed)
+            return kept
+
+        return keep
+
+    def _part(
+        self, each: ImportedPart | ImportedKnowledgeBase, file: ImportFile, which: Import, failures: list[FailedItem]
+    ) -> bool:
+        """Store memories or settings; whether anything was new."""
+        if self._store_part is None:
+            raise InvalidChangeError(say("import_memories_not_here"))
+        own: dict[str, Any] = {"import_id": which.import_id}
+        if isinstance(each, ImportedPart):
+            return self._store_part(which.user_email, each, **own)
+        is_new, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)
+        if left_out:
+            failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
+        return is_new
+
+
+def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedItem]:
+    """What of an export could not be taken over, though the rest is here."""
+    for title, agent in stored.without_agent:
+        yield FailedItem(title or export.item, say("import_agent_missing", name=agent))
+    if stored.dropped:
+        yield FailedItem(export.item, say("import_references_dropped", count=stored.dropped))
