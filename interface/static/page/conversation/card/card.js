@@ -5,7 +5,7 @@ import { createBacklinks } from '../../references/backlinks.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createEditing } from './editor.js';
-import { createFold } from './fold.js';
+import { createFold } from './long_message.js';
 import { createCardHeader } from './header.js';
 import { createMemoriesUsed } from './memories.js';
 import { createReplyLine } from './reply.js';
