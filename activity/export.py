@@ -35,7 +35,7 @@ from database.errors import (
 from . import export_html, export_json, export_markdown
 from .builtin import EXPORT_KINDS
 from .errors import RecipeNotFoundError
-from .export_document import Entry, ExportedMessage, Heading, file_name
+from .export_document import ENGLISH, Entry, ExportedMessage, Heading, PageWords, file_name
 from .outline import OutlinePlace, in_sections, in_tree
 from .recipes import RecipeRegistry
 from .rooms import find_room
@@ -104,6 +104,7 @@ def export(
     fmt: str = "markdown",
     include: Collection[str] | None = None,
     files_in: str = "",
+    words: PageWords = ENGLISH,
 ) -> Export:
     """What happened in a conversation, in a thread, or in a recipe's domain, as a file; together they narrow.
 
@@ -112,7 +113,7 @@ def export(
     room: the id, friendly id or exact title of a conversation. after: the uuid or short id of an activity, which is
     printed too, before what followed it. recipe: a domain. limit: the newest so many; with `after`, the next so many.
     fmt: one of `FORMATS`. include: some of `INCLUDED`; None: everything with a thread or a recipe, messages alone with
-    only a room. files_in: the folder to whose files links lead, see `Heading`. Raises ConversationNotFoundError,
+    only a room. files_in: the folder to whose files links lead. words: of a page. Raises ConversationNotFoundError,
     ThreadNotFoundError, RecipeNotFoundError, ActivityNotFoundError, AmbiguousReferenceError, InvalidChangeError
     without room, thread and recipe, and KeyError for another format.
     """
@@ -122,7 +123,7 @@ def export(
     chosen = _chosen(selection, database=database, after=after, limit=limit)
     is_whole = thread is None and recipe is None and after is None and limit is None
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=is_whole)
-    heading = replace(heading, files_in=files_in)
+    heading = replace(heading, files_in=files_in, words=words)
     told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
     source = _Source(**told, chosen=chosen, heading=heading, has_totals=fmt == "json")
     entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
@@ -139,18 +140,25 @@ def _noting_files(entries: Iterator[Entry], file_ids: set[str]) -> Iterator[Entr
 
 
 def whole_conversation(
-    user_email: str, conversation_id: str, *, database: Database, recipes: RecipeRegistry, files_in: str = ""
+    user_email: str,
+    conversation_id: str,
+    *,
+    database: Database,
+    recipes: RecipeRegistry,
+    files_in: str = "",
+    words: PageWords = ENGLISH,
 ) -> Iterator[Mapping[str, bytes]]:
     """A conversation with everything in it in all of `FORMATS`, piece by piece: what each has next, by its name.
 
-    Everything is read once for all of them. files_in: see `Heading`. Raises ConversationNotFoundError, even halfway.
+    Everything is read once for all of them. files_in, words: see `Heading`. Raises ConversationNotFoundError, even
+    halfway.
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
     chosen = _chosen(selection, database=database, after=None, limit=None)
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=True)
     if heading.conversation is None:
         raise ConversationNotFoundError
-    heading = replace(heading, files_in=files_in)
+    heading = replace(heading, files_in=files_in, words=words)
     source = _Source(
         database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=True
     )

@@ -15,10 +15,25 @@ from database.activities.threads import ThreadTotals
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 
-from .formatting import DELETED, ExportBlock, one_line
+from .formatting import ExportBlock, one_line
 from .parts import ExportedPart, in_reading_order
 
 UNTITLED = "(untitled)"
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """The words of a page in a language. strings: by the English ones, which stand for those that it lacks."""
+
+    language: str = "en"
+    strings: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, english: str, **values: str | int) -> str:
+        """What `english` is in this language, with these values."""
+        return self.strings.get(english, english) % values
+
+
+ENGLISH = PageWords()
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#&|~!])")
 
 
@@ -30,7 +45,7 @@ class Heading:
     were asked for; recipe is a title. threads: all that the entries are in, by id; thread_titles: what these are
     called. is_whole: the document holds all messages of the conversation. summarised: how many of them the running
     summary tells of. files_in: the folder of the files of messages, as a relative path with "/" behind it; "" where
-    they are not beside the document. agent: the slug of the one that answers in `conversation`.
+    they are not beside the document. agent: the slug of the one that answers in `conversation`. words: of a page.
     """
 
     conversation: ConversationRow | None
@@ -43,6 +58,7 @@ class Heading:
     summarised: int
     files_in: str = ""
     agent: str | None = None
+    words: PageWords = ENGLISH
 
     @property
     def title(self) -> str:
@@ -127,52 +143,73 @@ class EntryText:
     data: Mapping[str, Any] | None = field(default=None)
 
 
-def text_of(entry: Entry) -> EntryText:
+def text_of(entry: Entry, words: PageWords = ENGLISH) -> EntryText:
     """How `entry` reads."""
     if entry.message is not None:
-        message = entry.message.row
-        return EntryText(label=name_of(entry), notes=_notes_of(message), pieces=list(_pieces_of(entry.message)))
+        notes = _notes_of(entry.message.row, words)
+        return EntryText(label=name_of(entry, words), notes=notes, pieces=list(_pieces_of(entry.message, words)))
     if entry.block is None:
         return EntryText(label=one_line(entry.activity.type))
-    words, data = entry.block.words, entry.block.data
+    said, data = entry.block.words, entry.block.data
     return EntryText(
         label=one_line(entry.block.heading),
         by=one_line(entry.block.by or "") or None,
-        pieces=[words] if words else [],
-        data=None if words else data,
+        pieces=[said] if said else [],
+        data=None if said else data,
     )
 
 
-def name_of(entry: Entry) -> str:
+def name_of(entry: Entry, words: PageWords = ENGLISH) -> str:
     """Who said or did it, on one line: a message made again has the name of who made it last."""
     if entry.message is not None:
         message = entry.message.row
         agent = message.config.get("agent")
         if message.sender != "user" and isinstance(agent, dict):
-            return one_line(str(agent.get("title") or "Agent"))
+            return one_line(str(agent.get("title") or words("Agent")))
         if message.sender != "user":
-            return one_line(str(message.config.get("model") or "Assistant"))
+            return one_line(str(message.config.get("model") or words("Assistant")))
     return one_line(entry.activity.actor_name)
 
 
-def reply_of(activity: Activity) -> str | None:
+def reply_of(activity: Activity, words: PageWords = ENGLISH) -> str | None:
     """`#short_id` of what the activity replies to, "(deleted)" where that is deleted; None for no reply."""
     if activity.reply_to_id is None:
         return None
-    return f"#{activity.reply_to_short_id}" if activity.reply_to_short_id else DELETED
+    return f"#{activity.reply_to_short_id}" if activity.reply_to_short_id else words("(deleted)")
 
 
-def totals_line(*, messages: int, others: int) -> str:
+def totals_line(words: PageWords = ENGLISH, *, messages: int, others: int) -> str:
     """How much a document holds: "Messages: 4", with "other activities: 1" behind it where there are any."""
-    return f"Messages: {messages}" + (f", other activities: {others}" if others else "")
+    if not others:
+        return words("Messages: %(messages)s", messages=messages)
+    return words("Messages: %(messages)s, other activities: %(others)s", messages=messages, others=others)
 
 
-def facts_of(conversation: ConversationRow) -> list[tuple[str, str]]:
+def facts_of(conversation: ConversationRow, words: PageWords = ENGLISH) -> list[tuple[str, str]]:
     """(name, value) of each fact about the conversation."""
-    facts = [("Created", moment(conversation.created_at)), ("Last updated", moment(conversation.updated_at))]
+    facts = [
+        (words("Created"), moment(conversation.created_at)),
+        (words("Last updated"), moment(conversation.updated_at)),
+    ]
     if conversation.conversation_friendly_id:
-        facts.append(("Reference", f"@conversation_{conversation.conversation_friendly_id}"))
+        facts.append((words("Reference"), f"@conversation_{conversation.conversation_friendly_id}"))
     return facts
+
+
+def title_of(piece: ExportedPart, words: PageWords = ENGLISH) -> str:
+    """What a part is called: its label, its title, or both."""
+    labels = {
+        "Thinking": words("Thinking"),
+        "Note": words("Note"),
+        "Tool": words("Tool"),
+        "File": words("File"),
+        "Picture": words("Picture"),
+        "Referenced documents": words("Referenced documents"),
+    }
+    label = labels.get(piece.label, piece.label)
+    if label and piece.title:
+        return words("%(label)s: %(title)s", label=label, title=piece.title)
+    return label or piece.title
 
 
 def literal(text: str) -> str:
@@ -185,12 +222,13 @@ def moment(time: str) -> str:
     return f"{time[:10]} {time[11:19]}"
 
 
-def _pieces_of(message: ExportedMessage) -> Iterator[str | ExportedPart]:
+def _pieces_of(message: ExportedMessage, words: PageWords) -> Iterator[str | ExportedPart]:
     """The text of a message, none of it empty, with its parts between, and the documents that it refers to."""
     row = message.row
     yield from in_reading_order(row.text, [_as_it_is_now(part, message.hashes) for part in row.parts])
     if row.documents:
-        yield ExportedPart(title="Referenced documents", body="\n".join(map(_document_line, row.documents)))
+        listed = (_document_line(document, words) for document in row.documents)
+        yield ExportedPart(label="Referenced documents", title="", body="\n".join(listed))
 
 
 def _as_it_is_now(part: Mapping[str, Any], hashes: Mapping[str, str]) -> Mapping[str, Any]:
@@ -205,23 +243,27 @@ def link_to(piece: ExportedPart, heading: Heading) -> str:
     return heading.files_in + quote(piece.file) if piece.file and heading.files_in else ""
 
 
-def _document_line(document: Mapping[str, Any]) -> str:
+def _document_line(document: Mapping[str, Any], words: PageWords) -> str:
     path, summary = document["relative_path"], one_line(document["summary"] or "")
-    line = f"- {literal(document['wikilink'])} ({literal(path) if path else 'not found'})"
+    line = f"- {literal(document['wikilink'])} ({literal(path) if path else words('not found')})"
     if path and not document["used"]:
-        line += ", found but not used"
+        line += words(", found but not used")
     return f"{line}: {literal(summary)}" if summary else line
 
 
-def _notes_of(message: MessageRow) -> list[str]:
+def _notes_of(message: MessageRow, words: PageWords) -> list[str]:
     """Notes on a message: beside the active path, hidden from models, edited, not completed."""
-    notes = ["other branch"] if message.other_branch is not None else []
-    notes += ["hidden"] if message.show_hide == "hide" else []
+    notes = [words("other branch")] if message.other_branch is not None else []
+    notes += [words("hidden")] if message.show_hide == "hide" else []
     if message.edited_at is not None:
-        notes.append("edited")
-    if message.status not in {"complete", "streaming"}:
-        notes.append(message.status)
-    return notes + (["still being written"] if message.status == "streaming" else [])
+        notes.append(words("edited"))
+    statuses = {
+        "streaming": words("still being written"),
+        "cancelled": words("cancelled"),
+        "interrupted": words("interrupted"),
+        "failed": words("failed"),
+    }
+    return notes if message.status == "complete" else [*notes, statuses.get(message.status, message.status)]
 
 
 _LONGEST = 80

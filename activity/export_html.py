@@ -15,7 +15,19 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
-from .export_document import Entry, Heading, facts_of, link_to, moment, reply_of, text_of, totals_line
+from .export_document import (
+    UNTITLED,
+    Entry,
+    Heading,
+    PageWords,
+    facts_of,
+    link_to,
+    moment,
+    reply_of,
+    text_of,
+    title_of,
+    totals_line,
+)
 from .parts import ExportedPart
 
 _STYLE = """
@@ -103,13 +115,14 @@ def _renderer(*, typed: bool) -> _Renderer:
 
 def render(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
     """The page, piece by piece."""
-    title = escape(heading.title)
+    words = heading.words
+    title = escape(words("(untitled)") if heading.title == UNTITLED else heading.title)
     conversation = heading.conversation if heading.recipe is None else None
-    facts = [] if conversation is None else facts_of(conversation)
+    facts = [] if conversation is None else facts_of(conversation, words)
     shown = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
     thread = f"<h2>{escape(heading.thread_title)}</h2>\n" if conversation and heading.thread else ""
     yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{words.language}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         f"style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -124,7 +137,7 @@ def render(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
         section = "" if entry.section is None else f"<h2>{escape(entry.section)}</h2>\n"
         yield _nesting(opened, depth) + section + _article(entry, heading)
         opened = depth
-    total = totals_line(messages=messages, others=others)
+    total = totals_line(words, messages=messages, others=others)
     yield f"{_nesting(opened, 0)}</main>\n<footer>{total}</footer>\n</body>\n</html>\n"
 
 
@@ -134,30 +147,33 @@ def _nesting(opened: int, depth: int) -> str:
 
 
 def _article(entry: Entry, heading: Heading) -> str:
-    text, activity = text_of(entry), entry.activity
+    words, activity = heading.words, entry.activity
+    text = text_of(entry, words)
     typed = activity.actor_type == "user"
     kinds = f"{'user' if typed else 'assistant'}{' hidden' if activity.is_hidden else ''}"
     elsewhere = heading.elsewhere(activity)
-    notes = [*([f"by {text.by}"] if text.by else []), *([f"in {elsewhere}"] if elsewhere else []), *text.notes]
-    told = "".join(f" <i>{escape(note)}</i>" for note in notes)
+    notes = [words("by %(name)s", name=text.by)] if text.by else []
+    notes += [words("in %(title)s", title=elsewhere)] if elsewhere else []
+    told = "".join(f" <i>{escape(note)}</i>" for note in [*notes, *text.notes])
     body = "".join(_piece(piece, heading, typed=typed) for piece in text.pieces) + _data(text.data)
     return (
         f'<article class="{kinds}" id="{_anchor(activity.activity_id)}">\n'
         f"<header>#{escape(activity.short_id)} <b>{escape(text.label)}</b> "
         f'<time datetime="{escape(activity.created_at)}">{moment(activity.created_at)}</time>'
-        f"{_reply(entry)}{told}</header>\n{body}</article>\n"
+        f"{_reply(entry, words)}{told}</header>\n{body}</article>\n"
     )
 
 
 def _piece(piece: str | ExportedPart, heading: Heading, *, typed: bool) -> str:
     if isinstance(piece, str):
         return str(_renderer(typed=typed).render(piece))
+    title = escape(title_of(piece, heading.words))
     if not piece.body:
         link = link_to(piece, heading)
-        title = f'<a href="{escape(link)}">{escape(piece.title)}</a>' if link else escape(piece.title)
-        return f'<p class="part">{title}</p>\n'
+        linked = f'<a href="{escape(link)}">{title}</a>' if link else title
+        return f'<p class="part">{linked}</p>\n'
     body = _renderer(typed=False).render(piece.body)
-    return f'<details class="part"><summary>{escape(piece.title)}</summary>\n{body}</details>\n'
+    return f'<details class="part"><summary>{title}</summary>\n{body}</details>\n'
 
 
 def _data(data: Mapping[str, Any] | None) -> str:
@@ -167,13 +183,13 @@ def _data(data: Mapping[str, Any] | None) -> str:
     return f"<pre>{escape(shown)}</pre>\n"
 
 
-def _reply(entry: Entry) -> str:
-    reply, parent = reply_of(entry.activity), entry.activity.reply_to_id
+def _reply(entry: Entry, words: PageWords) -> str:
+    reply, parent = reply_of(entry.activity, words), entry.activity.reply_to_id
     if reply is None:
         return ""
     is_here = entry.has_parent and parent is not None
     target = f'<a href="#{_anchor(parent or "")}">{escape(reply)}</a>' if is_here else escape(reply)
-    return f" <i>reply to {target}</i>"
+    return f" <i>{words('reply to %(activity)s', activity=target)}</i>"
 
 
 def _anchor(activity_id: str) -> str:

@@ -8,7 +8,18 @@ from typing import Any
 
 import orjson
 
-from .export_document import Entry, Heading, facts_of, link_to, literal, moment, reply_of, text_of, totals_line
+from .export_document import (
+    Entry,
+    Heading,
+    facts_of,
+    link_to,
+    literal,
+    moment,
+    reply_of,
+    text_of,
+    title_of,
+    totals_line,
+)
 from .formatting import one_line
 from .parts import ExportedPart
 
@@ -62,7 +73,7 @@ def _entry(entry: Entry, heading: Heading) -> str:
 def _piece(piece: str | ExportedPart, heading: Heading) -> str:
     if isinstance(piece, str):
         return _quoted(piece)
-    title, link = f"*{literal(piece.title)}*", link_to(piece, heading)
+    title, link = f"*{literal(title_of(piece))}*", link_to(piece, heading)
     if link:
         # In angle brackets, since names may hold parentheses.
         title = f"[{title}](<{link}>)"

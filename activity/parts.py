@@ -24,10 +24,11 @@ Part = Mapping[str, Any]
 class ExportedPart:
     """A part in a readable export. title: one line of plain text. body: Markdown, "" for none.
 
-    file: `<id>/<name>` of the file that it is, "" for none.
+    file: `<id>/<name>` of the file that it is, "" for none. label: the English word before the title for what it is.
     """
 
     title: str
+    label: str = ""
     body: str = ""
     file: str = ""
 
@@ -67,25 +68,25 @@ class SimpleKind:
 
 
 def _thinking(part: Part) -> ExportedPart:
-    return ExportedPart(title="Thinking", body=str(part.get("text", "")))
+    return ExportedPart(label="Thinking", title="", body=str(part.get("text", "")))
 
 
 def _notice(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"Note: {' '.join(str(part.get('text', '')).split())}")
+    return ExportedPart(label="Note", title=" ".join(str(part.get("text", "")).split()))
 
 
 def _tool_call(part: Part) -> ExportedPart:
     fields = {name: part[name] for name in ("arguments", "result") if name in part}
     shown = orjson.dumps(fields, option=orjson.OPT_INDENT_2).decode().replace("\n", "\n    ")
-    return ExportedPart(title=f"Tool: {part.get('name', '')}", body=f"    {shown}" if fields else "")
+    return ExportedPart(label="Tool", title=str(part.get("name", "")), body=f"    {shown}" if fields else "")
 
 
 def _file(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"File: {part.get('name', '')}", file=_path_of(part))
+    return ExportedPart(label="File", title=str(part.get("name", "")), file=_path_of(part))
 
 
 def _image(part: Part) -> ExportedPart:
-    return ExportedPart(title=f"Picture: {part.get('name', '')}", file=_path_of(part))
+    return ExportedPart(label="Picture", title=str(part.get("name", "")), file=_path_of(part))
 
 
 def _path_of(part: Part) -> str:

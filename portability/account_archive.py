@@ -16,6 +16,7 @@ from typing import IO, Any
 import orjson
 
 from activity.export import FORMATS, whole_conversation
+from activity.export_document import PageWords
 from activity.recipes import RecipeRegistry
 from database.accounts.users import UserRow, get_user
 from database.agents.repository import AgentRules, list_agents
@@ -29,7 +30,7 @@ from truth_management_system import ActionResult
 from truth_management_system.interface.structured_api import StructuredAPI
 from vault.documents import Vault
 
-from .account_index import IndexedConversation, IndexWords, render_index
+from .account_index import IndexedConversation, render_index
 from .archived_files import ATTACHMENTS, ArchivedFile, packed, pieces_of
 
 FORMAT, SCHEMA = "anaphora-account", 1
@@ -49,7 +50,7 @@ class AccountSource:
     """Where an account's things are read from.
 
     tool_servers: of the person, without keys. attachments: the files of messages, below `ATTACHMENTS`. words: of the
-    index.
+    pages.
     """
 
     user_email: str
@@ -59,7 +60,7 @@ class AccountSource:
     vault: Vault
     tool_servers: Sequence[Mapping[str, Any]] = ()
     attachments: Iterable[ArchivedFile] = ()
-    words: IndexWords = field(default_factory=IndexWords)
+    words: PageWords = field(default_factory=PageWords)
 
 
 def account_archive(source: AccountSource, *, progress: Progress = lambda _done, _total: None) -> Iterator[bytes]:
@@ -145,6 +146,7 @@ def _draft() -> IO[bytes]:
 def _write(source: AccountSource, conversation: KeptConversation, drafts: Mapping[str, IO[bytes]]) -> None:
     """Write a conversation in each form. Raises ConversationNotFoundError."""
     own: dict[str, Any] = {"database": source.database, "recipes": source.recipes, "files_in": f"../{ATTACHMENTS}"}
+    own["words"] = source.words
     for pieces in whole_conversation(source.user_email, conversation.conversation_id, **own):
         for fmt, piece in pieces.items():
             drafts[fmt].write(piece)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from urllib.parse import quote
 
+from activity.export_document import PageWords
 from activity.formatting import one_line
 from database.conversations.overview import KeptConversation
 
@@ -44,18 +45,6 @@ td:not(:first-child) { color: var(--muted); white-space: nowrap; font-variant-nu
 """
 
 
-@dataclass(frozen=True, slots=True)
-class IndexWords:
-    """The words of the page in a language. strings: by the English ones, which stand for those that it lacks."""
-
-    language: str = "en"
-    strings: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(self, english: str, **values: str | int) -> str:
-        """What `english` is in this language, with these values."""
-        return self.strings.get(english, english) % values
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedConversation:
     """A conversation of the archive. stem: the path of its files without their extensions."""
@@ -70,7 +59,7 @@ def render_index(
     *,
     documents: Sequence[str],
     attachments: Sequence[str],
-    words: IndexWords,
+    words: PageWords,
 ) -> Iterator[str]:
     """The page, piece by piece: the conversations newest first, a section for each folder, then all else.
 
@@ -118,7 +107,7 @@ def _list(heading: str, files: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield "</ul>\n"
 
 
-def _conversations(conversations: Sequence[IndexedConversation], words: IndexWords) -> Iterator[str]:
+def _conversations(conversations: Sequence[IndexedConversation], words: PageWords) -> Iterator[str]:
     folders: dict[str, list[IndexedConversation]] = {}
     for each in sorted(conversations, key=lambda each: each.conversation.updated_at, reverse=True):
         folders.setdefault(each.conversation.workspace or "", []).append(each)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from flask import Blueprint, has_request_context
 from pydantic import BeforeValidator, Field
 
 from activity.export import INCLUDED, MEDIA_TYPES, Export, export
-from activity.export_document import file_name
+from activity.export_document import PageWords, file_name
 from attachments.storage import Attachments
 from database.accounts.users import get_user
 from database.attachments import attachments_by_id, files_of_conversation
@@ -22,7 +22,6 @@ from endpoints.http.validation import answers, asks, fails
 from endpoints.http.work_queues import Work, works
 from endpoints.languages import ENGLISH, requested_language, template_strings
 from portability.account_archive import AccountSource, account_archive, archive_name
-from portability.account_index import IndexWords
 from portability.archived_files import ATTACHMENTS, ArchivedFile, files_of_messages, packed
 from portability.bundles import zipped_bundle
 
@@ -92,8 +91,9 @@ def export_conversation(conversation_id: str, query: ConversationExport) -> Stre
         return _sent(Export(name=name, media=_ZIP, chunks=chunks))
     own, recipes = current_user_scope(), current_state().recipes
     if not (query.files and files_of_conversation(**own, conversation_id=conversation_id)):
-        return _sent(export(**own, recipes=recipes, room=conversation_id, fmt=query.format))
-    document = export(**own, recipes=recipes, room=conversation_id, fmt=query.format, files_in=ATTACHMENTS)
+        return _sent(export(**own, recipes=recipes, room=conversation_id, fmt=query.format, words=_words()))
+    of_room: dict[str, Any] = {"room": conversation_id, "fmt": query.format, "words": _words()}
+    document = export(**own, recipes=recipes, **of_room, files_in=ATTACHMENTS)
     files = _with_files(document, current_state().attachments, user_email=current_user_email())
     return _sent(Export(name=f"{document.name.rpartition('.')[0]}.zip", media=_ZIP, chunks=packed(files)))
 
@@ -124,6 +124,7 @@ def export_activities(query: ActivityExport) -> StreamResponse:
             limit=query.limit,
             fmt=query.format,
             include=query.include,
+            words=_words(),
         )
     )
 
@@ -147,11 +148,9 @@ def export_account() -> StreamResponse:
 def account_source(user_email: str) -> AccountSource:
     """Where the things of an account are read from; works outside of a request too.
 
-    The index is in the language of the account, else in that of the browser.
+    The pages are in the language of the account, else in that of the browser.
     """
     state = current_state()
-    chosen = get_user(database=state.database, user_email=user_email).language
-    language = chosen or (requested_language() if has_request_context() else ENGLISH)
     servers = state.tool_servers.servers_of(user_email)
     return AccountSource(
         user_email=user_email,
@@ -164,8 +163,19 @@ def account_source(user_email: str) -> AccountSource:
             for each in servers
         ],
         attachments=files_of_messages(state.attachments.list_of(user_email), state.attachments),
-        words=IndexWords(language, template_strings(language)),
+        words=words_for(user_email),
     )
+
+
+def _words() -> PageWords:
+    return words_for(current_user_email())
+
+
+def words_for(user_email: str) -> PageWords:
+    """The words of a page for a person: in the language of the account, else in that of the browser."""
+    chosen = get_user(database=current_state().database, user_email=user_email).language
+    language = chosen or (requested_language() if has_request_context() else ENGLISH)
+    return PageWords(language, template_strings(language))
 
 
 def _sent(made: Export) -> StreamResponse:

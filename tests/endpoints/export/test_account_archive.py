@@ -115,11 +115,15 @@ def test_the_index_links_every_file_without_scripts_or_requests(ada: Person) -> 
     assert not re.search(r"<script|src=|https?:", index)
 
 
-def test_the_index_is_in_the_language_of_the_account_else_of_the_browser(ada: Person) -> None:
-    fill(ada, "zqxada")
+def test_the_pages_are_in_the_language_of_the_account_else_of_the_browser(ada: Person) -> None:
+    friendly_id = fill(ada, "zqxada")
     asked = ada.get("/export_account", headers={"Accept-Language": "es"})
-    index = text_of(zipfile.ZipFile(io.BytesIO(asked.data)), "index.html")
-    assert '<html lang="es">' in index
+    archive = zipfile.ZipFile(io.BytesIO(asked.data))
+    index, page = (text_of(archive, name) for name in ("index.html", f"conversations/{friendly_id}.html"))
+    assert ('<html lang="es">' in index, '<html lang="es">' in page) == (True, True)
+    assert "<dt>Creada</dt>" in page
+    assert "<footer>Mensajes: 2, otras actividades: 1</footer>" in page
+    assert "Messages: 2, other activities: 1" in text_of(archive, f"conversations/{friendly_id}.md")
     assert "Conversaciones: 1. Documentos: 1. Archivos de mensajes: 0." in index
     assert ada.put("/language", json={"language": "de"}).status_code == 200
     index = text_of(archive_of(ada), "index.html")
@@ -127,6 +131,8 @@ def test_the_index_is_in_the_language_of_the_account_else_of_the_browser(ada: Pe
     assert "<th>Titel<th>Nachrichten<th>Zuletzt ge\u00e4ndert<th>Andere Formen" in index
     assert 'content: "Nachrichten" ": "' in index
     assert "<h2>Erinnerungen</h2>" in index
+    page = ada.get(f"/api/export?format=html&room={friendly_id}", headers={"Accept-Language": "es"}).text
+    assert "<footer>Nachrichten: 2</footer>" in page
 
 
 def test_keys_of_tool_servers_stay_here(app: Flask, ada: Person) -> None:

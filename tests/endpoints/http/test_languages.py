@@ -37,7 +37,7 @@ SAYING = (
     "endpoints/http/error_responses.py",
     "endpoints/http/errors.py",
 )
-WRITTEN = ("portability/account_index.py",)
+WRITTEN = ("portability/account_index.py", "activity/export_document.py", "activity/export_html.py")
 """Modules that write pages with the words of the templates: those that they give to `words`."""
 PAGE_STRINGS = ROOT / "interface" / "static" / "page" / "strings"
 TEMPLATES = ROOT / "interface" / "templates"
