@@ -7,7 +7,7 @@ import logging
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.runtime.metrics import Metrics, TurnWatch
-from database.accounts.quotas import Quota, take_message
+from database.accounts.quotas import Quota, asked_to_take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
 from database.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
@@ -165,7 +165,8 @@ class TurnRunner:
                 raise ShuttingDownError
             if query.get(ANSWER_AGAIN) in self._streams:
                 raise TurnInProgressError  # its last events are still on their way
-            self._check_room(conversation.user_id)
+            if self._most_per_person is not None and self._turns_of[conversation.user_id] >= self._most_per_person:
+                raise TooManyTurnsError(limit=self._most_per_person)
             self._turns_of[conversation.user_id] += 1
         try:
             admission = self._admission(conversation.user_id, is_new=query.get(DECIDED_CALLS) is None)
@@ -198,20 +199,19 @@ class TurnRunner:
         QuotaReachedError.
         """
 
-        def admit(connection: Any) -> None:
-            # Both ask before either reads: one round trip. What is counted in vain goes with the transaction.
+        def ask(connection: Any) -> Callable[[], None]:
             refuse_beyond = self._others.ask_for_room(connection, user_email, most=self._most_per_person)
-            used_up = take_message(connection, user_email=user_email, defaults=self._quota, is_new=is_new)
-            refuse_beyond()
-            if used_up is not None:
-                raise QuotaReachedError(used_up)
+            take = asked_to_take_message(connection, user_email=user_email, defaults=self._quota, is_new=is_new)
 
-        return admit
+            def admit() -> None:
+                refuse_beyond()
+                used_up = take()
+                if used_up is not None:
+                    raise QuotaReachedError(used_up)
 
-    def _check_room(self, user_email: str) -> None:
-        """Raises TooManyTurnsError where the person runs as many turns as one may."""
-        if self._most_per_person is not None and self._turns_of[user_email] >= self._most_per_person:
-            raise TooManyTurnsError(limit=self._most_per_person)
+            return admit
+
+        return ask
 
     def _turn_ended(self, user_email: str) -> None:
         self._turns_of[user_email] -= 1

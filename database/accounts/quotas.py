@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import calendar
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -119,8 +119,11 @@ _COUNT = Prepared(
 
 def own_quota(connection: Connection, user_email: str) -> Quota:
     """What an administrator has set for this account alone; None where nothing is."""
-    row = _OWN.row(connection, owner=user_email)
-    return Quota() if row is None else Quota(**dict(zip(_NAMES, row, strict=True)))
+    return _quota(_OWN.rows(connection, owner=user_email))
+
+
+def _quota(rows: Sequence[Sequence[Any]]) -> Quota:
+    return Quota(**dict(zip(_NAMES, rows[0], strict=True))) if rows else Quota()
 
 
 def quota_of(*, database: Database, user_email: str, defaults: Quota) -> Quota:
@@ -153,11 +156,24 @@ def take_message(connection: Connection, *, user_email: str, defaults: Quota, is
 
     is_new: False for what goes on with an answer, which is no further message: tokens alone limit it.
     """
-    quota = own_quota(connection, user_email).with_defaults(defaults)
-    used_up = _used_up(connection, user_email, quota, is_new=is_new) if quota.counts else None
-    if used_up is None and is_new:
-        _add(connection, user_email, messages=1)
-    return used_up
+    return asked_to_take_message(connection, user_email=user_email, defaults=defaults, is_new=is_new)()
+
+
+def asked_to_take_message(
+    connection: Connection, *, user_email: str, defaults: Quota, is_new: bool = True
+) -> Callable[[], UsedUp | None]:
+    """Asks for the person's own quota; what is returned reads the answer, and is `take_message`."""
+    own = _OWN.asked(connection, owner=user_email)
+
+    def take() -> UsedUp | None:
+        rows = own()
+        quota = _quota(rows).with_defaults(defaults) if rows else defaults
+        used_up = _used_up(connection, user_email, quota, is_new=is_new) if quota.counts else None
+        if used_up is None and is_new:
+            _add(connection, user_email, messages=1)
+        return used_up
+
+    return take
 
 
 def tokens_used_up(*, database: Database, user_email: str, defaults: Quota) -> UsedUp | None:

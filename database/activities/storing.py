@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, filterfalse
@@ -75,15 +75,28 @@ class StoredActivity:
     short_id: str
 
 
+def new_activity_id() -> str:
+    """An id for an activity about to be stored."""
+    return str(uuid.uuid4())
+
+
 def insert_activities(
-    connection: Connection, born: Sequence[NewActivity], *, user_email: str, conversation_id: str
+    connection: Connection,
+    born: Sequence[NewActivity],
+    *,
+    user_email: str,
+    conversation_id: str,
+    short_ids: Sequence[str] | None = None,
 ) -> list[StoredActivity]:
-    """Store activities of one conversation, in this order."""
+    """Store activities of one conversation, in this order.
+
+    short_ids: theirs, by `asked_for_short_ids` of this transaction, for at most 50; None: they get them here.
+    """
     stored: list[StoredActivity] = []
     for start in range(0, len(born), _AT_ONCE):
         some = born[start : start + _AT_ONCE]
-        short_ids = allocate_short_ids(connection, some, conversation_id=conversation_id)
-        placed = [(conversation_id, *each) for each in zip(short_ids, some, strict=True)]
+        free = short_ids or allocate_short_ids(connection, some, conversation_id=conversation_id)
+        placed = [(conversation_id, *each) for each in zip(free, some, strict=True)]
         stored += _insert(connection, placed, user_email=user_email)
     return stored
 
@@ -110,20 +123,34 @@ def allocate_short_ids(connection: Connection, born: Sequence[NewActivity], *, c
     The one that it brings along; else the last 6 hex digits of its uuid, or 8, 12, 32 where they are taken. Taken are
     also those of activities that were moved from here: what was written here means these.
     """
-    return _free_short_ids(connection, [_candidates(new.activity_id, new.short_id) for new in born], conversation_id)
+    return _free_short_ids(connection, [_candidates(new.activity_id, new.short_id) for new in born], conversation_id)()
+
+
+def asked_for_short_ids(
+    connection: Connection, activity_ids: Sequence[str], *, conversation_id: str
+) -> Callable[[], list[str]]:
+    """Asks which short ids are free; what is returned reads the answer: a short id for each activity."""
+    return _free_short_ids(connection, [_candidates(each, None) for each in activity_ids], conversation_id)
 
 
 def short_id_in(connection: Connection, conversation_id: str, *, activity_id: str, short_id: str) -> str:
     """The short id that an activity has once it is in this conversation: its own, or another where that is taken."""
-    return _free_short_ids(connection, [_candidates(activity_id, short_id)], conversation_id)[0]
+    return _free_short_ids(connection, [_candidates(activity_id, short_id)], conversation_id)()[0]
 
 
-def _free_short_ids(connection: Connection, candidates: Sequence[Sequence[str]], conversation_id: str) -> list[str]:
-    """The first of each that is free in this conversation, and that none before it has got."""
+def _free_short_ids(
+    connection: Connection, candidates: Sequence[Sequence[str]], conversation_id: str
+) -> Callable[[], list[str]]:
+    """Asks for the first of each that is free in this conversation, and that none before it has got."""
     wanted = list(chain(*candidates))
     named = {f"wanted_{number}": short_id for number, short_id in enumerate(wanted)}
-    taken = {short_id for (short_id,) in _taken(len(wanted)).rows(connection, conversation=conversation_id, **named)}
-    return [_first_free(its_own, taken) for its_own in candidates]
+    rows = _taken(len(wanted)).asked(connection, conversation=conversation_id, **named)
+
+    def free() -> list[str]:
+        taken = {short_id for (short_id,) in rows()}
+        return [_first_free(its_own, taken) for its_own in candidates]
+
+    return free
 
 
 def _first_free(candidates: Sequence[str], taken: set[str]) -> str:

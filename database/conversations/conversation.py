@@ -327,6 +327,18 @@ def _touching(columns: tuple[str, ...]) -> Prepared:
     return Prepared(_TOUCH, columns=columns)
 
 
+def asked_for_head(connection: Connection, *, user_email: str, conversation_id: str) -> Callable[[], ConversationHead]:
+    """Asks for the head; what is returned reads the answer, and is `access_head`."""
+    rows = _LIVE_HEAD.asked(connection, user_email=user_email, conversation_id=conversation_id)
+
+    def head() -> ConversationHead:
+        for row in rows():
+            return _head(row)
+        raise ConversationNotFoundError
+
+    return head
+
+
 def _one(connection: Connection, query: Prepared, *, user_email: str, conversation_id: str) -> ConversationHead:
     row = query.row(connection, user_email=user_email, conversation_id=conversation_id)
     if row is None:

@@ -54,7 +54,14 @@ class Backend(Protocol):
     def begin(self, connection: Any, *, writing: bool) -> None:
         """Begin a transaction on a connection of the driver: one snapshot for a reader, the writer's lock for a writer.
 
-        Raises what the driver raises, also where the connection broke since it was used last.
+        In a pipeline nobody waits for it. Raises what the driver raises, also where the connection broke since it was
+        used last.
+        """
+
+    def check(self, connection: Any) -> None:
+        """Raise what the driver raises where the server has ended the connection since it was used last.
+
+        It asks only where something came from the server. A database without a server has nothing to check.
         """
 
     def unmapped(self) -> Self:

@@ -45,7 +45,8 @@ _TOGETHER = 8
 class Urgency(IntEnum):
     """Which job goes first: running turns are written before new ones are accepted, and nothing waits for INDEX.
 
-    If ACCEPT went first, no answer would get a word out until all waiting turns had been accepted.
+    If ACCEPT went first, no answer would get a word out until all waiting turns had been accepted. Transactions of
+    these two are pipelined (`database.engine.statements`): somebody waits for a turn.
     """
 
     STREAM = 0
@@ -63,7 +64,7 @@ class _Queued(NamedTuple):
     future: Future[Any] | _OnLoop
 
     @property
-    def shares(self) -> bool:
+    def is_of_turn(self) -> bool:
         return self.urgency <= Urgency.ACCEPT
 
 
@@ -170,7 +171,7 @@ class Database:
         if not self._begin_writing_here(urgency):
             return self.submit(job, urgency=urgency).result()
         try:
-            return self._committed(job)
+            return self._committed(job, is_of_turn=urgency <= Urgency.ACCEPT)
         finally:
             self._writing.release()
 
@@ -238,19 +239,19 @@ class Database:
                 group = [each for each in taken if each.future.set_running_or_notify_cancel()]
                 if len(group) < 2 or not self._run_together(group):
                     for each in group:
-                        self._run(each.job, each.future)
+                        self._run(each)
             with self._closing:
                 self._submitted -= len(taken)
 
     def _group(self, first: _Queued) -> Iterator[_Queued]:
         """`first`, and those that wait behind it and may share its transaction."""
         yield first
-        for _ in range(_TOGETHER - 1 if first.shares else 0):
+        for _ in range(_TOGETHER - 1 if first.is_of_turn else 0):
             try:
                 following = self._jobs.get_nowait()
             except queue.Empty:
                 return
-            if not following.shares:
+            if not following.is_of_turn:
                 self._jobs.put(following)
                 return
             yield following
@@ -258,7 +259,7 @@ class Database:
     def _run_together(self, group: Sequence[_Queued]) -> bool:
         """Whether all went well; if not, nothing was done, and each has to be run by itself."""
         try:
-            with self._transaction() as connection:
+            with self._transaction(is_pipelined=True) as connection:
                 results = [each.job(connection) for each in group]
         except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
             return False
@@ -267,18 +268,18 @@ class Database:
             each.future.set_result(result)
         return True
 
-    def _run(self, job: Job[T], future: Future[T] | _OnLoop) -> None:
+    def _run(self, queued: _Queued) -> None:
         try:
-            result = self._committed(job)
+            result = self._committed(queued.job, is_of_turn=queued.is_of_turn)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
-            future.set_exception(error)
+            queued.future.set_exception(error)
         else:
-            future.set_result(result)
+            queued.future.set_result(result)
 
-    def _committed(self, job: Job[T]) -> T:
+    def _committed(self, job: Job[T], *, is_of_turn: bool) -> T:
         """What `job` returned, after the commit of its transaction."""
         try:
-            with self._writer.transaction() as connection:
+            with self._writer.transaction(is_pipelined=is_of_turn) as connection:
                 result = job(connection)
         except IntegrityError:
             raise
@@ -307,9 +308,9 @@ class Database:
         return failure
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self, *, is_pipelined: bool = False) -> Iterator[Connection]:
         """A transaction of the writing connection; after its commit, `on_changes` hears whose changes it recorded."""
-        with self._writer.transaction() as connection:
+        with self._writer.transaction(is_pipelined=is_pipelined) as connection:
             yield connection
         self._tell_changes(connection)
 

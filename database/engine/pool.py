@@ -6,8 +6,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from types import TracebackType
 
@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from database.errors import StorageBusyError, StoreError
 
 from .backend import Backend
+from .statements import pipelined
 
 log = logging.getLogger(__name__)
 _WAIT_SECONDS = 30.0
@@ -40,18 +41,23 @@ class KeptConnections:
         self._named = named
         self._engine = backend.engine(connections=count, writing=writing)
         self._begins = partial(backend.begin, writing=writing)
+        self._checks = backend.check
+        self._pipelines = writing and self._engine.dialect.name != "sqlite"
         self._closed = False
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: deque[Connection | None] = deque([None] * count)
         self._freed = threading.Condition()
         self._waiting = 0
 
-    def transaction(self) -> _Transaction:
+    def transaction(self, *, is_pipelined: bool = False) -> _Transaction:
         """A connection within a transaction: committed at the end, rolled back when the block raises.
 
-        Raises StorageBusyError where all connections are in use for long, and the driver's errors.
+        is_pipelined: the whole of a writing transaction is `pipelined`, its beginning and its commit included: it waits
+        for a database server where rows are asked for and at its end. Statements of several commands, such as those of
+        migrations, have no place in it. Raises StorageBusyError where all connections are in use for long, and the
+        driver's errors.
         """
-        return _Transaction(self)
+        return _Transaction(self, is_pipelined=is_pipelined and self._pipelines)
 
     def in_use(self) -> tuple[int, int, int]:
         """How many connections are in use, how many there may be, and how many transactions wait for one."""
@@ -92,8 +98,8 @@ class KeptConnections:
                 self._waiting -= 1
         raise StorageBusyError("The server is reading too much at once. Try again in a moment.")
 
-    def _begun(self, idle: Connection | None) -> Connection:
-        """`idle`, or a new connection, within a transaction.
+    def _begun(self, idle: Connection | None, begin: Callable[[Connection], Connection]) -> Connection:
+        """`idle`, or a new connection, within a transaction, which `begin` begins.
 
         A connection that broke while it was idle (the database server was restarted) is replaced once.
         """
@@ -101,13 +107,13 @@ class KeptConnections:
         try:
             if connection is not None:
                 try:
-                    return self._begin(connection)
+                    return begin(connection)
                 except self._errors:
                     connection = self._rolled_back(connection)
                     if connection is not None:
                         raise
             connection = self._engine.connect()
-            return self._begin(connection)
+            return begin(connection)
         except BaseException:
             self._put_back(connection and self._rolled_back(connection))
             raise
@@ -115,6 +121,15 @@ class KeptConnections:
     def _begin(self, connection: Connection) -> Connection:
         self._begins(connection.connection.dbapi_connection)
         return connection
+
+    @contextmanager
+    def _pipeline(self, connection: Connection) -> Iterator[None]:
+        """A transaction of which nothing is waited for but what is asked, and its end."""
+        self._checks(connection.connection.dbapi_connection)
+        with pipelined(connection):
+            self._begin(connection)
+            yield
+            _commit(connection)
 
     def _raise_named(self, error: BaseException) -> None:
         """Raise the error that stands for `error`, if there is one."""
@@ -139,10 +154,12 @@ class KeptConnections:
 class _Transaction:
     """The `with` block of `KeptConnections.transaction`; a generator would cost as much as a small statement."""
 
-    __slots__ = ("_connection", "_pool")
+    __slots__ = ("_connection", "_is_pipelined", "_pipeline", "_pool")
 
-    def __init__(self, pool: KeptConnections) -> None:
+    def __init__(self, pool: KeptConnections, *, is_pipelined: bool) -> None:
         self._pool = pool
+        self._is_pipelined = is_pipelined
+        self._pipeline: AbstractContextManager[None] | None = None
         self._connection: Connection
 
     def __enter__(self) -> Connection:
@@ -152,21 +169,30 @@ class _Transaction:
         except IndexError:
             idle = pool._waited()
         try:
-            self._connection = connection = pool._begun(idle)
+            begin = self._begin_pipeline if self._is_pipelined else pool._begin
+            self._connection = connection = pool._begun(idle, begin)
         except Exception as error:
             pool._raise_named(error)
             raise
         return connection
 
+    def _begin_pipeline(self, connection: Connection) -> Connection:
+        pipeline = self._pool._pipeline(connection)
+        pipeline.__enter__()
+        self._pipeline = pipeline
+        return connection
+
     def __exit__(
-        self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         pool, failure = self._pool, error
         connection: Connection | None = self._connection
         try:
-            if error is None:
+            if self._pipeline is not None:
+                self._pipeline.__exit__(kind, error, traceback)
+            elif error is None:
                 _commit(self._connection)
-            else:
+            if error is not None:
                 connection = pool._rolled_back(self._connection)
         except BaseException as raised:  # noqa: BLE001 - it is raised below, once the connection is back
             failure = raised

@@ -114,8 +114,12 @@ class PostgreSQLDatabase:
 
     def begin(self, connection: Any, *, writing: bool) -> None:
         """Begin a transaction; a writer waits until no other process writes."""
-        if writing:
-            connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self.writer_lock})")
+        lock = f"SELECT pg_advisory_xact_lock({self.writer_lock})"
+        if writing and _is_pipelined(connection):  # which takes single statements
+            connection.execute("BEGIN")
+            connection.execute(lock)
+        elif writing:
+            connection.execute(f"BEGIN; {lock}")
         elif not _is_begun(connection):
             connection.rollback()  # says so where the connection is broken
             connection.execute(_READING)
@@ -123,6 +127,11 @@ class PostgreSQLDatabase:
     def unmapped(self) -> PostgreSQLDatabase:
         """Itself: no file is mapped here."""
         return self
+
+    def check(self, connection: Any) -> None:
+        """Raise psycopg.OperationalError where the server has ended the connection since it was used last."""
+        if _has_news(connection):
+            connection.execute("SELECT 1")
 
     @contextmanager
     def held_for_server(self) -> Iterator[ServerHold]:
@@ -175,15 +184,27 @@ def _roll_back(connection: Any) -> None:
     connection.rollback()
 
 
+def _is_pipelined(connection: Any) -> bool:
+    return bool(connection.pgconn.pipeline_status != PipelineStatus.OFF)
+
+
+def _commit(connection: Any) -> None:
+    """Commit what was written; within a pipeline the end of that waits for it."""
+    if _is_pipelined(connection):
+        connection.execute("COMMIT")
+    else:
+        connection.commit()
+
+
 @contextmanager
 def _answered(cursor: Any) -> Iterator[None]:
     """Wait for the answer of what is executed within the block, also in a pipeline: SQLAlchemy looks at it at once."""
     connection = cursor.connection
-    if connection.pgconn.pipeline_status == PipelineStatus.OFF:
-        yield
-    else:
+    if _is_pipelined(connection):
         with connection.pipeline():  # the end of an inner one waits for everything
             yield
+    else:
+        yield
 
 
 def _execute(cursor: Any, statement: str, parameters: Any, context: object = None) -> None:
@@ -205,6 +226,7 @@ def _execute_without_parameters(cursor: Any, statement: str, context: object = N
 
 
 _WRITING = {
+    "do_commit": _commit,
     "do_execute": _execute,
     "do_executemany": _execute_many,
     "do_execute_no_params": _execute_without_parameters,

@@ -175,6 +175,9 @@ class SQLiteFile:
         """Begin a transaction; one that will write takes its lock at once."""
         connection.execute(beginning(writing=writing))
 
+    def check(self, connection: Any) -> None:
+        """A file ends no connection."""
+
     def held_for_server(self) -> AbstractContextManager[ServerHold]:
         """Always held, and alone: the lock of the data folder, which holds the file, is enough."""
         return nullcontext(_HeldWithItsFolder())

@@ -49,6 +49,9 @@ class Prepared:
 
         Within `pipelined`, questions that are asked before the first of them is read are one round trip.
         """
+        if connection.dialect.name == "sqlite":
+            rows: list[Row] = self._ask(connection, parameters, _ALL)
+            return lambda: rows
         form, dialect = self._form(connection.dialect), connection.dialect
         cursor = connection.connection.cursor()
         values = form.values(parameters)
@@ -118,12 +121,13 @@ def pipelined(connection: Connection) -> Iterator[None]:
 
     What a `Prepared` statement changes is sent together with the next question. Where it is refused, the next question
     or the end of the block raises that, as SQLAlchemy raises it. Statements by SQLAlchemy are waited for, as ever.
+    Within another such block it is a part of that one.
     """
-    if connection.dialect.name == "sqlite":
+    driver: Any = connection.connection.dbapi_connection
+    if connection.dialect.name == "sqlite" or driver.pgconn.pipeline_status:
         yield
         return
-    driver = connection.connection.dbapi_connection
-    with _as_sqlalchemy_raises(connection.dialect, ""), driver.pipeline():  # type: ignore[union-attr]
+    with _as_sqlalchemy_raises(connection.dialect, ""), driver.pipeline():
         yield
 
 

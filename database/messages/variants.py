@@ -67,7 +67,7 @@ def accept_again(
             refuse_attempt_sent_before(connection, message_id=message_id, client_message_id=client_message_id)
         if head.running_message_id is not None:
             raise TurnInProgressError
-        admit(connection)
+        admit(connection)()
         who = {"user_email": user_email, "conversation_id": conversation_id}
         answer = access_settled(connection, **who, message_id=message_id, index=None)
         if answer.other_branch is not None:

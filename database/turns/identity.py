@@ -24,12 +24,18 @@ def config_of_answer(model_name: str, agent: AgentIdentity | None) -> dict[str, 
     return config if agent is None else config | {"agent": dict(agent)}
 
 
-Admission = Callable[[Connection], None]
-"""Says within the transaction that accepts a turn whether there is room for it, and raises where there is none."""
+Admission = Callable[[Connection], Callable[[], None]]
+"""Asks within the transaction that accepts a turn whether there is room for it; what is returned reads the answer, and
+raises where there is none."""
 
 
-def admit_all(_connection: Connection) -> None:
+def admit_all(_connection: Connection) -> Callable[[], None]:
     """Accept a turn whatever else runs."""
+    return _admitted
+
+
+def _admitted() -> None:
+    """There is room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

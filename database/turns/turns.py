@@ -5,24 +5,32 @@ Each is one transaction; what lies between is `stream_events`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from conversation_reference_utils import generate_message_short_hash
 from database.accounts.quotas import count_tokens
-from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
+from database.activities.storing import (
+    NewActivity,
+    Place,
+    StoredActivity,
+    asked_for_short_ids,
+    insert_activities,
+    new_activity_id,
+)
 from database.activities.threads import find_place, open_thread
 from database.agents.inbox import deliver
 from database.attachments import parts_for
 from database.changes import CONVERSATION, TURN, record
-from database.conversations.conversation import ConversationHead, access_head, head_even_in_bin, touch, touch_quietly
+from database.conversations.conversation import ConversationHead, asked_for_head, head_even_in_bin, touch, touch_quietly
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.engine.statements import Prepared, pipelined
+from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.errors import ActivityNotFoundError, AmbiguousReferenceError, MessageNotFoundError, TurnInProgressError
 from database.messages.branches import begin_branch
@@ -173,17 +181,18 @@ def accept_turn(
         admit=admit,
     )
 
-    def accept(connection: Connection) -> AcceptedTurn:
-        with pipelined(connection):
-            return _accept(connection, question=question)
-
-    return database.write(accept, urgency=Urgency.ACCEPT)
+    return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
 
 
 def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     who = {"user_email": question.user_email, "conversation_id": question.conversation_id}
-    head = access_head(connection, **who)
-    _refuse_unless_free(connection, head, question)
+    # All that is asked before anything is read is one round trip to a database server.
+    ask_head = asked_for_head(connection, **who)
+    admit = question.admit(connection)
+    ids = new_activity_id(), new_activity_id()
+    ask_short_ids = asked_for_short_ids(connection, ids, conversation_id=question.conversation_id)
+    head = ask_head()
+    _refuse_unless_free(connection, head, question, admit)
     thread_id, branch_of = question.thread_id, None
     if question.instead_of is not None:
         head, former, branch_of = begin_branch(connection, head, question.instead_of)
@@ -191,7 +200,8 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     place = _place(connection, head, question, thread_id=thread_id)
     created_at = now_iso()
     taken = _taken_hashes(connection, head, question.text)
-    user, response = _insert_activities(connection, head, question, place, created_at=created_at)
+    born = _new_activities(connection, head, question, place, ids=ids, created_at=created_at)
+    user, response = insert_activities(connection, born, **who, short_ids=ask_short_ids())
     short_hash = None if taken is None else taken.give(head.friendly_id or "", question.text)
     branch_id = user.activity_id if branch_of else head.branch_id
     asked = _question_row(
@@ -257,8 +267,10 @@ def _place(connection: Connection, head: ConversationHead, question: _Question, 
         raise MessageNotFoundError("There is no such message to reply to.") from error
 
 
-def _refuse_unless_free(connection: Connection, head: ConversationHead, question: _Question) -> None:
-    """Raise AlreadySentError, ConflictError or TurnInProgressError where this question can't be accepted now."""
+def _refuse_unless_free(
+    connection: Connection, head: ConversationHead, question: _Question, admit: Callable[[], None]
+) -> None:
+    """Raise AlreadySentError, ConflictError, TurnInProgressError or what `admit` raises, for a question of no room."""
     if question.client_message_id is not None:
         refuse_message_sent_before(
             connection,
@@ -269,7 +281,7 @@ def _refuse_unless_free(connection: Connection, head: ConversationHead, question
         )
     if head.running_message_id is not None:
         raise TurnInProgressError
-    question.admit(connection)
+    admit()
 
 
 def finish_turn(
@@ -301,9 +313,8 @@ def finish_turn(
     )
 
     def finish(connection: Connection) -> FinishedTurn:
-        with pipelined(connection):
-            head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
-            return finish_in(connection, head, response_message_id, ended, title=title)
+        head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
+        return finish_in(connection, head, response_message_id, ended, title=title)
 
     return database.write(finish, urgency=Urgency.STREAM)
 
@@ -371,11 +382,18 @@ def _store_response(
         )
 
 
-def _insert_activities(
-    connection: Connection, head: ConversationHead, question: _Question, place: Place, *, created_at: str
-) -> list[StoredActivity]:
+def _new_activities(
+    connection: Connection,
+    head: ConversationHead,
+    question: _Question,
+    place: Place,
+    *,
+    ids: tuple[str, str],
+    created_at: str,
+) -> list[NewActivity]:
     """The activities of the question and of its answer."""
-    asked = asked_activity(head.user_email, agent=question.asked_by, place=place, created_at=created_at)
+    made: dict[str, Any] = {"agent": question.asked_by, "place": place, "created_at": created_at}
+    asked = asked_activity(head.user_email, activity_id=ids[0], **made)
     if question.opens_thread and place.thread_id is None and not head.stateless:
         thread_id = open_thread(connection, user_email=head.user_email, root_activity_id=asked.activity_id)
         asked = replace(asked, place=replace(place, thread_id=thread_id))
@@ -385,9 +403,9 @@ def _insert_activities(
         question=asked.activity_id,
         thread_id=asked.place.thread_id,
         created_at=created_at,
+        activity_id=ids[1],
     )
-    who = {"user_email": head.user_email, "conversation_id": head.conversation_id}
-    return insert_activities(connection, [asked, answered], **who)
+    return [asked, answered]
 
 
 def _count_turn(
@@ -511,25 +529,37 @@ def message_row(head: ConversationHead, stored: StoredActivity, **values: Any) -
     return {**_UNSET, **ids, **where, "report": [], **values}
 
 
-def asked_activity(user_email: str, *, agent: AgentIdentity | None, place: Place, created_at: str) -> NewActivity:
-    """A question, which a person asks or an agent of theirs."""
+def asked_activity(
+    user_email: str, *, agent: AgentIdentity | None, place: Place, created_at: str, activity_id: str | None = None
+) -> NewActivity:
+    """A question, which a person asks or an agent of theirs. activity_id: None for a new one."""
+    made: dict[str, Any] = {"created_at": created_at, "activity_id": activity_id}
     if agent is None:
-        return _chat_activity("user", user_email, user_email, place=place, created_at=created_at)
-    return _chat_activity("agent", agent["id"], agent["title"], place=place, created_at=created_at)
+        return _chat_activity("user", user_email, user_email, place=place, **made)
+    return _chat_activity("agent", agent["id"], agent["title"], place=place, **made)
 
 
 def answer_activity(
-    model_name: str, *, agent: AgentIdentity | None, question: str, thread_id: str | None, created_at: str
+    model_name: str,
+    *,
+    agent: AgentIdentity | None,
+    question: str,
+    thread_id: str | None,
+    created_at: str,
+    activity_id: str | None = None,
 ) -> NewActivity:
     """An answer to the message `question`, of a model or an agent."""
     # In a thread the answer replies to the question; outside of one, order says enough.
     place = Place(reply_to_id=question, thread_id=thread_id) if thread_id else Place()
+    made: dict[str, Any] = {"created_at": created_at, "activity_id": activity_id}
     if agent is None:
-        return _chat_activity("assistant", model_name, model_name, place=place, created_at=created_at)
-    return _chat_activity("agent", agent["id"], agent["title"], place=place, created_at=created_at)
+        return _chat_activity("assistant", model_name, model_name, place=place, **made)
+    return _chat_activity("agent", agent["id"], agent["title"], place=place, **made)
 
 
-def _chat_activity(actor_type: str, actor_id: str, actor_name: str, *, place: Place, created_at: str) -> NewActivity:
+def _chat_activity(
+    actor_type: str, actor_id: str, actor_name: str, *, place: Place, created_at: str, activity_id: str | None
+) -> NewActivity:
     return NewActivity(
         recipe=_RECIPE,
         type=_TYPE,
@@ -538,6 +568,7 @@ def _chat_activity(actor_type: str, actor_id: str, actor_name: str, *, place: Pl
         actor_name=actor_name,
         created_at=created_at,
         place=place,
+        activity_id=activity_id or new_activity_id(),
     )
 
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, event, insert, select
+from sqlalchemy import Connection, bindparam, event, insert, select
 from sqlalchemy.exc import OperationalError
 
 from database import schema
+from database.accounts.quotas import Quota, asked_to_take_message
+from database.accounts.users import insert_account, new_account
 from database.activities.reading import find_activity
 from database.connection import close_store, open_store
+from database.conversations.repository import create_conversation
 from database.engine import postgresql
-from database.engine.database import Database
+from database.engine.database import Database, Urgency
 from database.engine.postgresql import database_at, store_error
+from database.engine.statements import Prepared
 from database.errors import (
     ActivityNotFoundError,
     DatabaseDamagedError,
@@ -29,6 +35,7 @@ from database.errors import (
 )
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
+from database.turns.turns import accept_turn, finish_turn
 from tests.postgresql import PostgreSQLServer, shape
 
 
@@ -181,20 +188,24 @@ def test_a_writer_that_stands_still_keeps_no_other_process_from_writing(
         each.close()
 
 
+@pytest.mark.parametrize("urgency", [Urgency.CHANGE, Urgency.ACCEPT])
 def test_after_a_restart_of_the_database_server_the_store_goes_on(
-    store: Database, postgresql_server: PostgreSQLServer
+    store: Database, postgresql_server: PostgreSQLServer, urgency: Urgency
 ) -> None:
-    store.write(lambda connection: attempt(connection, "ann"))
+    store.write(lambda connection: attempt(connection, "ann"), urgency=urgency)
     with store.reading() as connection:
         assert subjects(connection) == ["ann"]
     postgresql_server.cut_connections()
     with store.reading() as connection:
         assert subjects(connection) == ["ann"]
-    store.write(lambda connection: attempt(connection, "bob"))
+    store.write(lambda connection: attempt(connection, "bob"), urgency=urgency)
+    with store.reading() as connection:
+        assert subjects(connection) == ["ann", "bob"]
 
 
+@pytest.mark.parametrize("urgency", [Urgency.CHANGE, Urgency.ACCEPT])
 def test_a_transaction_that_loses_its_connection_is_a_storage_failure_and_stores_nothing(
-    store: Database, postgresql_server: PostgreSQLServer
+    store: Database, postgresql_server: PostgreSQLServer, urgency: Urgency
 ) -> None:
     def interrupted(connection: Connection) -> None:
         attempt(connection, "ann")
@@ -202,9 +213,72 @@ def test_a_transaction_that_loses_its_connection_is_a_storage_failure_and_stores
         attempt(connection, "bob")
 
     with pytest.raises(StorageFailedError, match="can't be reached"):
-        store.write(interrupted)
+        store.write(interrupted, urgency=urgency)
     with store.reading() as connection:
         assert subjects(connection) == []
+
+
+def test_a_transaction_of_a_turn_waits_for_what_it_asks_and_for_its_end(store: Database, tmp_path: Path) -> None:
+    add = Prepared(insert(login_attempts), columns=("subject", "attempted_at"))
+    find = Prepared(select(login_attempts.c.subject).where(login_attempts.c.subject == bindparam("name")))
+
+    def work(connection: Connection) -> list[object]:
+        add.run(connection, subject="ann", attempted_at="now")
+        asked = [find.asked(connection, name=name) for name in ("ann", "bob")]
+        add.run(connection, subject="bob", attempted_at="now")
+        return [rows() for rows in asked]
+
+    with Traced(store, tmp_path / "trace") as traced:
+        assert store.write(work, urgency=Urgency.ACCEPT) == [[("ann",)], []]
+    assert traced.waits() == 2
+
+
+def test_accepting_a_message_waits_for_three_answers(store: Database, tmp_path: Path) -> None:
+    store.write(partial(insert_account, values=new_account("ann@example.org", "no hash", "", is_admin=False)))
+    who: dict[str, Any] = {"database": store, "user_email": "ann@example.org"}
+    own = {**who, "conversation_id": create_conversation(**who, domain="assistant").conversation_id}
+    taking = partial(asked_to_take_message, user_email="ann@example.org", defaults=Quota())
+    ending: dict[str, Any] = {"text": "Yes.", "status": "complete", "config": {}, "title": "Rain"}
+
+    def admit(connection: Connection) -> Callable[[], None]:
+        take = taking(connection)
+        return lambda: take() and None
+
+    for _ in range(2):  # the first question of a conversation has no hash yet
+        turn = accept_turn(**own, text="Does it rain?", config={}, owner="server", admit=admit)
+        finish_turn(**own, response_message_id=turn.response_message_id, **ending)
+    with Traced(store, tmp_path / "trace") as traced:
+        turn = accept_turn(**own, text="And now?", config={}, owner="server", admit=admit)
+    assert traced.waits() == 3
+    assert turn.user_message_short_hash
+
+
+class Traced:
+    """What the writer of a store says to PostgreSQL within the block."""
+
+    def __init__(self, store: Database, path: Path) -> None:
+        self._store, self._path = store, path
+
+    def __enter__(self) -> Traced:
+        self._file = self._path.open("w")
+        self._store.write(lambda connection: self._of(connection).trace(self._file.fileno()))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.write(lambda connection: self._of(connection).untrace())
+        self._file.close()
+
+    def waits(self) -> int:
+        """How often it waited for an answer: what was said last asked for one at once, and then something came."""
+        lines = [line.split("\t") for line in self._path.read_text().splitlines()]
+        said = [words[3] for words in lines if len(words) > 3 and words[1] == "F"]
+        asked = [what in {"Flush", "Sync", "Query"} for what in said[1:-1]]  # between a commit and a beginning
+        return sum(now and not before for before, now in pairwise([False, *asked]))
+
+    @staticmethod
+    def _of(connection: Connection) -> Any:
+        driver: Any = connection.connection.dbapi_connection
+        return driver.pgconn
 
 
 def test_a_server_that_is_not_there_is_a_storage_failure(tmp_path: Path) -> None:
