@@ -216,7 +216,7 @@ def change_state(
     among: Collection[State],
     **values: Any,
 ) -> Import:
-    """Put an import into another state; values: columns.
+    """Put an import into another state; values: columns. Who works on it keeps its lease until the step has ended.
 
     Raises ImportNotFoundError, ConflictError unless it is in one of `among`, WorkspaceNotFoundError and
     InvalidChangeError for a workspace that conversations can't be imported into.
@@ -231,8 +231,8 @@ def change_state(
             place = {"domain": choice["domain"], "workspace_id": choice["workspace_id"]}
             workspace_for(connection, user_email=user_email, **place)
         changed = update(imports).where(_c.import_id == import_id)
-        released = {"owner": None, "lease_until": None, **(_AT_ONCE if before.tries else {})}
-        connection.execute(changed.values(**values, **released, state=state, updated_at=now_iso()))
+        at_once = _AT_ONCE if before.tries else {}
+        connection.execute(changed.values(**values, **at_once, state=state, updated_at=now_iso()))
         after = _one(connection, user_email, import_id)
         _tell(connection, after)
         return after
@@ -278,9 +278,11 @@ def working_imports(*, database: Database) -> set[str]:
         return set(connection.execute(select(_c.import_id).where(_c.state.in_(WORKING))).scalars())
 
 
-def release_imports(*, database: Database, owner: str) -> None:
-    """End the leases of those whose names begin with `owner`."""
+def release_imports(*, database: Database, owner: str, import_id: str | None = None) -> None:
+    """End the leases of those whose names begin with `owner`. import_id: on this one alone."""
     held = update(imports).where(_c.owner.startswith(owner, autoescape=True))
+    if import_id is not None:
+        held = held.where(_c.import_id == import_id)
     database.write(lambda connection: connection.execute(held.values(owner=None, lease_until=None)).rowcount)
 
 

@@ -121,6 +121,7 @@ class ImportRunner:
             which = self._work(which, until=time.monotonic() + seconds)
         except StoppedError:
             self._close(which.import_id)
+            release_imports(database=self._database, owner=self.owner, import_id=which.import_id)
         except BrokenImportError as error:
             which = self._failed(which, error.message)
         except StoreError as error:

@@ -326,6 +326,32 @@ def test_an_import_or_a_job_that_is_worked_on_ends_before_anything_is_erased_and
     assert files_with(settings.data_dir, "zqxada") == {"zqxada": set()}
 
 
+def test_an_import_that_is_cancelled_while_a_step_of_it_runs_ends_before_anything_is_erased(
+    settings: Settings, state: AppState, ada: Person, tmp_path: Path
+) -> None:
+    uploads, file = settings.data_dir / FOLDER, tmp_path / "one.jsonl"
+    file.write_text('{"conversation": "c", "role": "user", "text": "zqxada"}\n')
+    own: dict[str, Any] = {"database": state.database, "user_email": ada.email}
+    accept_file(file, name=file.name, **own, uploads=uploads, state="running")
+    erased: list[int] = []
+
+    class Files:
+        """Stores files in the middle of a step, in which the person cancels the import and deletes the account."""
+
+        def __call__(self, _email: str, conversation: Any, _file: Any, *, after_each: Any) -> tuple[Any, list[Any]]:
+            (running,) = ada.get("/imports").json
+            assert ada.post(f"/imports/{running['import_id']}/cancel").status_code == 200
+            assert ada.delete("/account", json={"password": PASSWORD}).status_code == 200
+            erased.append(state.account_erasure.erase_closed())
+            return conversation, []
+
+    runner = ImportRunner(database=state.database, uploads=uploads, store_files=Files(), share=1.0)  # type: ignore[arg-type]
+    runner.run_until_idle()
+    assert erased == [0]
+    assert state.account_erasure.erase_closed() == 1
+    assert files_with(settings.data_dir, "zqxada", ada.email) == {"zqxada": set(), ada.email: set()}
+
+
 def test_the_password_is_asked_for_and_no_token_may(app: Flask, ada: Person) -> None:
     assert refused(ada.delete("/account", json={"password": "not the password"})) == (403, "forbidden")
     assert ada.delete("/account", json={}).status_code == 400
