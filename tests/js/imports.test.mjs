@@ -65,6 +65,7 @@ test('of several dropped files the one that looks like an export is taken', () =
   const files = [{ name: 'notes.md' }, { name: 'Export.ZIP' }];
   assert.equal(chosenOf(files).name, 'Export.ZIP');
   assert.equal(chosenOf(files.slice(0, 1)).name, 'notes.md');
+  assert.equal(chosenOf([...files.slice(0, 1), { name: 'pkb.sqlite' }]).name, 'pkb.sqlite');
   assert.equal(chosenOf([]), null);
 });
 

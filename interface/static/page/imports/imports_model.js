@@ -8,7 +8,7 @@
  *   `titles`: of the first conversations of the file, to choose from; `kept`: what stays of an import that was taken back */
 
 /** What a file input accepts. */
-export const ACCEPTED = '.zip,.json,.jsonl,.ndjson,.txt';
+export const ACCEPTED = '.zip,.json,.jsonl,.ndjson,.txt,.sqlite';
 
 const WORKING = new Set(['counting', 'running', 'undoing']);
 /** @type {Object<string, string[]>} what the person can do with an import, by its state */

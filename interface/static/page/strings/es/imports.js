@@ -31,6 +31,7 @@ export const importStrings = fill(english, {
     ['LibreChat', 'Compartir › Exportar conversación como JSON, con todas las ramas. Muchas caben en un archivo ZIP.'],
     ['zk-chat', 'El archivo .zk_chat_db/chat_sessions.json de la bóveda.'],
     ['Anaphora', 'Exportar en el menú de una conversación, como JSON.'],
+    ['Primera implementación', 'Un ZIP de sus carpetas de conversaciones, su pkb.sqlite con los recuerdos, o ambas cosas en un ZIP.'],
     ['Cualquier otro', 'JSON Lines: la guía de usuario dice cómo.'],
   ],
   sources: {
