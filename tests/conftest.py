@@ -14,7 +14,7 @@ from database.accounts.passwords import hash_with
 from database.connection import close_store
 from joined_page import is_joined_page_current, prepare_joined_page
 from stamps import set_up_alone
-from tests import tiers
+from tests import made_once, tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
@@ -24,13 +24,15 @@ from tests.valkey import ValkeyServer
 tiers.load_hypothesis_profile()
 # A hash of full cost takes longer than most tests; database/accounts/test_accounts.py tests the real one.
 hash_with(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+made_once.find_packages_once()
+made_once.compile_statements_once()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests into tiers. Those in the browser come last: Playwright's event loop runs on when they are over."""
     tiers.mark_by_fixtures(items)
-    tiers.require_named_markers(items)
     tiers.mark_unmeasured(items)
+    tiers.require_named_markers(items)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 

@@ -19,6 +19,7 @@ KILLS = {"check": 12, "test": 12, "proofs": 200}[TIER]
 
 _EXAMPLES = {"check": 0.25, "test": 1, "proofs": 20}[TIER]
 _USUAL_EXAMPLES = 100
+_ROOT = Path(__file__).resolve().parent.parent
 # Folders whose tests are left out of `make check`; single modules there say `pytestmark = pytest.mark.thorough`.
 _THOROUGH_FOLDERS = (
     "tests/attack/",
@@ -41,6 +42,7 @@ _STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "
 # What says in the text of a module that a test of it may have a marker.
 _NAMED_BY = {
     "browser": r"mark\.browser\b",
+    "contract": r"mark\.contract\b",
     "embedded": r"mark\.embedded\b",
     "live": rf"mark\.(live|browser|embedded)\b|\b({'|'.join(sorted(_STARTS_PROCESSES))})\b",
 }
@@ -72,13 +74,19 @@ def load_hypothesis_profile() -> None:
 
 
 def names_marker(module: Path, name: str) -> bool:
-    """Whether a test of `module` may have the marker, by the text of the module: importing all of them takes long."""
+    """Whether a test of `module` may have the marker, by the text of the module: importing all of them takes long.
+
+    "measured", which is no marker, is what `unmeasured` ones are not.
+    """
+    if name in ("measured", "unmeasured"):
+        is_below = module.relative_to(_ROOT).as_posix().startswith(_UNMEASURED_FOLDERS)
+        return not is_below if name == "measured" else is_below or names_marker(module, "contract")
     return re.search(_NAMED_BY[name], module.read_text(encoding="utf-8")) is not None
 
 
 def require_named_markers(items: list[pytest.Item]) -> None:
     """Raises pytest.UsageError where a test has a marker that its module does not name: `--naming` would miss it."""
-    for name in _NAMED_BY:
+    for name in (*_NAMED_BY, "unmeasured"):
         for path in {item.path for item in items if item.get_closest_marker(name)}:
             if not names_marker(path, name):
                 raise pytest.UsageError(f"{path}: a test is marked `{name}`, which its module does not say")

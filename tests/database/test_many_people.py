@@ -1,4 +1,4 @@
-"""A person's requests ask the same, by indexes on their own rows, whether one person uses the store or fifty."""
+"""A person's requests ask the same, by indexes on their own rows, whether one person uses the store or twenty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from search.query import parse_query
 pytestmark = pytest.mark.contract
 
 ADA = "ada@example.org"
-OTHERS = 50
+OTHERS = 20
 PLAN = SeedPlan(conversations=4, messages=24, chars=60)
 # Whose rows are other people's too, and grow with them.
 GROWING = "messages|activities|UserToConversationId|ConversationIdToWorkspaceId|WorkspaceMetadata|changes|threads|users"
