@@ -33,18 +33,23 @@ MEMORIES = ("memories", "contexts", "entities", "tags", "conflicts", "add", "his
 # What there is to be looked at. `tests/test_screens.py` holds that a test promises each, and `conftest.py` that a test
 # looks at what it promises.
 SCREENS = (
-    "setup", "login", "login-refused", "login-provider", "account-link", "invited", "not-found",
+    "setup", "login", "login-refused", "login-provider", "account-link", "invited", "reset", "not-found",
     "empty", "welcome", "shortcuts-dialog", "palette",
     "messages", "references", "answering", "answer-failed", "variants-and-earlier-texts",
-    "message-menu", "message-editor", "message-deleted", "rail", "branch-tree", "activities", "thread",
+    "message-menu", "message-editor", "message-deleted", "branch-tree", "activities", "thread", "tool-consent",
+    "rail", "rail-references", "rail-pins", "rail-usage", "rail-documents", "rail-files", "find", "split-view",
+    "code-preview",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",
     "commands", "command-help", "models", "options", "answer-settings", "prompt-library", "file-preview",
-    "new-memory", "memory-proposals", "memories-empty", "proposals", "documents",
+    "new-memory", "memory-form", "memory-proposals", "memories-empty", "proposals", "documents", "document",
+    "document-editor", "outbox",
     "sidebar", "sidebar-sections", "sidebar-move-menu", "sidebar-colour-menu", "sidebar-flag-menu", "sidebar-many-menu",
-    "sidebar-user-menu", "sidebar-filter", "rename-dialog", "workspace-delete-dialog", "undo", "erase-dialog",
+    "sidebar-user-menu", "sidebar-filter", "rename-dialog", "tags-dialog", "workspace-delete-dialog", "undo",
+    "erase-dialog",
     "fork-dialog", "choose-conversation", "temporary", "stateless", "exported", "download-everything",
     "search", "share-dialog", "share-dialog-empty", "shared-links", "shared", "shared-not-found",
-    "token-made", "token-revoke-dialog", "agent-form", "tool-servers",
+    "token-made", "token-revoke-dialog", "agent-form", "tool-servers", "import-ready", "import-done", "password-link",
+    "account-delete-dialog",
     *(f"settings-{section}" for section in SETTINGS),
     *(f"memories-{tab}" for tab in MEMORIES),
 )  # fmt: skip

@@ -195,6 +195,7 @@ def test_nobody_sees_what_is_somebody_elses(
         assert "fertiliser" not in page.content()
 
 
+@pytest.mark.shows("reset", "password-link")
 def test_a_lost_password_is_replaced_by_an_administrators_link(
     server: LiveServer, administrator: Client, person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
@@ -203,11 +204,13 @@ def test_a_lost_password_is_replaced_by_an_administrators_link(
     page = open_page(administrator, "/settings#people")
     page.get_by_role("button", name=f"Password link…: {email}").click()
     address = page.get_by_role("textbox", name=f"Password link for {email}").input_value()
+    assert findings(page, "password-link", shown=page.locator("dialog[open]")) == []
     page.get_by_role("button", name="Copy", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("Copied")
 
     own = open_page(server.client(), address)
     expect(own.locator(".panel")).to_contain_text(email)
+    assert findings(own, "reset") == []
     own.get_by_label("New password").fill("another fine password")
     own.get_by_role("button", name="Set password").click()
     expect(own.locator("#composer-input")).to_be_visible()
@@ -216,6 +219,7 @@ def test_a_lost_password_is_replaced_by_an_administrators_link(
     expect(own.locator(".panel")).to_contain_text("This link is not valid.")
 
 
+@pytest.mark.shows("account-delete-dialog")
 def test_an_account_is_deleted_by_its_owner_with_the_password(
     server: LiveServer, administrator: Client, person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
@@ -227,6 +231,7 @@ def test_an_account_is_deleted_by_its_owner_with_the_password(
     dialog = page.locator("dialog[open]")
     expect(dialog).to_contain_text("conversations, memories, documents, files, agents")
     expect(dialog).to_contain_text("shared links")
+    assert findings(page, "account-delete-dialog", shown=dialog) == []
     dialog.get_by_label("Your password").fill("not the password")
     dialog.get_by_role("button", name="Delete my account").click()
     expect(page.locator("#toasts")).to_contain_text("The current password is wrong.")

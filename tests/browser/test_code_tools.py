@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.screens import findings
 from tests.browser.transcript import body, card, clipboard, open_talk
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -32,6 +33,7 @@ $$x^2$$
 """
 
 
+@pytest.mark.shows("code-preview")
 def test_code_tables_and_formulas_have_their_tools(
     person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
@@ -52,6 +54,7 @@ def test_code_tables_and_formulas_have_their_tools(
     shown = page.frame_locator(".code-preview").locator("h1")
     expect(shown).to_have_text("Hello")
     expect(shown).to_have_css("color", "rgb(1, 2, 3)")
+    assert findings(page, "code-preview", shown=block) == []
     block.get_by_role("button", name="Preview").click()
     expect(page.locator(".code-preview")).to_have_count(0)
 

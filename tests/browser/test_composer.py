@@ -361,6 +361,25 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
     expect(page.locator(INPUT)).to_have_value(talk.reference(1))
 
 
+def test_what_an_input_method_composes_is_not_sent_half_done(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    field = page.locator(INPUT)
+    field.focus()
+    composing = page.context.new_cdp_session(page)
+    composing.send("Input.imeSetComposition", {"text": "にほん", "selectionStart": 3, "selectionEnd": 3})
+    expect(field).to_have_value("にほん")
+    composing.send("Input.insertText", {"text": "日本"})
+    # Safari tells of the Enter that ended the composition when that is over.
+    pressed = """(node, keyCode) => node.dispatchEvent(
+      new KeyboardEvent('keydown', {key: 'Enter', keyCode, bubbles: true, cancelable: true}))"""
+    assert field.evaluate(pressed, 229)
+    expect(field).to_have_value("日本")
+    expect(page.locator(".message-card")).to_have_count(0)
+    assert not field.evaluate(pressed, 13)
+    expect(page.locator(".message-card.from-user .message-body")).to_have_text("日本")
+    expect(field).to_have_value("")
+
+
 def test_what_is_typed_before_the_page_is_ready_stays(open_page: OpenPage, person: Client) -> None:
     page = open_page(person)
     expect(page.locator(".empty-state")).to_be_visible()
@@ -379,6 +398,7 @@ def test_what_is_typed_before_the_page_is_ready_stays(open_page: OpenPage, perso
     expect(page.locator(INPUT)).to_have_value("How much water?")
 
 
+@pytest.mark.shows("outbox")
 def test_what_is_sent_during_an_answer_waits_for_its_end_also_over_a_reload(
     open_page: OpenPage, person: Client, shared_model: RecordingModel
 ) -> None:
@@ -396,6 +416,7 @@ def test_what_is_sent_during_an_answer_waits_for_its_end_also_over_a_reload(
         write(text)
     expect(waiting).to_have_count(3)
     expect(waiting.first).to_contain_text("Is sent when the answer is done.")
+    assert findings(page, "outbox", shown=waiting.first) == []
     waiting.nth(2).get_by_role("button", name="Remove").click()
     waiting.nth(1).get_by_role("button", name="Take back and edit").click()
     expect(page.locator(INPUT)).to_have_value("How much salt?")

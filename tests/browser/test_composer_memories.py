@@ -308,6 +308,29 @@ def test_rules_propose_at_once_and_the_model_beside_them(
     assert statements(person) == []
 
 
+def test_a_conflict_that_the_form_showed_is_recorded(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    # The model takes its time: what rules say is enough to go on.
+    shared_model.scripts["cheap"] = saying("{}", pause_after=0)
+    person.post("/pkb/claims", {"statement": "I am allergic to peanuts"})
+    page = open_page(person)
+    write(page, "/memory I'm not allergic to peanuts")
+    page.keyboard.press("Enter")
+    card = page.get_by_role("form", name="New memory")
+    expect(card).to_contain_text("It says otherwise than")
+    expect(card).to_contain_text("The model is looking at it too")
+    expect(card.get_by_role("checkbox", name="Replace")).not_to_be_checked()
+    card.get_by_role("button", name="Remember").click()
+    expect(page.locator(".toast-success")).to_be_visible()
+    (conflict,) = person.get("/pkb/conflicts").json()["conflicts"]
+    assert len(conflict["members"]) == 2
+    page.locator("#open-memories").click()
+    page.get_by_role("tab", name="Conflicts (1)").click()
+    expect(page.locator(".memories-side")).to_have_count(2)
+    shared_model.release()
+
+
 def test_memories_are_proposed_after_every_answer_for_who_wants_that(open_page: OpenPage, person: Client) -> None:
     page = open_page(person, "/interface/?panel=memories&tab=add")
     page.get_by_role("checkbox", name="Propose memories after every answer").check()

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 
 
+@pytest.mark.shows("document", "document-editor")
 def test_a_document_is_named_read_followed_and_written(person: Client, open_page: OpenPage) -> None:
     """Seed 003, integration 4: the chips, the panel, and the messages that used a document."""
     for path, text in (("garden plan", "# Beds\n\nSee [[tomatoes]] and [[nowhere]]."), ("tomatoes", "Sown in March.")):
@@ -46,6 +47,7 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     expect(panel.get_by_role("heading", name="Beds", level=2)).to_be_visible()
     expect(panel.locator(".document-text .unresolved")).to_have_text("[[nowhere]] (Not found)")
     expect(panel.locator(".document-user")).to_have_count(1)
+    assert findings(page, "document", shown=panel) == []
     panel.locator(".document-text .reference-chip", has_text="[[tomatoes]]").click()
     expect(panel.locator(".document-text")).to_have_text("Sown in March.")
     expect(panel.locator(".document-link")).to_have_text(["Beds"])
@@ -53,6 +55,7 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     panel.get_by_role("button", name="Edit").click()
     text = panel.get_by_role("textbox", name="Text of the document")
     expect(text).to_be_focused()
+    assert findings(page, "document-editor", shown=text) == []
     text.fill("Sown in **April**.")
     panel.get_by_role("button", name="Save").click()
     expect(panel.locator(".document-text strong")).to_have_text("April")

@@ -301,6 +301,7 @@ def test_what_fails_in_a_dialog_is_tried_again_from_a_message_above_it(
     expect(again).to_be_focused()
     # What is below stays in reach, also where the message is as wide as the window.
     page.set_viewport_size(NARROW)
+    dialog.get_by_role("heading", name="Add a memory").click(trial=True)
     for button in dialog.locator(".dialog-buttons button").all():
         button.click(trial=True)
     again.click()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import wait_until
 from tests.browser.history import store_talk
+from tests.browser.screens import findings
 from tests.browser.transcript import card
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 
 
+@pytest.mark.shows("find")
 def test_a_text_is_found_in_the_whole_conversation_and_marked(
     server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
@@ -39,6 +41,8 @@ def test_a_text_is_found_in_the_whole_conversation_and_marked(
     expect(card(page, 21)).to_be_in_viewport()
     wait_until(page, "() => String([...(CSS.highlights.get('found-text-current') ?? [])][0]) === 'Question 11'")
     expect(field).to_be_focused()
+    assert findings(page, "find", shown=field) == []
+    field.focus()
     page.keyboard.press("Shift+Enter")
     expect(count).to_have_text("11 of 11 messages")
     expect(card(page, 237)).to_be_in_viewport()

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation
+from tests.browser.screens import findings
 from tests.http_client import Client
 from tests.portability.importers.exports import chatgpt_talk
 
@@ -55,6 +56,7 @@ def test_a_newcomer_drops_an_export_and_sees_its_conversations(person: Client, o
     expect(page.locator(".message-card").nth(1)).to_contain_text("Answer 1 of 1")
 
 
+@pytest.mark.shows("import-ready", "import-done")
 def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
@@ -71,9 +73,11 @@ def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
     expect(ready.locator(".import-line")).to_have_text("3 conversations with 6 messages.")
     ready.get_by_text("Choose conversations").click()
     ready.get_by_label(re.compile("Talk 2")).uncheck()
+    assert findings(page, "import-ready", shown=ready) == []
     ready.get_by_role("button", name="Import", exact=True).click()
     done = card(page, "done")
     expect(done.locator(".import-line")).to_have_text("Done: 2 imported · 1 skipped.")
+    assert findings(page, "import-done", shown=done) == []
     assert conversation(person, "Talk 1") is not None
     assert conversation(person, "Talk 2") is None
 

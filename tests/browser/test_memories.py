@@ -98,6 +98,7 @@ def test_who_has_none_is_told_what_a_memory_is(person: Client, open_page: OpenPa
     expect(panel.rows).to_have_count(1)
 
 
+@pytest.mark.shows("memory-form")
 def test_what_is_suggested_is_taken_by_a_click_and_never_replaces_what_was_typed(
     person: Client, open_page: OpenPage
 ) -> None:
@@ -107,6 +108,7 @@ def test_what_is_suggested_is_taken_by_a_click_and_never_replaces_what_was_typed
     page.locator("#memory-statement").fill("I prefer running outside in the morning for my health")
     suggestion = panel.dialog.locator(".suggestion").first
     expect(suggestion).to_be_visible()
+    assert findings(page, "memory-form", shown=panel.dialog) == []
     panel.dialog.get_by_label("Tags", exact=True).fill("sport")
     panel.dialog.get_by_role("button", name="Use all").click()
     expect(panel.dialog.get_by_label("Tags", exact=True)).to_have_value(re.compile(r"^sport"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from tests.http_client import Client
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+    from tests.browser.chromium import PageProblems
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -111,6 +114,32 @@ def test_a_diagram_stands_above_its_source_and_follows_the_theme(
     light = picture.get_attribute("src")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     expect(picture).not_to_have_attribute("src", str(light))
+
+
+def test_a_diagram_whose_frame_failed_is_drawn_once_that_is_wanted_again(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page_problems.expect("mermaid")
+    shared_model.scripts["main"] = saying("```mermaid\ngraph TD;\n  A-->B;\n```")
+    talk = hold_talk(person, "Drawing", "Draw it.", "And again.")
+    page = open_page(person, "/healthz")
+    page.route(re.compile(r"/mermaid\.min\.js"), lambda route: route.abort())
+    page.goto(talk.path)
+    failures = page.locator(".diagram-failed")
+    expect(failures).to_have_text([re.compile("could not be drawn")] * 2)
+    expect(body(page, 2).locator("pre")).to_be_visible()
+    page.unroute_all()
+    failures.first.get_by_role("button", name="Try again").click()
+    expect(body(page, 2).locator("img.diagram")).to_be_visible()
+    # The frame is there for all others, too; what no frame can draw is not offered again.
+    failures.get_by_role("button", name="Try again").click()
+    expect(body(page, 4).locator("img.diagram")).to_be_visible()
+    shared_model.scripts["main"] = saying("```mermaid\nthis is no diagram\n```")
+    send(page, "Draw nonsense.")
+    expect(body(page, 6).locator(".diagram-failed")).to_be_visible()
+    expect(failures.get_by_role("button")).to_have_count(0)
+    expect(page.locator("iframe.diagram-frame")).to_have_count(1)
 
 
 def test_in_a_narrow_window_a_long_name_and_what_is_said_stand_on_neighbouring_lines(

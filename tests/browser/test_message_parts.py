@@ -18,7 +18,8 @@ from database.proposals import create_proposal
 from database.schema import messages
 from database.turns.turns import accept_turn, finish_turn
 from tests.browser.history import told
-from tests.browser.transcript import card
+from tests.browser.screens import findings
+from tests.browser.transcript import body, card
 from tests.fakes import Answer, RecordingModel, calling, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -110,6 +111,16 @@ def test_a_tool_call_is_shown_while_the_model_answers_and_after_a_reload(
         expect(call.locator("pre")).to_contain_text('"query": "<b>garden</b>"')
         expect(call.locator("pre")).to_contain_text('"success": true')
         page.reload()
+    # It is an activity, too, that a short id leads to; it has no line of its own.
+    (noted,) = person.get(f"/api/conversations/{conversation_id}/activities").json()
+    assert noted["type"] == "tool_invocation"
+    expect(page.locator(".activity-line")).to_have_count(0)
+    page.fill("#composer-input", f"See #{noted['short_id']}.")
+    page.keyboard.press("Enter")
+    body(page, 3).locator(".reference-chip").click()
+    expect(card(page, 2)).to_be_focused()
+    expect(card(page, 4)).to_have_attribute("data-status", "complete")
+    expect(page.locator(".activity-line")).to_have_count(0)
 
 
 def test_a_proposed_memory_is_accepted_once_under_the_answer_that_proposed_it(
@@ -178,6 +189,7 @@ def store_calls(connection: Connection, message_id: str, parts: list[dict[str, A
     connection.execute(update(messages).where(messages.c.message_id == message_id).values(has_parts=1))
 
 
+@pytest.mark.shows("tool-consent")
 def test_calls_wait_under_their_answer_for_consent_and_the_answer_goes_on_with_the_decisions(
     server: LiveServer, person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
@@ -213,6 +225,8 @@ def test_calls_wait_under_their_answer_for_consent_and_the_answer_goes_on_with_t
     ring, mute = (content.locator(".message-tool-call").nth(number) for number in range(2))
     expect(ring.locator("summary")).to_contain_text("Tool bell__ring: waits for your consent")
     expect(ring.locator(".message-proposal pre")).to_contain_text("<b>ring</b>")
+    ring.locator("summary").first.click()
+    assert findings(page, "tool-consent", shown=ring.locator(".message-tool-data").first) == []
     ring.get_by_role("button", name="Allow in this conversation").click()
     expect(ring.locator(".message-proposal-state")).to_have_text("Allowed.")
     page.reload()

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import hold_talk, messages
+from tests.browser.screens import findings
 from tests.browser.transcript import body, card, choose, open_talk
 from tests.http_client import Client
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+# Branches and threads are looked at with something in them, elsewhere.
+TABS = ("references", "pins", "usage", "documents", "files")
 
 
+@pytest.mark.shows(*(f"rail-{tab}" for tab in TABS))
 def test_references_pins_and_branches_stand_beside_the_conversation(person: Client, open_page: OpenPage) -> None:
     tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
     talk, page = open_talk(person, open_page, f"See {tomatoes.reference(1)}.", "And light?")
@@ -49,6 +53,12 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     rail.get_by_role("tab", name="Branches").click()
     rail.get_by_role("button", name="And light?").click()
     expect(body(page, 3)).to_have_text("And light?")
+
+    for tab in TABS:
+        rail.get_by_role("tab", name=tab.capitalize()).click()
+        expect(rail.get_by_role("tabpanel")).not_to_be_empty()
+        assert findings(page, f"rail-{tab}", shown=rail) == []
+    rail.get_by_role("tab", name="Branches").click()
 
     # On a phone it is a sheet, which Escape closes.
     page.set_viewport_size({"width": 360, "height": 740})

@@ -118,6 +118,7 @@ def test_a_flag_is_seen_and_said(person: Client, open_page: OpenPage) -> None:
     assert details(person, talk.conversation_id)["flag"] == "none"
 
 
+@pytest.mark.shows("tags-dialog")
 def test_conversations_are_tagged_from_their_menu_and_found_by_their_tags(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     other = hold_talk(person, "Painting the house")
@@ -126,6 +127,7 @@ def test_conversations_are_tagged_from_their_menu_and_found_by_their_tags(person
     sidebar = SidebarPage(page)
     row = page.locator(f'#workspaces-container a[data-conversation-id="{talk.conversation_id}"]')
     sidebar.choose(row, "Tags…")
+    assert findings(page, "tags-dialog", shown=page.locator("dialog[open]")) == []
     sidebar.answer("garden, #summer time")
     expect(row).to_have_attribute("data-tags", "#garden #summer time")
     assert details(person, talk.conversation_id)["tags"] == ["garden", "summer time"]

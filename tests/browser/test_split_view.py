@@ -10,18 +10,18 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import Talk, conversation, hold_talk
-from tests.browser.screens import problems
+from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.browser.transcript import texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, ViewportSize
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
-WIDE = {"width": 1400, "height": 800}
+WIDE: ViewportSize = {"width": 1400, "height": 800}
 
 
 def two_talks(person: Client) -> tuple[Talk, Talk]:
@@ -40,6 +40,7 @@ def composer(side: Page | Locator) -> Locator:
     return side.get_by_role("textbox", name="Message", exact=True)
 
 
+@pytest.mark.shows("split-view")
 def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_drafts(
     person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
@@ -54,7 +55,7 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     expect(second.get_by_role("heading", name="Drying basil")).to_be_visible()
     expect(composer(second)).to_be_focused()
     expect(page).to_have_url(re.compile(rf"{re.escape(tomatoes.path)}\?beside="))
-    assert problems(page, minor=True) == []
+    assert findings(page, "split-view", shown=second, sizes=[WIDE], minor=True) == []
 
     # The sidebar marks both, in the tree and among the recent ones; a menu still speaks of one.
     expect(row).to_have_attribute("aria-current", "true")

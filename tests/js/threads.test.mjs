@@ -88,6 +88,20 @@ test('activities stand behind their messages, the first ones where the conversat
   assert.deepEqual([activities.isEmpty, activities.hasAll], [true, false]);
 });
 
+test('a tool call stands in the answer that made it, and nowhere else', () => {
+  const call = (seq, partId, name = 'look') => ({ ...placed(seq, 'm2'), payload: { message_id: 'm2', part_id: partId, name } });
+  const posted = { ...placed(7, 'm2'), payload: { name: 'look' } };
+  const activities = new PlacedActivities();
+  activities.take([call(4, 1), call(5, 2), call(6, 3, 'write'), posted], { isWhole: true });
+  const parts = [{ id: 1, kind: 'tool_call', name: 'look' }, { id: 2, kind: 'thinking' }, { id: 3, kind: 'tool_call', name: 'look' }];
+  const messages = [{ message_id: 'm1' }, { message_id: 'm2', parts }];
+  assert.deepEqual(seqs(activities.among(messages, { atStart: true })), [['m2', [5, 6, 7]]]);
+  assert.equal(activities.callerOf('a4', messages), 'm2');
+  assert.equal(activities.callerOf('a5', messages), null);
+  assert.equal(activities.callerOf('a4', [{ message_id: 'm2' }]), null, 'a variant that called nothing');
+  assert.equal(activities.callerOf('a9', messages), null);
+});
+
 test('of very many activities a run without gaps is known, and how it begins', () => {
   const activities = new PlacedActivities();
   activities.take(run(1001, 1000 + AT_ONCE), { isWhole: true });

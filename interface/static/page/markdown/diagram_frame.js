@@ -4,6 +4,8 @@
  */
 (() => {
   const { mermaid } = globalThis;
+  // The library did not come: a frame that never says that it is ready is given up by the page.
+  if (!mermaid) return;
   // One at a time: the theme is a setting of the whole library.
   let queue = Promise.resolve();
 

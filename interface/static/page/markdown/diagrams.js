@@ -4,10 +4,15 @@ import { once } from '../ui/assets.js';
 import { element } from '../ui/dom.js';
 
 const PATIENCE_MS = 60_000;
+/** A frame that has loaded says at once that it is ready, if its files have come. */
+const READY_MS = 2000;
 
 let frame = null;
 let drawings = 0;
 const waiting = new Map();
+/** What diagrams are drawn by did not come. */
+class FilesMissingError extends Error {}
+
 /** The pictures that are shown, and what redraws each. */
 const drawn = new Map();
 
@@ -27,11 +32,12 @@ function openFrame() {
   const node = element('iframe', { class: 'diagram-frame', sandbox: 'allow-scripts', 'aria-hidden': 'true', tabindex: '-1' });
   node.src = diagramFrame();
   const opened = { node, isReady: false };
-  opened.ready = new Promise((resolve) => {
+  opened.ready = new Promise((resolve, reject) => {
     opened.becomeReady = () => {
       opened.isReady = true;
       resolve();
     };
+    node.addEventListener('load', () => setTimeout(reject, READY_MS, new FilesMissingError()));
   });
   document.body.append(node);
   return opened;
@@ -50,17 +56,19 @@ async function ask(source) {
   drawings += 1;
   const id = drawings;
   const answer = new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const fail = (error) => {
+      clearTimeout(timer);
       discardFailed(asked);
-      reject(new Error('The diagram took too long.'));
-    }, PATIENCE_MS);
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(asked.isReady ? new Error('The diagram took too long.') : new FilesMissingError()), PATIENCE_MS);
+    asked.ready.then(() => asked.node.contentWindow?.postMessage({ id, source, dark: isDark() }, '*'), fail);
     waiting.set(id, ({ svg, error }) => {
       clearTimeout(timer);
       if (typeof svg === 'string') resolve(svg);
       else reject(new Error(String(error)));
     });
   });
-  asked.ready.then(() => asked.node.contentWindow?.postMessage({ id, source, dark: isDark() }, '*'));
   try {
     return await answer;
   } finally {
@@ -99,6 +107,13 @@ const follow = once(async () => {
   new MutationObserver(repaint).observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
 });
 
+const againButton = (failure, draw) => element('button', {
+  type: 'button', class: 'btn btn-sm btn-quiet', text: strings.attempt.again, onclick: () => {
+    failure.remove();
+    draw();
+  },
+});
+
 /**
  * Draws a diagram in a frame that can reach nothing, and shows it as a picture, in which no script runs. Its source is folded
  * below it.
@@ -117,7 +132,9 @@ export async function drawDiagram(block, source) {
     const folded = element('details', { class: 'diagram-source' }, element('summary', { text: strings.mermaid.source }));
     code.replaceWith(picture, folded);
     folded.append(code);
-  } catch {
-    block.append(element('p', { class: 'diagram-failed', text: strings.mermaid.failed }));
+  } catch (error) {
+    const failure = element('p', { class: 'diagram-failed', text: strings.mermaid.failed });
+    block.append(failure);
+    if (error instanceof FilesMissingError) failure.append(' ', againButton(failure, () => drawDiagram(block, source)));
   }
 }

@@ -55,6 +55,7 @@ function region() {
     element.addEventListener('focusin', ({ relatedTarget }) => {
       if (relatedTarget && !element.contains(relatedTarget)) before = relatedTarget;
     });
+    new ResizeObserver(() => document.documentElement.style.setProperty('--toasts-height', `${element.offsetHeight}px`)).observe(element);
     document.body.append(element);
   }
   return element;

@@ -214,6 +214,8 @@ export function createActivityLines(page, { shown, onChange }) {
     get threadIds() {
       return activities.known.map(({ thread_id: id }) => id).filter(Boolean);
     },
+    /** @returns {string|null} the id of the message that shows the activity as one of its tool calls */
+    callerOf: (activityId) => activities.callerOf(activityId, shown().messages),
     countReplies: () => [...lines.values()].forEach(({ countReplies }) => countReplies()),
     /** @param {() => void} before called before it comes into view @returns {boolean} whether the line is here, and now in view */
     reveal(activityId, before) {

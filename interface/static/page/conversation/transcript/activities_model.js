@@ -9,6 +9,13 @@ export const AT_ONCE = 200;
 
 /** @typedef {{id: string, seq: number, after_message_id: string|null}} PlacedActivity as the server gives it */
 
+/** Whether a message shows the activity among its parts, as a tool call. */
+function isCallOf({ payload }, message) {
+  const { message_id: answerId, part_id: partId, name } = payload ?? {};
+  if (!message || message.message_id !== answerId) return false;
+  return (message.parts ?? []).some((part) => part.kind === 'tool_call' && part.id === partId && part.name === name);
+}
+
 export class PlacedActivities {
   /** @type {PlacedActivity[]} in order */
   #known = [];
@@ -74,18 +81,31 @@ export class PlacedActivities {
   }
 
   /**
-   * Which activities stand where among the messages that are shown.
+   * The answer that shows an activity as one of its tool calls.
+   *
+   * @param {string} activityId
+   * @param {{message_id: string, parts?: object[]}[]} messages that are shown
+   * @returns {string|null} its id; null: no message shows it
+   */
+  callerOf(activityId, messages) {
+    const activity = this.#known.find(({ id }) => id === activityId);
+    return messages.find((message) => activity && isCallOf(activity, message))?.message_id ?? null;
+  }
+
+  /**
+   * Which activities stand where among the messages that are shown. A tool call is shown once: in its answer.
    *
    * @param {{message_id: string}[]} messages
    * @param {{atStart: boolean}} options whether the conversation begins with them
    * @returns {Map<string|null, PlacedActivity[]>} by the id of the message that they stand behind; null: before all
    */
   among(messages, { atStart }) {
-    const shown = new Set(messages.map(({ message_id: id }) => id));
+    const shown = new Map(messages.map((message) => [message.message_id, message]));
     const placed = new Map();
     for (const activity of this.#known) {
       const behind = activity.after_message_id;
       if (behind === null ? !atStart : !shown.has(behind)) continue;
+      if (isCallOf(activity, shown.get(activity.payload?.message_id))) continue;
       if (!placed.has(behind)) placed.set(behind, []);
       placed.get(behind).push(activity);
     }

@@ -261,7 +261,8 @@ export class Transcript {
 
   /** @param {string} activityId of one that is no message @returns {boolean} whether it is here, and now in view */
   revealActivity(activityId) {
-    return this.#lines.reveal(activityId, () => this.#scroll.release());
+    const caller = this.#lines.callerOf(activityId);
+    return caller ? this.reveal(caller) : this.#lines.reveal(activityId, () => this.#scroll.release());
   }
 
   toNewest() {
@@ -315,7 +316,8 @@ export class Transcript {
     Object.assign(message, changes);
     this.#list.rename(messageId, message.message_id);
     this.card(message.message_id)?.update(message);
-    if (messageId !== message.message_id) this.#show();
+    // What its parts show has no line of its own.
+    if (messageId !== message.message_id || changes.parts) this.#show();
   }
 
   /**
