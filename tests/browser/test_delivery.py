@@ -51,7 +51,7 @@ def test_a_long_conversation_opens_with_few_requests_and_fewer_the_second_time(
     assert [path for path in traffic.paths if re.search(r"/page/(?!app/theme).*\.js", path)] == []
     # What is seen first comes in a small window; what was asked for ahead is not asked for twice.
     opening, *_ = (path for path in traffic.paths if "/list_messages_by_conversation/" in path)
-    assert opening.endswith("?limit=24")
+    assert opening.endswith("?limit=16")
     for once in ("/list_workspaces/", "/list_conversation_by_user/", "/get_conversation_details/"):
         assert sum(once in path for path in traffic.paths) == 1
 

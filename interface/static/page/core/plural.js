@@ -14,8 +14,14 @@ export function regional(language) {
  * @returns {(n: number) => string} writes a number as the language does: `1,200`
  */
 export function createNumber(language) {
-  const numbers = new Intl.NumberFormat(regional(language), { maximumFractionDigits: 1 });
-  return (n) => numbers.format(n);
+  // Making a format takes longer than all else that the page does at its beginning, and these are written alike everywhere.
+  const isPlain = (n) => Number.isInteger(n) && n >= 0 && n < 1000;
+  let numbers = null;
+  return (n) => {
+    if (isPlain(n)) return String(n);
+    numbers ??= new Intl.NumberFormat(regional(language), { maximumFractionDigits: 1 });
+    return numbers.format(n);
+  };
 }
 
 const SMALL = 1;
@@ -38,9 +44,10 @@ export function createMoney(language) {
  *   `2 days`; `further` has the forms of other plural categories, where the language has them: `{few: …}`
  */
 export function createCount(language) {
-  const rules = new Intl.PluralRules(language);
+  let rules = null;
   const number = createNumber(language);
   return (n, one, other, further = {}) => {
+    rules ??= new Intl.PluralRules(language);
     const category = rules.select(n);
     return `${number(n)} ${further[category] ?? (category === 'one' ? one : other)}`;
   };

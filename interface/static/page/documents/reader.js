@@ -20,6 +20,12 @@ function entriesOf({ links }) {
   }));
 }
 
+/** Takes away the heading with which a text says its title again. */
+function leaveOutTitle(text, title) {
+  const first = text.querySelector(':scope > :first-child > h1:first-child');
+  if (first?.textContent.trim() === title) first.hidden = true;
+}
+
 /** The text without its front matter. */
 const bodyOf = (text) => text.replace(/^---[ \t]*\n(?:[\s\S]*?\n)?---[ \t]*(?:\n|$)/, '');
 
@@ -59,6 +65,7 @@ export function documentView(found, page, { anchor, onEdit, onRename, onDelete, 
   const entries = entriesOf(found);
   const view = new MarkdownView(text, { decorate: (node, raw) => decorateReferences(node, raw, { ...page, entries }) });
   view.setText(bodyOf(found.text));
+  leaveOutTitle(text, found.title);
   const back = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onBack }, icon('arrow-left'), element('span', { text: words.all }));
   const edit = found.read_only ? null : element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onEdit }, icon('pencil'), element('span', { text: words.edit }));
   const menu = found.read_only ? null : element('button', { type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-expanded': 'false', 'aria-label': words.actions, title: words.actions, onclick: () => openMenu(menu, [

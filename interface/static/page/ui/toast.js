@@ -43,6 +43,12 @@ export function keepToastsWithin(transcript) {
   new ResizeObserver(raise).observe(transcript);
 }
 
+/** Says how much room the toasts take to the dialog that they stand in, if they do. */
+function tellDialog() {
+  const element = document.getElementById('toasts');
+  element?.closest('dialog')?.style.setProperty('--toasts-height', `${element.offsetHeight}px`);
+}
+
 /** The one place of all toasts. */
 function region() {
   let element = document.getElementById('toasts');
@@ -55,7 +61,7 @@ function region() {
     element.addEventListener('focusin', ({ relatedTarget }) => {
       if (relatedTarget && !element.contains(relatedTarget)) before = relatedTarget;
     });
-    new ResizeObserver(() => document.documentElement.style.setProperty('--toasts-height', `${element.offsetHeight}px`)).observe(element);
+    new ResizeObserver(tellDialog).observe(element);
     document.body.append(element);
   }
   return element;
@@ -74,6 +80,7 @@ export function placeToasts() {
   if (element.matches(':popover-open')) element.hidePopover();
   if (element.parentElement !== place) place.append(element);
   if (!isEmpty) element.showPopover();
+  tellDialog();
   focused?.focus({ preventScroll: true });
 }
 

@@ -13,12 +13,16 @@ import { createScrollKeeper } from './scroll.js';
 
 const PAGE = 50;
 /** What a conversation opens with fills the view, and a little more; it is made up to a page once it is painted. */
-const OPENING = 24;
+const OPENING = 16;
 const MOST_CARDS = 200;
 const NEAR_PX = 1500;
 /** So long messages that have come wait for the activities between them. */
 const LINES_MS = 250;
 const words = strings.transcript;
+
+const IDLE_MS = 300;
+/** Calls `job` when the browser has nothing better to do; where it can't tell, with the next frame. */
+const whenIdle = (job) => (globalThis.requestIdleCallback ?? requestAnimationFrame)(() => job(), { timeout: IDLE_MS });
 
 /** The messages that a conversation opens with. @param {string|number|null} around a message; null: the newest */
 export const openingWindow = (around) => (around === null ? { limit: OPENING } : { around, limit: OPENING });
@@ -161,8 +165,8 @@ export class Transcript {
     if (around === null) this.#scroll.toEnd();
     else this.#scroll.release();
     this.#tellEnds();
-    // What is seen is painted first.
-    requestAnimationFrame(() => this.#fill());
+    // What is seen is painted first, the sidebar too.
+    whenIdle(() => this.#fill());
   }
 
   /**
