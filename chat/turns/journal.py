@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 
-from database.errors import StorageBusyError
+from database.errors import StorageBusyError, StoreError
 
 from . import events
 from .events import Event
@@ -27,7 +28,9 @@ _OPENING_PAUSE = 0.015
 class Journal:
     """The journal of one loop.
 
-    `submit` queues rows (message_id, seq, event) as one transaction, and returns what waits for its commit.
+    `submit` queues rows (message_id, seq, event) as one transaction, and returns what waits for its commit. What that
+    raises beside StoreError is the fault of some of the rows: an answer that another process has closed has events of
+    these numbers.
     """
 
     def __init__(
@@ -93,36 +96,56 @@ class Journal:
     async def _commit(self) -> None:
         self._in_flight, self._pending = self._pending, {}
         try:
-            batch = {stream: _encoded(stream, pending) for stream, pending in self._in_flight.items()}
-            to_store = [row for stream, rows in batch.items() if stream.kept for row in rows]
-            if to_store:
-                await self._submit(to_store)
-        except StorageBusyError as error:
-            log.warning("events of %d answers wait to be stored: %s", len(self._in_flight), error)
-            self._requeue()
-        except Exception as error:  # these turns can't go on, whatever the store reports
-            log.exception("could not store events of %d answers", len(self._in_flight))
-            for stream, pending in self._in_flight.items():
-                if "done" in pending[-1]:
-                    # The turn was finished after a flush, so the answer is stored, and its closing events can be made
-                    # again from it.
-                    stream.publish([line for _, _, line in _encoded(stream, pending)])
-                else:
-                    self._fail(stream, error)
-        else:
-            for stream, rows in batch.items():
-                stream.publish([line for _, _, line in rows])
+            await self._store(list(self._in_flight))
         finally:
             self._in_flight = {}
             finished, self._round = self._round, asyncio.get_running_loop().create_future()
             finished.set_result(None)
 
+    async def _store(self, streams: Sequence[LiveStream]) -> None:
+        """Store and publish what is in flight of these streams; alone, where one of them is refused."""
+        batch = {stream: _encoded(stream, self._in_flight[stream]) for stream in streams}
+        try:
+            if to_store := list(chain(*(rows for stream, rows in batch.items() if stream.kept))):
+                await self._submit(to_store)
+        except StorageBusyError as error:
+            log.warning("events of %d answers wait to be stored: %s", len(batch), error)
+            self._requeue(streams)
+        except StoreError as error:  # these turns can't go on, whatever the store reports
+            log.exception("could not store events of %d answers", len(batch))
+            self._refuse(streams, error)
+        except Exception as error:  # noqa: BLE001 - such as an answer among them that another process has closed
+            await self._store_each(streams, error)
+        else:
+            for stream, rows in batch.items():
+                stream.publish([line for _, _, line in rows])
+
+    async def _store_each(self, streams: Sequence[LiveStream], error: Exception) -> None:
+        """Store the events of each stream by itself, so that those fail alone that are at fault."""
+        if len(streams) == 1:
+            log.error("could not store events of the answer %s", streams[0].message_id, exc_info=error)
+            self._refuse(streams, error)
+            return
+        for stream in streams:
+            await self._store([stream])
+
+    def _refuse(self, streams: Sequence[LiveStream], error: Exception) -> None:
+        """Let the turns fail whose events can't be stored."""
+        for stream in streams:
+            pending = self._in_flight[stream]
+            if "done" in pending[-1]:
+                # The turn was finished after a flush, so the answer is stored, and its closing events can be made
+                # again from it.
+                stream.publish([line for _, _, line in _encoded(stream, pending)])
+            else:
+                self._fail(stream, error)
+
     def _pause(self) -> float:
         # A few answers get short pauses, many share commits.
         return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, len(self._open) * _PAUSE_A_STREAM))
 
-    def _requeue(self) -> None:
-        newer, self._pending = self._pending, self._in_flight
+    def _requeue(self, streams: Sequence[LiveStream]) -> None:
+        newer, self._pending = self._pending, {stream: self._in_flight[stream] for stream in streams}
         for stream, later in newer.items():
             self._pending.setdefault(stream, []).extend(later)
 

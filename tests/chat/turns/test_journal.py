@@ -81,3 +81,25 @@ def test_whoever_waits_for_the_report_and_the_ids_alone_has_them_stored_at_once(
 
     assert asyncio.run(run())
     assert len(commits) == 1
+
+
+def test_an_answer_that_another_process_has_closed_ends_alone() -> None:
+    commits: list[list[str]] = []
+    failed: list[str] = []
+
+    async def submit(rows: Sequence[Row]) -> None:
+        commits.append([message_id for message_id, _, _ in rows])
+        if "closed" in commits[-1]:
+            raise ValueError("There is an event of this number.")
+
+    async def run() -> dict[str, tuple[bool, int]]:
+        journal = Journal(submit=submit, on_failure=lambda stream, _error: failed.append(stream.message_id))
+        own = {"conversation_id": "c", "user_email": "ada@example.org", "kept": True}
+        streams = [LiveStream(message_id=name, **own) for name in ("one", "closed", "two")]
+        for stream in streams:
+            journal.append(stream, events.text("Hello"))
+        return {each.message_id: (await journal.flush(each), each.last_seq) for each in streams}
+
+    assert asyncio.run(run()) == {"one": (True, 1), "closed": (False, 0), "two": (True, 1)}
+    assert commits == [["one", "closed", "two"], ["one"], ["closed"], ["two"]]
+    assert failed == ["closed"]
