@@ -14,6 +14,7 @@ from flask import Flask
 
 import commands
 import endpoints
+import tracing
 from activity.errors import RecipePluginError
 from activity.recipes import RecipeRegistry, installed_recipes
 from attachments.errors import QuotaExceededError
@@ -465,10 +466,20 @@ def main() -> int:
 def _serve(settings: Settings, given: Inherited | None) -> int:
     from endpoints.http.asgi_server import serve  # commands and scripts do without a web server
 
+    _begin_traces(settings.otel_exporter_otlp_endpoint)
     app = create_app(settings)
     app.extensions[EXTENSION].server.begin(upkeep=False)  # the web server's own loop does that
     serve(app, settings, given)
     return 0
+
+
+def _begin_traces(endpoint: str | None) -> None:
+    """Raises SettingsError where they are asked for, and can't be made."""
+    try:
+        tracing.begin(endpoint)
+    except ModuleNotFoundError as error:
+        problem = "needs packages that are not installed: those of requirements-scaled.txt"
+        raise SettingsError("OTEL_EXPORTER_OTLP_ENDPOINT", problem) from error
 
 
 if __name__ == "__main__":

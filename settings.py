@@ -36,7 +36,16 @@ _MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropi
 _EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
-_WITHOUT_PREFIX = frozenset({"database_url", "redis_url", "openai_base_url", "openai_api_key", "anthropic_api_key"})
+_WITHOUT_PREFIX = frozenset(
+    {
+        "database_url",
+        "redis_url",
+        "openai_base_url",
+        "openai_api_key",
+        "anthropic_api_key",
+        "otel_exporter_otlp_endpoint",
+    }
+)
 
 
 class SettingsError(Exception):
@@ -499,6 +508,11 @@ class Settings(BaseModel):
         "development. After a change and before the next set-up, always as modules.",
     )
     log_format: Literal["text", "json"] = _setting("text", "Log lines as `text` or as `json`.")
+    otel_exporter_otlp_endpoint: Annotated[str | None, _reads(_web_address)] = _setting(
+        None,
+        "OpenTelemetry collector that is sent traces of requests, turns, requests to models and statements, by OTLP "
+        "over HTTP: `http://localhost:4318`. Other variables of OpenTelemetry count, too.",
+    )
 
     @property
     def users_dir(self) -> str:

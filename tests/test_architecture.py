@@ -27,7 +27,7 @@ LAYERS = (
     ("search",),
     ("database", "language_models"),
     ("conversation_reference_utils", "settings"),
-    ("sentences",),
+    ("sentences", "tracing"),
 )
 RANK = {part: number for number, layer in enumerate(LAYERS) for part in layer}
 TOP_LEVEL = {part.partition(".")[0] for part in RANK}
@@ -46,6 +46,7 @@ OWNERS = {
     "psycopg": ("database.engine.postgresql",),
     "dill": ("portability.bundles",),
     "aiohttp": ("language_models",),
+    "opentelemetry": ("tracing",),
     "xllamacpp": ("language_models",),
     "onnxruntime": ("language_models",),
     "tokenizers": ("language_models",),
@@ -110,6 +111,7 @@ HEAVY = (
     "mcp",
     "authlib",
     "httpx2",
+    "opentelemetry",
 )
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
+import tracing
 from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.runtime.metrics import Metrics, TurnWatch
 from database.accounts.quotas import Quota, asked_to_take_message
@@ -332,15 +333,16 @@ class TurnRunner:
     async def _run(self, turn: TurnStream, stream: LiveStream) -> None:
         journal, watch = self._current_journal(), TurnWatch(self._metrics)
         turn.run_by_server(partial(journal.flush, stream))
-        async for event in turn:
-            watch.see(event)
-            if "answer" in event:
-                self._add_answer(stream, event["answer"]["message_id"])
-            journal.append(stream, event)
-            if "done" in event:
-                # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
-                await undisturbed(journal.settle(stream))
-                self._close(stream)
+        with tracing.span("turn", {"anaphora.message_id": stream.message_id}):
+            async for event in turn:
+                watch.see(event)
+                if "answer" in event:
+                    self._add_answer(stream, event["answer"]["message_id"])
+                journal.append(stream, event)
+                if "done" in event:
+                    # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
+                    await undisturbed(journal.settle(stream))
+                    self._close(stream)
 
     def _add_answer(self, stream: LiveStream, message_id: str) -> None:
         """Let watchers find the stream by this answer too."""

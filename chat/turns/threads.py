@@ -13,6 +13,8 @@ from functools import cache, partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
+import tracing
+
 P = ParamSpec("P")
 T = TypeVar("T")
 _THREADS = 4
@@ -143,7 +145,7 @@ def _pool() -> WorkerThreads:
 
 def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
     """Run `work` in the pool of the turns. A job that has begun runs to its end even if the future is cancelled."""
-    return _pool().on_loop(partial(work, *args, **kwargs))
+    return _pool().on_loop(tracing.carried(partial(work, *args, **kwargs)))
 
 
 async def to_its_end(

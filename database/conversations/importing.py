@@ -20,7 +20,7 @@ from database.activities.storing import NewActivity, Place, StoredActivity, inse
 from database.agents.repository import id_of_slug
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.statements import Prepared, insert_rows
+from database.engine.statements import Prepared, insert_rows, while_asking
 from database.engine.text import storable
 from database.errors import ConflictError
 from database.imports.changes import BroughtBy, Notes, note_conversation, note_said
@@ -93,8 +93,10 @@ def import_conversations(
     heads, born = list[tuple[Mapping[str, Any], str | None]](), list[tuple[str, NewActivity]]()
     for each in new:
         own = {"user_email": user_email, "conversation_id": each.conversation_id}
-        activities_of = [_activity(message, user_email) for message in each.messages]
-        its = _message_rows(each.messages, activities_of, friendly_id=each.friendly_id, taken=(), last_ordinal=0, **own)
+        activities_of = [_activity(message, user_email) for message in while_asking(connection, each.messages)]
+        its = _message_rows(
+            connection, each.messages, activities_of, friendly_id=each.friendly_id, taken=(), last_ordinal=0, **own
+        )
         named = {**own, "conversation_friendly_id": each.friendly_id}
         heads.append(({**named, **each.columns, **_on_path(its)}, each.workspace_id))
         born += [(each.conversation_id, activity) for activity in activities_of]
@@ -144,7 +146,7 @@ def _store_messages(
 ) -> list[dict[str, Any]]:
     """Store messages whose activities are stored, with all that belongs to them; their rows."""
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=(), last_ordinal=0, **own)
+    rows = _message_rows(connection, imported, stored, friendly_id=friendly_id, taken=(), last_ordinal=0, **own)
     _COUNTED.run(connection, counted=conversation_id, **_on_path(rows))
     _insert_messages(connection, imported, rows, stored, user_email=user_email)
     return rows
@@ -183,7 +185,9 @@ def add_stored_messages(
     imported = [
         {**each, "message_short_hash": None} if each.get("message_short_hash") in taken else each for each in imported
     ]
-    rows = _message_rows(imported, stored, friendly_id=friendly_id, taken=taken, last_ordinal=last_ordinal, **own)
+    rows = _message_rows(
+        connection, imported, stored, friendly_id=friendly_id, taken=taken, last_ordinal=last_ordinal, **own
+    )
     _insert_messages(connection, imported, rows, stored, user_email=user_email)
     return rows
 
@@ -202,11 +206,11 @@ def _insert_messages(
     _delete_activities(connection, rows)
     everything = {
         messages: rows,
-        message_references: _references(rows, user_email=user_email),
-        message_variants: _variants(imported, rows),
-        message_parts: _parts(imported, rows),
-        document_references: _documents(imported, rows, user_email=user_email),
-        message_edits: _edits(imported, rows),
+        message_references: _references(while_asking(connection, rows), user_email=user_email),
+        message_variants: _variants(imported, while_asking(connection, rows)),
+        message_parts: _parts(imported, while_asking(connection, rows)),
+        document_references: _documents(imported, while_asking(connection, rows), user_email=user_email),
+        message_edits: _edits(imported, while_asking(connection, rows)),
     }
     for table, new in everything.items():
         insert_rows(connection, table, new)
@@ -361,10 +365,14 @@ def _as_stored(
         user_email=user_email,
     )
     new_ids |= {former: own for former, own in others.items() if former != own}
-    return with_new_ids(imported, new_ids), thread_rows(connection, threads_of_file, new_ids, user_email=user_email)
+    return with_new_ids(connection, imported, new_ids), thread_rows(
+        connection, threads_of_file, new_ids, user_email=user_email
+    )
 
 
-def with_new_ids(imported: Sequence[ImportedActivity], new_ids: Mapping[str, str]) -> Sequence[ImportedActivity]:
+def with_new_ids(
+    connection: Connection, imported: Sequence[ImportedActivity], new_ids: Mapping[str, str]
+) -> Sequence[ImportedActivity]:
     """The activities, which name themselves and others by new ids."""
     if not new_ids:
         return imported
@@ -374,7 +382,7 @@ def with_new_ids(imported: Sequence[ImportedActivity], new_ids: Mapping[str, str
             activity=renamed_activity(each.activity, new_ids),
             message=None if each.message is None else renamed(each.message, new_ids),
         )
-        for each in imported
+        for each in while_asking(connection, imported)
     ]
 
 
@@ -457,7 +465,7 @@ def _delete_activities(connection: Connection, rows: Sequence[dict[str, Any]]) -
             connection.execute(update(activities).where(gone).values(deleted_at=row["deleted_at"]))
 
 
-def _references(rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict[str, Any]]:
+def _references(rows: Iterable[dict[str, Any]], *, user_email: str) -> list[dict[str, Any]]:
     return [
         reference
         for row in rows
@@ -475,7 +483,7 @@ def numbers_of(message: Message) -> list[int]:
     return [version["number"] for version in _versions(message)]
 
 
-def _variants(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _variants(imported: Sequence[Message], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     fields = ("number", "text", "status", "config", "created_at")
     return [
         {"message_id": row["message_id"]} | {name: version[name] for name in fields}
@@ -484,7 +492,7 @@ def _variants(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> li
     ]
 
 
-def _edits(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _edits(imported: Sequence[Message], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {"message_id": row["message_id"], "text": edit["text"], "replaced_at": edit["replaced_at"]}
         for row, message in zip(rows, imported, strict=True)
@@ -492,7 +500,7 @@ def _edits(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[
     ]
 
 
-def _parts(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _parts(imported: Sequence[Message], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         part
         for row, message in zip(rows, imported, strict=True)
@@ -501,7 +509,7 @@ def _parts(imported: Sequence[Message], rows: Sequence[dict[str, Any]]) -> list[
     ]
 
 
-def _documents(imported: Sequence[Message], rows: Sequence[dict[str, Any]], *, user_email: str) -> list[dict[str, Any]]:
+def _documents(imported: Sequence[Message], rows: Iterable[dict[str, Any]], *, user_email: str) -> list[dict[str, Any]]:
     return [
         document
         for row, message in zip(rows, imported, strict=True)
@@ -541,6 +549,7 @@ def _activity(message: Message, user_email: str) -> NewActivity:
 
 
 def _message_rows(
+    connection: Connection,
     imported: Sequence[Message],
     born: Sequence[NewActivity | StoredActivity],
     *,
@@ -555,7 +564,7 @@ def _message_rows(
     own = {"user_email": user_email, "conversation_id": conversation_id}
     questions: dict[str | None, str] = {}
     rows: list[dict[str, Any]] = []
-    for message, activity in zip(imported, born, strict=True):
+    for message, activity in zip(while_asking(connection, imported), born, strict=True):
         text, short_hash = storable(message["text"]), message.get("message_short_hash")
         if short_hash is None and friendly_id is not None:
             short_hash = unique_message_short_hash(friendly_id, text, hashes)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+import tracing
 from database.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
@@ -164,7 +165,7 @@ class Database:
                 if not self._thread.ident:  # a store that nobody waits for needs no thread
                     self._thread.start()
                 self._submitted += 1
-                self._jobs.put(_Queued(urgency, next(self._count), job, outcome))
+                self._jobs.put(_Queued(urgency, next(self._count), tracing.carried(job), outcome))
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
         """Run `job` as one transaction and wait until it is committed."""

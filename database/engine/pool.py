@@ -13,10 +13,11 @@ from types import TracebackType
 
 from sqlalchemy import Connection
 
+import tracing
 from database.errors import StorageBusyError, StoreError
 
 from .backend import Backend
-from .statements import pipelined
+from .statements import pipelined, trace_statements
 
 log = logging.getLogger(__name__)
 _WAIT_SECONDS = 30.0
@@ -40,6 +41,8 @@ class KeptConnections:
         self._errors = backend.errors
         self._named = named
         self._engine = backend.engine(connections=count, writing=writing)
+        if tracing.is_on():
+            trace_statements(self._engine)
         self._begins = partial(backend.begin, writing=writing)
         self._checks = backend.check
         self._pipelines = writing and self._engine.dialect.name != "sqlite"

@@ -11,14 +11,23 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter, methodcaller
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Delete, Dialect, Insert, SelectBase, Table, Update, insert
+from sqlalchemy import Connection, Delete, Dialect, Engine, Insert, SelectBase, Table, Update, event, insert
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
+import tracing
+
+T = TypeVar("T")
 Row = tuple[Any, ...]
 _ROWS_AT_ONCE = 64
+_INSERTED_AT_ONCE = 10_000
+_ASK_EVERY = 2.0
+_SPAN = "span"
+"""The key of a connection's `info` that holds the span of the statement that is executed."""
 _ALL, _FIRST = methodcaller("fetchall"), methodcaller("fetchone")
 
 
@@ -57,10 +66,13 @@ class Prepared:
         values = form.values(parameters)
         for heard in connection.engine.dispatch.before_cursor_execute:
             heard(connection, cursor, form.sql, values, None, False)
+        span = tracing.statement_span(form.sql, system=dialect.name)
 
         def read() -> list[Row]:
             with closing(cursor), _as_sqlalchemy_raises(dialect, form.sql):
-                return form.decoded(cursor.fetchall())
+                found = form.decoded(cursor.fetchall())
+            span.end()
+            return found
 
         with _as_sqlalchemy_raises(dialect, form.sql):
             cursor.execute(form.sql, values)
@@ -91,6 +103,7 @@ class Prepared:
         many = not isinstance(parameters, dict)
         values = [form.values(each) for each in parameters] if many else form.values(parameters)
         cursor = connection.connection.dbapi_connection.cursor()  # type: ignore[union-attr]
+        span = tracing.statement_span(form.sql, system=connection.dialect.name)
         try:
             for heard in connection.engine.dispatch.before_cursor_execute:
                 heard(connection, cursor, form.sql, values, None, many)  # those who count or log statements
@@ -103,6 +116,7 @@ class Prepared:
             failure = DBAPIError.instance(form.sql, None, error, connection.dialect.loaded_dbapi.Error)
             raise failure from error
         finally:
+            span.end()
             cursor.close()
         if not form.decoders or not found:
             return found
@@ -113,6 +127,26 @@ class Prepared:
         if form is None:
             form = self._forms[dialect.name] = _form_of(self._statement, self._columns, dialect)
         return form
+
+
+def trace_statements(engine: Engine) -> None:
+    """Tell of the statements that SQLAlchemy itself executes; those of `Prepared` tell of themselves."""
+
+    def begin(connection: Connection, _cursor: Any, sql: str, _values: Any, context: object, _is_many: bool) -> None:
+        if context is not None:
+            connection.info[_SPAN] = tracing.statement_span(sql, system=connection.dialect.name)
+
+    def end(connection: Connection, *_: Any) -> None:
+        if (span := connection.info.pop(_SPAN, None)) is not None:
+            span.end()
+
+    def fail(failed: ExceptionContext) -> None:
+        if failed.connection is not None:
+            end(failed.connection)
+
+    event.listen(engine, "before_cursor_execute", begin)
+    event.listen(engine, "after_cursor_execute", end)
+    event.listen(engine, "handle_error", fail)
 
 
 @contextmanager
@@ -153,8 +187,22 @@ def rows_of(connection: Connection, sql: str, parameters: Sequence[Any] | Mappin
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows that all give the same columns; none is nothing to do. Raises what SQLAlchemy raises."""
-    if rows:
-        _insertion(table, tuple(rows[0])).run_each(connection, rows)
+    for start in range(0, len(rows), _INSERTED_AT_ONCE):
+        _insertion(table, tuple(rows[0])).run_each(connection, rows[start : start + _INSERTED_AT_ONCE])
+
+
+def while_asking(connection: Connection, items: Iterable[T]) -> Iterator[T]:
+    """`items`, for a loop within a writing transaction that computes for long.
+
+    Every two seconds the database is asked for nothing: it ends a transaction that says nothing for some seconds
+    (`postgresql.IDLE_WRITER_MS`), since its process may be cut off.
+    """
+    asked = monotonic()
+    for item in items:
+        if monotonic() - asked >= _ASK_EVERY:
+            connection.exec_driver_sql("SELECT 1")
+            asked = monotonic()
+        yield item
 
 
 @cache

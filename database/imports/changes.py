@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select,
 
 from database.conversations.summary import forget_summary
 from database.engine.database import Database
+from database.engine.statements import while_asking
 from database.messages.message import rows_where
 from database.schema import (
     activities,
@@ -154,7 +155,7 @@ def note_said(notes: Notes, said: Iterable[tuple[Mapping[str, Any], Iterable[int
             "number": number,
             "digest": digest_of_said(row["text"], row["edited_at"]),
         }
-        for row, numbers in said
+        for row, numbers in while_asking(notes.connection, said)
         for place, number in enumerate(numbers)
     ]
     if rows:

@@ -86,7 +86,7 @@ def update_from_file(
         activity_ids = [each.activity.activity_id for each in imported]
         known, own_ids = _known(connection, activity_ids, thread_ids, user_email=user_email)
         all_ids = {**new_ids, **own_ids, source_id: here}
-        activities = with_new_ids(imported, all_ids)
+        activities = with_new_ids(connection, imported, all_ids)
         new = [each for each in activities if each.activity.activity_id not in known]
         update_ = _Update(Notes(connection, user_email, None if by is None else by.import_id, here))
         if update_.rows and len(new) == len(activities):

@@ -12,6 +12,7 @@ from flask.ctx import RequestContext
 from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import MapAdapter
 
+import tracing
 from endpoints.accounts import invitations, openid_sign_in, password_reset, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
@@ -49,7 +50,7 @@ from . import assets, openapi
 from .bodies import STRANGERS_BYTES
 from .error_responses import register_error_handlers
 from .guards import register_guards
-from .headers import adding_headers, register_response_headers
+from .headers import adding_headers, register_response_headers, traced
 from .scope import EXTENSION, AppState, current_application, current_request, current_settings
 from .validation import BoundedInteger
 from .work_queues import Work, works
@@ -144,7 +145,8 @@ class Application(Flask):
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         """Answer a request, with the default headers."""
-        return super().wsgi_app(environ, adding_headers(start_response))
+        start = adding_headers(start_response)
+        return traced(super().wsgi_app, environ, start) if tracing.is_on() else super().wsgi_app(environ, start)
 
     def request_context(self, environ: WSGIEnvironment) -> RequestContext:
         """The context of a request; its route may be known already."""

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
+import tracing
 from attachments.errors import AttachmentError
 from chat.processes.shared_places import SharedPlaces
 from chat.processes.supervisor import serve_by_line
@@ -166,6 +167,7 @@ class Bridge:
             await loop.run_in_executor(None, self._state.broker.close)
         await loop.run_in_executor(None, self._state.knowledge.close)
         await loop.run_in_executor(None, close_store, self._state.settings.users_dir)
+        await loop.run_in_executor(None, tracing.end)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = answer_on_loop(scope, self._state)

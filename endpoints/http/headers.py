@@ -10,8 +10,11 @@ from typing import Any
 
 from flask import Flask, Request, Response
 
+import tracing
+
 from .assets import static_version
 from .scope import current_request, current_state, error_code, request_id
+from .wsgi import ROUTE, Route
 
 log = logging.getLogger("anaphora.requests")
 
@@ -62,6 +65,22 @@ def adding_headers(start_response: Callable[..., Any]) -> Callable[..., Any]:
         return start_response(status, headers, *exc_info)
 
     return start
+
+
+def traced(app: Callable[..., Any], environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    """The answer of a WSGI application within a span; of a stream, until it begins."""
+    found: Route | None = environ.get(ROUTE)
+    route = "unknown" if found is None else found[0].rule
+    method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in _METHODS else "other"
+    about = {"http.request.method": method, "http.route": route}
+    with tracing.request_span(f"{method} {route}", about, traceparent=environ.get("HTTP_TRACEPARENT")) as span:
+
+        def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+            span.set_attribute("http.response.status_code", int(status.partition(" ")[0]))
+            span.set_attribute("anaphora.request_id", request_id())
+            return start_response(status, headers, *exc_info)
+
+        return app(environ, start)
 
 
 def add_entity_tag(request: Request, response: Response) -> Response:

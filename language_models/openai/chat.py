@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Unpack
 
+import tracing
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import EventStream
@@ -119,36 +120,39 @@ class ProviderChatModel(ChatModel):
 
     async def stream_request(self, body: dict[str, Any]) -> AsyncGenerator[Delta, None]:
         """The answer to a chat-completions request body."""
-        attempt = 1
-        while True:
-            stopwatch = Stopwatch()
-            sent = self._dialect.adapted(body)
-            try:
-                events = await self._http.open_stream("/chat/completions", sent)
-                async with aclosing(self._until_begun(events)) as comments:
-                    async for status in comments:
-                        yield status
-                break
-            except AttemptFailedError as failure:
-                if self._dialect.learns_from(failure, sent):
-                    continue
-                if isinstance(failure.error, ContextTooLongError) and "max_tokens" in body:
-                    # The prompt may fit when no room is reserved for the answer.
-                    body = {field: value for field, value in body.items() if field != "max_tokens"}
-                    continue
-                pause = self._retries.pause_after(attempt, failure)
-                if pause is None:
-                    self._note_failure(failure)
-                    raise failure.error from failure
-            yield Delta(status=say("model_silent", seconds=math.ceil(pause)))
-            await asyncio.sleep(pause)
-            attempt += 1
-        self._http.note_success()
-        self._begin_finding_window()
-        reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
-        async with aclosing(_steps(events, reader)) as steps:
-            async for step in steps:
-                yield step if step.finish_reason is None else self._ended(step, sent, has_thought=reader.has_thought)
+        about = {"gen_ai.operation.name": "chat", "gen_ai.request.model": self._model}
+        with tracing.call_span(f"chat {self._model}", about):
+            attempt = 1
+            while True:
+                stopwatch = Stopwatch()
+                sent = self._dialect.adapted(body)
+                try:
+                    events = await self._http.open_stream("/chat/completions", sent)
+                    async with aclosing(self._until_begun(events)) as comments:
+                        async for status in comments:
+                            yield status
+                    break
+                except AttemptFailedError as failure:
+                    if self._dialect.learns_from(failure, sent):
+                        continue
+                    if isinstance(failure.error, ContextTooLongError) and "max_tokens" in body:
+                        # The prompt may fit when no room is reserved for the answer.
+                        body = {field: value for field, value in body.items() if field != "max_tokens"}
+                        continue
+                    pause = self._retries.pause_after(attempt, failure)
+                    if pause is None:
+                        self._note_failure(failure)
+                        raise failure.error from failure
+                yield Delta(status=say("model_silent", seconds=math.ceil(pause)))
+                await asyncio.sleep(pause)
+                attempt += 1
+            self._http.note_success()
+            self._begin_finding_window()
+            reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
+            async with aclosing(_steps(events, reader)) as steps:
+                async for step in steps:
+                    ended = step.finish_reason is not None
+                    yield self._ended(step, sent, has_thought=reader.has_thought) if ended else step
 
     async def complete(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> Completion:
         """The whole answer.

@@ -1,0 +1,166 @@
+"""Traces by OpenTelemetry for who asks for them: spans of requests, turns, requests to models and statements.
+
+Until `begin` is called nothing of OpenTelemetry is imported, and a span is nothing. What people write, and who they
+are, is in no span: routes, statuses, ids and statements without their values are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Span as OpenTelemetrySpan
+    from opentelemetry.trace import SpanKind, Tracer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+About = Mapping[str, str | int]
+"""What is told of a span beside its name."""
+SERVICE = "anaphora"
+"""What the traces' resource is called unless OTEL_SERVICE_NAME says otherwise."""
+_LONGEST_STATEMENT = 2_000
+_SECONDS_TO_END = 2.0
+
+
+class Span(Protocol):
+    """Something that takes time."""
+
+    def set_attribute(self, key: str, value: str | int) -> None:
+        """Tell something of it."""
+
+    def end(self) -> None:
+        """It is over."""
+
+
+class _NoSpan:
+    """A span while no traces are asked for."""
+
+    def set_attribute(self, key: str, value: str | int) -> None:
+        """Nobody wants to know."""
+
+    def end(self) -> None:
+        """It is over."""
+
+
+_NO_SPAN: Span = _NoSpan()
+_NOTHING: AbstractContextManager[Span] = nullcontext(_NO_SPAN)
+_provider: TracerProvider | None = None
+_tracer: Tracer | None = None
+
+
+def begin(endpoint: str | None) -> None:
+    """Send the spans of this process to the collector at `endpoint`, by OTLP over HTTP; None: there are no spans.
+
+    Other variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_HEADERS, are read by its own packages. Raises
+    ModuleNotFoundError where these are not installed.
+    """
+    global _provider, _tracer
+    if endpoint is None:
+        return
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    resource = Resource({"service.name": SERVICE}).merge(OTELResourceDetector().detect())
+    _provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{endpoint}/v1/traces")))
+    _tracer = _provider.get_tracer(SERVICE)
+
+
+def end() -> None:
+    """Send what is left, for two seconds at most: a collector that is gone keeps no process from stopping."""
+    global _provider, _tracer
+    provider, _provider, _tracer = _provider, None, None
+    if provider is not None:
+        ending = threading.Thread(target=provider.shutdown, name="last-spans", daemon=True)
+        ending.start()
+        ending.join(_SECONDS_TO_END)
+
+
+def is_on() -> bool:
+    """Whether traces are asked for."""
+    return _tracer is not None
+
+
+def span(name: str, about: About | None = None) -> AbstractContextManager[Span]:
+    """The time of the block: a part of the span that it lies in, and the whole of those that begin within it."""
+    return _NOTHING if _tracer is None else _current(_tracer, name, about)
+
+
+def request_span(name: str, about: About, *, traceparent: str | None) -> AbstractContextManager[Span]:
+    """The time in which a request is answered. traceparent: the header by which a proxy names its own span."""
+    return _NOTHING if _tracer is None else _answering(_tracer, name, about, traceparent)
+
+
+def call_span(name: str, about: About | None = None) -> AbstractContextManager[Span]:
+    """The time for which another service works, also within a generator, which runs in changing contexts."""
+    return _NOTHING if _tracer is None else _timed(_tracer.start_span(name, kind=_client(), attributes=about))
+
+
+def statement_span(sql: str, *, system: str) -> Span:
+    """A statement that begins now; the caller ends it. Statements of no request and no turn have no spans."""
+    if _tracer is None:
+        return _NO_SPAN
+    from opentelemetry.trace import get_current_span
+
+    if not get_current_span().is_recording():
+        return _NO_SPAN
+    about: About = {"db.system.name": system, "db.query.text": sql[:_LONGEST_STATEMENT]}
+    return _tracer.start_span(sql.split(maxsplit=1)[0].upper(), kind=_client(), attributes=about)
+
+
+def carried(work: Callable[P, T]) -> Callable[P, T]:
+    """`work` for another thread, in which it belongs to the span of this one."""
+    if _tracer is None:
+        return work
+    context = copy_context()
+
+    def carried_work(*args: P.args, **kwargs: P.kwargs) -> T:
+        return context.copy().run(work, *args, **kwargs)
+
+    return carried_work
+
+
+@contextmanager
+def _current(tracer: Tracer, name: str, about: About | None, **more: Any) -> Iterator[Span]:
+    from opentelemetry.trace import use_span
+
+    begun = tracer.start_span(name, attributes=about, **more)
+    with _timed(begun), use_span(begun, record_exception=False, set_status_on_exception=False):
+        yield begun
+
+
+@contextmanager
+def _answering(tracer: Tracer, name: str, about: About, traceparent: str | None) -> Iterator[Span]:
+    from opentelemetry.trace import SpanKind
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    parent = TraceContextTextMapPropagator().extract({} if traceparent is None else {"traceparent": traceparent})
+    with _current(tracer, name, about, context=parent, kind=SpanKind.SERVER) as begun:
+        yield begun
+
+
+@contextmanager
+def _timed(begun: OpenTelemetrySpan) -> Iterator[Span]:
+    """End the span with the block. Of an error only its type is told: its words may be a person's."""
+    from opentelemetry.trace import StatusCode
+
+    try:
+        yield begun
+    except Exception as error:
+        begun.set_status(StatusCode.ERROR, type(error).__name__)
+        raise
+    finally:
+        begun.end()
+
+
+def _client() -> SpanKind:
+    from opentelemetry.trace import SpanKind
+
+    return SpanKind.CLIENT
