@@ -17,10 +17,9 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from benchmarks.made_up.history import SeedPlan, seed
-from benchmarks.made_up.words import TextMaker
+from benchmarks.made_up.crowd import seed_crowd
+from benchmarks.made_up.history import SeedPlan
 from database.accounts.passwords import hash_password
-from database.accounts.users import insert_account, new_account
 from database.connection import open_database
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
@@ -177,16 +176,12 @@ def _email(number: int) -> str:
 def _crowded(database: Database, what: str, *, people: int, conversations: int) -> Iterator[Figure]:
     """So many people with as many conversations each, stored, then indexed; how many messages a second."""
     plan = SeedPlan(conversations=conversations, messages=conversations * _MESSAGES_OF_A_CONVERSATION)
-    sentences, password_hash = TextMaker(Random(_SEED)), hash_password(PASSWORD)
+    crowd: dict[str, Any] = {"plan": plan, "email": _email, "password_hash": hash_password(PASSWORD)}
     begun = told_at = time.monotonic()
-    for number in range(people):
-        values = new_account(_email(number), password_hash, "", is_admin=False)
-        database.write(partial(insert_account, values=values))
-        for _ in seed(database=database, user_email=_email(number), plan=plan, sentences=sentences):
-            pass
+    for made in seed_crowd(database=database, people=people, **crowd):
         if time.monotonic() - told_at > 10:
             told_at = time.monotonic()
-            print(f"  {number + 1:,} of {people:,} people", file=sys.stderr, flush=True)
+            print(f"  {made:,} of {people:,} people", file=sys.stderr, flush=True)
     stored, count = time.monotonic(), people * plan.messages
     index_pending(database=database, slice_ms=500)
     renew_statistics(database)
