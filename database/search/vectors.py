@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, select
 
+from database.engine.database import Database
 from database.engine.statements import insert_rows
 from database.messages.message import MessageRow
 from database.messages.neighbours import behind_on_branch
@@ -70,3 +71,10 @@ def _queue(connection: Connection, which: ColumnElement[bool]) -> None:
     is_queued = exists().where(unembedded_messages.c.seq == messages.c.seq)
     wanted = select(messages.c.seq).where(which, ~is_queued)
     connection.execute(insert(unembedded_messages).from_select(["seq"], wanted))
+
+
+def count_unembedded(*, database: Database, user_email: str) -> int:
+    """How many messages of a person wait for their vectors."""
+    waiting = select(func.count()).select_from(unembedded_messages).join(messages)
+    with database.reading() as connection:
+        return int(connection.execute(waiting.where(messages.c.user_email == user_email)).scalar_one())

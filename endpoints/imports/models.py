@@ -77,8 +77,13 @@ class Failure(Shape):
 
 
 class ImportDetails(ImportItem):
-    """An import with the first 1,000 conversations of its file, failures, and what an undo kept."""
+    """An import with the first 1,000 conversations of its file, failures, and what an undo kept.
 
+    `vectors_left`: how many of your messages, whether imported or not, can't be found by meaning yet; null where no
+    model for that is there.
+    """
+
+    vectors_left: int | None
     titles: list[ConversationOfFile]
     failures: list[Failure]
     kept: list[Failure]

@@ -23,6 +23,7 @@ from database.imports.repository import (
     get_import,
     list_imports,
 )
+from database.search.vectors import count_unembedded
 from endpoints.attachments.uploads import IMPORT_QUOTA, largest_import, receive_upload, uploaded_name
 from endpoints.http import models as http_models
 from endpoints.http.responses import ok
@@ -163,10 +164,16 @@ def _changed(import_id: str, state: State, among: frozenset[State] | set[State],
 def _details(which: Import) -> dict[str, Any]:
     return {
         **_item(which),
+        "vectors_left": _vectors_left(),
         "titles": which.titles,
         "failures": _told(which.failures),
         "kept": _told(which.kept),
     }
+
+
+def _vectors_left() -> int | None:
+    model = current_state().vectors.configured_model()
+    return None if model is None else count_unembedded(**current_user_scope())
 
 
 def _told(reasons: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

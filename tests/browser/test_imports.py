@@ -17,7 +17,7 @@ from tests.http_client import Client
 from tests.portability.importers.exports import chatgpt_talk
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -101,6 +101,24 @@ def sent(page: Page, text: str) -> Locator:
     card = page.locator(f".import-card[data-import='{answered.value.json()['import_id']}']")
     expect(card).to_have_attribute("data-state", "ready")
     return card
+
+
+def test_an_import_that_is_done_says_how_many_messages_wait_to_be_found_by_meaning(
+    person: Client, open_page: OpenPage
+) -> None:
+    page, left = open_page(person, "/settings#data"), [3, 0]
+
+    def answer(route: Route) -> None:
+        details = route.fetch().json()
+        if details["state"] == "done":
+            details["vectors_left"] = left[0] if len(left) == 1 else left.pop(0)
+        route.fulfill(json=details)
+
+    page.route(re.compile(r"/imports/[0-9a-f-]+$"), answer)
+    sent(page, export(3)).get_by_role("button", name="Import", exact=True).click()
+    note = card(page, "done").locator(".import-vectors")
+    expect(note).to_have_text("Messages that are found by their words, and soon by their meaning: 3")
+    expect(note).to_be_hidden()
 
 
 def test_two_tabs_send_the_same_export_and_others_and_nothing_comes_twice(person: Client, open_page: OpenPage) -> None:

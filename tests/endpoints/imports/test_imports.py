@@ -10,10 +10,12 @@ from werkzeug.test import TestResponse
 
 from database.changes import changes_after
 from database.conversations.repository import get_conversations_for_user
+from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
-from endpoints.imports.models import ImportItem
+from endpoints.imports.models import ImportDetails, ImportItem
 from portability.imports.runner import FOLDER, ImportRunner
 from tests.endpoints.conftest import Person, refused, told
+from tests.search.thesaurus import Thesaurus
 
 LINES = b"".join(
     b'{"conversation": "%d", "title": "Talk %d", "role": "user", "text": "Hello"}\n'
@@ -119,3 +121,24 @@ def test_the_sources_say_what_they_expect(ada):
     sources = ada.get("/imports/sources").json
     assert {"chatgpt", "claude", "anaphora", "json_lines"} <= {each["source"] for each in sources}
     assert all(each["expects"] for each in sources)
+
+
+def test_an_import_says_how_many_messages_are_not_found_by_meaning_yet(
+    app: Flask, ada: Person, eve: Person, uploaded: Any, work: Any
+) -> None:
+    state = app.extensions[EXTENSION]
+    eves = eve.new_conversation()
+    eve.say(eves, "Hello")
+    path = f"/imports/{uploaded().json['import_id']}"
+    ada.post(f"{path}/start")
+    work()
+    while index_pending(database=state.database):
+        pass
+    assert told(ada.get(path), ImportDetails).vectors_left is None
+
+    model = Thesaurus()
+    state.vectors._model = lambda: model
+    assert told(ada.get(path), ImportDetails).vectors_left == 6
+    while state.vectors.embed_pending():
+        pass
+    assert told(ada.get(path), ImportDetails).vectors_left == 0

@@ -8,6 +8,9 @@ import { actionsOf, choiceOf, isDetailed, isUnderWay, saysOf, shareOf } from './
 
 const MOST_FAILURES_SHOWN = 20;
 
+/** How often is asked how many messages can't be found by their meaning yet. */
+const VECTORS_EVERY_MS = 2000;
+
 /** Which conversations of a file come, and into which workspace. @param {import('./imports_model.js').Details} details */
 function createChoice({ titles, conversations }, workspaces) {
   const boxes = titles.map(({ id }) => ({ id, box: element('input', { type: 'checkbox', class: 'form-check-input', checked: true }) }));
@@ -35,6 +38,9 @@ function list(summary, found) {
 
 /** What could not be imported, and what stays of an import that was taken back. @param {import('./imports_model.js').Details} details */
 const problems = ({ failures, failed, kept }) => [list(words.problems(failed), failures), list(words.stays(kept.length), kept)];
+
+/** That messages are found by words already, and by meaning soon. @param {import('./imports_model.js').Details} details */
+const meaning = ({ vectors_left: left }) => element('p', { class: 'record-note import-vectors', hidden: !left, text: left ? words.vectors(left) : '' });
 
 /**
  * One import: what it is, how far it came, and what can be done with it.
@@ -67,7 +73,19 @@ export function createImportCard({ act, imports, workspaces }) {
     const [details, places] = await Promise.all([imports.details(id), state === 'ready' ? workspaces() : []]);
     if (shown !== state) return;
     choice = state === 'ready' ? createChoice(details, places) : null;
-    more.replaceChildren(...(choice ? [choice.node] : problems(details)));
+    more.replaceChildren(...(choice ? [choice.node] : [state === 'done' ? meaning(details) : '', ...problems(details)]));
+    if (state === 'done' && details.vectors_left) followVectors(id);
+  }
+
+  /** Says anew how many are left, until none is, or nobody looks any more. */
+  function followVectors(id) {
+    setTimeout(async () => {
+      if (!node.isConnected || shown !== 'done') return;
+      const details = await imports.details(id).catch(() => null);
+      if (shown !== 'done') return;
+      if (details) more.querySelector('.import-vectors')?.replaceWith(meaning(details));
+      if (!details || details.vectors_left) followVectors(id);
+    }, VECTORS_EVERY_MS);
   }
 
   return {

@@ -4,7 +4,7 @@
  *   conversations: number, messages: number, done: number, imported: number, updated: number, skipped: number, failed: number,
  *   error: string, next_try_at: string|null, messages_per_second: number|null, seconds_left: number|null}} Import `done`: of its messages
  *  @typedef {{item: string, item_said: object[], reason: string, said: object[]}} Failure
- *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Failure[], failed: number, kept: Failure[]}} Details
+ *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Failure[], failed: number, kept: Failure[], vectors_left: number|null}} Details
  *   `titles`: of the first conversations of the file, to choose from; `kept`: what stays of an import that was taken back */
 
 /** What a file input accepts. */

@@ -43,6 +43,7 @@ export const importStrings = fill(english, {
   failed: (message) => `Das hat nicht geklappt. ${message}`,
   progress: (name) => `Fortschritt von ${name}`,
   messages,
+  vectors: (n) => `Nachrichten, die nach Wörtern gefunden werden und bald auch nach ihrer Bedeutung: ${number(n)}`,
   problems: (n) => `${count(n, 'Problem', 'Probleme')}`,
   stays: (n) => `${number(n)} ${n === 1 ? 'bleibt' : 'bleiben'}`,
   workspace: 'Arbeitsbereich',

@@ -43,6 +43,7 @@ export const importStrings = {
   failed: (message) => `That did not work. ${message}`,
   progress: (name) => `Progress of ${name}`,
   messages,
+  vectors: (n) => `Messages that are found by their words, and soon by their meaning: ${number(n)}`,
   problems: (n) => `${count(n, 'problem', 'problems')}`,
   stays: (n) => `${number(n)} ${n === 1 ? 'stays' : 'stay'}`,
   workspace: 'Workspace',

@@ -43,6 +43,7 @@ export const importStrings = fill(english, {
   failed: (message) => `Eso no funcionó. ${message}`,
   progress: (name) => `Progreso de ${name}`,
   messages,
+  vectors: (n) => `Mensajes que se encuentran por sus palabras y pronto por su significado: ${number(n)}`,
   problems: (n) => `${count(n, 'problema', 'problemas')}`,
   stays: (n) => `${number(n)} ${n === 1 ? 'se queda' : 'se quedan'}`,
   workspace: 'Espacio de trabajo',

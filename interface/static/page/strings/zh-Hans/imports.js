@@ -43,6 +43,7 @@ export const importStrings = fill(english, {
   failed: (message) => `操作没有成功。${message}`,
   progress: (name) => `${name} 的进度`,
   messages,
+  vectors: (n) => `已可按文字找到、稍后可按含义找到的消息：${number(n)}`,
   problems: (n) => `${number(n)} 个问题`,
   stays: (n) => `${number(n)} 项保留`,
   workspace: '工作区',
