@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from flask import Flask, request
+from sqlalchemy import inspect
 
 from attachments.passages import index_pending as index_passages
 from chat.runtime.knowledge import tell_changes
 from chat.runtime.startup import sole_server
 from database.imports.repository import claim_import, release_imports
 from database.jobs import add_job, claim_job, release_jobs
+from database.schema import metadata
 from database.search.indexing import index_pending
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import EXTENSION, AppState
@@ -23,6 +25,7 @@ from portability.imports.accepting import accept_file
 from portability.imports.runner import FOLDER, ImportRunner
 from settings import Settings
 from tests.endpoints.conftest import PASSWORD, Person, refused
+from truth_management_system.schema import metadata as knowledge_metadata
 from truth_management_system.search.vector_cache import VectorSet
 
 pytestmark = pytest.mark.contract
@@ -213,6 +216,38 @@ def test_no_file_of_the_data_folder_holds_a_byte_of_a_deleted_account(
     assert told(eve) == before
     assert len(files_with(settings.data_dir, MARK[eve.email])[MARK[eve.email]]) >= 3
     assert state.account_erasure.erase_closed() == 0
+
+
+def tables_with(state: AppState, *marks: str) -> dict[str, set[str]]:
+    """For each mark, the tables of both stores in whose rows it is, those of the indexes too."""
+    found: dict[str, set[str]] = {mark: set() for mark in marks}
+    with state.database.reading() as connection:
+        names = [*inspect(connection).get_table_names()]
+        rows = {name: connection.exec_driver_sql(f'SELECT * FROM "{name}"').all() for name in names}
+    memories = state.knowledge.database()
+    rows |= {f"knowledge: {name}": memories.select(f'SELECT * FROM "{name}"') for name in knowledge_metadata.tables}
+    for name, told_ in rows.items():
+        said = "\n".join(repr(tuple(row)) for row in told_).lower()
+        for mark in marks:
+            if mark in said:
+                found[mark].add(name)
+    return found
+
+
+def test_no_row_of_any_table_holds_a_word_of_a_deleted_account(state: AppState, ada: Person, eve: Person) -> None:
+    fill(ada, state)
+    fill(eve, state)
+    marks = MARK[ada.email], ada.email
+    before = tables_with(state, *marks, MARK[eve.email])
+    assert len(before[ada.email]) >= 20
+    assert len(before[MARK[ada.email]]) >= 15
+    assert ada.delete("/account", json={"password": PASSWORD}).status_code == 200
+    assert state.account_erasure.erase_closed() == 1
+    after = tables_with(state, *marks, MARK[eve.email])
+    assert {mark: after[mark] for mark in marks} == {mark: set() for mark in marks}
+    # An index writes its words otherwise when others are gone.
+    described = metadata.tables.keys() | {f"knowledge: {name}" for name in knowledge_metadata.tables}
+    assert after[MARK[eve.email]] & described == before[MARK[eve.email]] & described
 
 
 def test_from_the_first_moment_nobody_gets_in_or_sees_anything(
