@@ -45,6 +45,7 @@ FULL_CROWD, QUICK_CROWD = (1_000, 1_000), (50, 40)
 """People, and conversations of each. ANAPHORA_BENCH_CROWD="200x200" asks for others."""
 _MESSAGES_OF_A_CONVERSATION = 3
 _BUDGET_AMONG_MANY, _BUDGET_POSTGRESQL = 1.5, 1.5
+_FLUSHED = "SQLite with flushed commits"
 _SEARCHES = {"search for a word": 50.0, "search for two words": 50.0, "search by a pattern": 500.0}
 _SEED = 20260208
 _WARM = 5
@@ -86,14 +87,22 @@ def engines(bench: Bench) -> Iterator[Figure]:
 
 
 def to_model(bench: Bench) -> Iterator[Figure]:
-    """From sending a message until the model has the request, over HTTP, on both engines in turn."""
+    """From sending a message until the model has the request, over HTTP, on both engines in turn.
+
+    PostgreSQL flushes each commit to the disk, SQLite by default none: it runs once more with commits that are flushed.
+    """
     with ExitStack() as stack:
         postgresql = _postgresql(bench, stack)
         postgresql.make_database("served")
-        samples: dict[str, list[float]] = {"SQLite": [], "PostgreSQL": []}
+        kinds = {
+            "SQLite": {},
+            _FLUSHED: {"ANAPHORA_SYNCHRONOUS": "full"},
+            "PostgreSQL": {"DATABASE_URL": postgresql.url("served")},
+        }
+        samples: dict[str, list[float]] = {name: [] for name in kinds}
         served = {
-            name: stack.enter_context(serving(bench.scratch(f"served-{name}"), "ticking-1-1000", **settings))
-            for name, settings in (("SQLite", {}), ("PostgreSQL", {"DATABASE_URL": postgresql.url("served")}))
+            name: stack.enter_context(serving(bench.scratch(f"served-{number}"), "ticking-1-1000", **settings))
+            for number, (name, settings) in enumerate(kinds.items())
         }
         conversations = {name: client.create_conversation() for name, (_, client) in served.items()}
         for number in range(_WARM + bench.times):
@@ -104,6 +113,8 @@ def to_model(bench: Bench) -> Iterator[Figure]:
         yield of_samples(f"message to model, {name}", each)
     pair = samples["PostgreSQL"], samples["SQLite"]
     yield _ratio("message to model, PostgreSQL ÷ SQLite", *pair, budget=_BUDGET_POSTGRESQL)
+    pair = samples["PostgreSQL"], samples[_FLUSHED]
+    yield _ratio(f"message to model, PostgreSQL ÷ {_FLUSHED}", *pair, budget=None)
 
 
 def moves(bench: Bench) -> Iterator[Figure]:

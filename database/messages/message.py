@@ -309,6 +309,17 @@ _IN_WINDOW = messages.c.seq.in_(
     .offset(bindparam("start", type_=Integer))
 )
 _WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
+_OWN_COUNT = (
+    select(conversations.c.message_count)
+    .where(
+        conversations.c.conversation_id == bindparam("conversation_id", type_=Text),
+        conversations.c.user_email == bindparam("user_email", type_=Text),
+        conversations.c.deleted_at.is_(None),
+    )
+    .scalar_subquery()
+)
+"""How many live messages the conversation has; NULL where the person has no such conversation."""
+_BEHIND = _OWN_COUNT + 1 - bindparam("before", type_=Integer)
 # Read backwards through the index, so that only what is asked for is fetched.
 _FROM_END = Prepared(
     select(
@@ -318,13 +329,15 @@ _FROM_END = Prepared(
         case((messages.c.has_parts == 1, messages.c.config["tools"].as_string())).label("tools"),
         answering_agent().label("agent_title"),
         activities.c.short_id,
+        _OWN_COUNT,
     )
     .join(activities, activities.c.seq == messages.c.seq)
-    .where(_LIVE)
+    .where(_LIVE, _OWN_COUNT.is_not(None))
     .order_by(messages.c.ordinal.desc())
     .limit(bindparam("limit", type_=Integer))
-    .offset(bindparam("behind", type_=Integer))
+    .offset(case((_BEHIND > 0, _BEHIND), else_=0))
 )
+_BEHIND_ALL = 2**31 - 1
 _IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation_id", type_=Text)
 _BY_ID = Prepared(_INDEXED_ROWS.where(_IN_CONVERSATION, messages.c.message_id == bindparam("message_id", type_=Text)))
 _BY_HASH = Prepared(
@@ -353,13 +366,21 @@ def rows_from(connection: Connection, conversation_id: str, *, start: int, limit
 
 
 def newest_first(
-    connection: Connection, conversation_id: str, *, before: int, count: int, limit: int
+    connection: Connection, *, user_email: str, conversation_id: str, before: int | None, limit: int | None
 ) -> Generator[MessageText, None, None]:
-    """Of `count` live messages those from index `before - 1` downwards, at most `limit`, read as they are asked for."""
-    window = {"conversation_id": conversation_id, "behind": count + 1 - before, "limit": limit}
+    """The live messages from index `before - 1` downwards, at most `limit`, read as they are asked for; None: all.
+
+    By one statement. None too where the person has no such conversation.
+    """
+    window = {
+        "user_email": user_email,
+        "conversation_id": conversation_id,
+        "before": _BEHIND_ALL if before is None else before,
+        "limit": _BEHIND_ALL if limit is None else limit,
+    }
     with closing(_FROM_END.some(connection, **window)) as rows:
-        for position, row in enumerate(rows, 1):
-            yield MessageText._make((*row, before - position))
+        for position, (*row, count) in enumerate(rows, 1):
+            yield MessageText._make((*row, min(window["before"], count + 1) - position))
 
 
 def row_with_id(connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:

@@ -212,13 +212,15 @@ def last_messages(
     At least one, if there is one. before: only messages with a smaller 1-based index. hidden: also those that are
     hidden from models. Raises ConversationNotFoundError.
     """
+    who = {"user_email": user_email, "conversation_id": conversation_id}
+    limit = _NEWEST if count is None else count
     with database.reading() as connection:
-        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        end = head.message_count + 1 if before is None else max(1, min(before, head.message_count + 1))
-        wanted = {"before": end, "count": head.message_count, "limit": _NEWEST if count is None else count}
-        with closing(newest_first(connection, conversation_id, **wanted)) as newest:
+        with closing(newest_first(connection, **who, before=before, limit=limit)) as newest:
             rows = newest if hidden else (row for row in newest if row.show_hide != "hide")
-            return (list(rows) if max_chars is None else _fitting(rows, max_chars))[::-1]
+            found = list(rows) if max_chars is None else _fitting(rows, max_chars)
+        if not found:
+            access_head(connection, **who)
+        return found[::-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,9 +237,10 @@ class FoundMessages:
 def find_text(*, database: Database, user_email: str, conversation_id: str, text: str, most: int) -> FoundMessages:
     """The live messages that hold `text`, upper and lower case alike. Raises ConversationNotFoundError."""
     wanted, places, total = text.lower(), list[tuple[str, int]](), 0
+    who = {"user_email": user_email, "conversation_id": conversation_id}
     with database.reading() as connection:
-        count = access_head(connection, user_email=user_email, conversation_id=conversation_id).message_count
-        with closing(newest_first(connection, conversation_id, before=count + 1, count=count, limit=count)) as newest:
+        access_head(connection, **who)
+        with closing(newest_first(connection, **who, before=None, limit=None)) as newest:
             for row in newest:
                 if wanted and wanted in row.text.lower():
                     total += 1

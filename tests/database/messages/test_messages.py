@@ -141,8 +141,17 @@ def test_the_newest_messages_are_whole_and_fit(own: dict[str, str], ten: list[Me
     assert indexes(reading.last_messages(**own, max_chars=len("answer 5question 5") - 1)) == [10]
     assert indexes(reading.last_messages(**own, max_chars=0)) == [10]
     assert indexes(reading.last_messages(**own, before=4, count=2)) == [2, 3]
+    assert indexes(reading.last_messages(**own, before=2**53)) == list(range(1, 11))
     assert reading.last_messages(**own, before=1) == []
     assert reading.last_messages(**own, count=0) == []
+
+
+def test_the_newest_messages_are_one_statement(
+    own: dict[str, str], ten: list[MessageRow], statements: Callable[[], Any]
+) -> None:
+    with statements() as seen:
+        assert indexes(reading.last_messages(**own, before=4)) == [1, 2, 3]
+    assert len(seen) == 1
 
 
 def test_an_edit_keeps_hash_and_history(own: dict[str, str], ten: list[MessageRow]) -> None:
