@@ -83,6 +83,12 @@ PARTS: dict[str, Part] = {
             "tests/vault",
         ),
     ),
+    "postgresql": Part(
+        "Whatever is marked as a contract holds on PostgreSQL, also where `make test` runs it on SQLite alone",
+        _pytest(
+            "-n", "2", "--dist", "loadfile", "--store=postgresql", "-m", "contract and not live and not hypothesis"
+        ),
+    ),
     "examples": Part(
         "Properties and state machines hold for twenty times as many examples",
         _pytest("-n", "2", "--dist", "loadfile", "-m", "hypothesis"),

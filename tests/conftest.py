@@ -61,13 +61,14 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what is marked as `contract` on both engines."""
+    """Run what is marked as `contract` on both engines, in one tier or another."""
     if "database_url" in metafunc.fixturenames:
         chosen = "postgresql" if is_scaled(metafunc.config) else metafunc.config.getoption("--store")
         marked = metafunc.definition.get_closest_marker
         both = marked("contract") and not marked("only_sqlite") and chosen is None
         if both or (chosen and not marked("only_sqlite")):
-            metafunc.parametrize("database_url", ["sqlite", "postgresql"] if both else [chosen], indirect=True)
+            halves = ["sqlite", tiers.on_postgresql(metafunc.definition.nodeid)] if both else [chosen]
+            metafunc.parametrize("database_url", halves, indirect=True)
 
 
 @pytest.fixture(autouse=True)

@@ -37,6 +37,16 @@ _UNMEASURED_FOLDERS = (
     "tests/language_models/",
     "tests/search/",
 )
+# Contracts of HTTP above stores whose own tests say the same on both engines: conversations, messages, memories and
+# shares. PostgreSQL's half of them runs in `make proofs`.
+_ABOVE_CONTRACTS = (
+    "tests/endpoints/conversations/",
+    "tests/endpoints/messages/",
+    "tests/endpoints/pkb/",
+    "tests/endpoints/sharing/",
+)
+# Those about races, and those that are the only tests of what they store.
+_KEPT_ON_BOTH = ("test_added_once.py", "test_created_once.py", "test_settings.py", "test_tags.py")
 # Whoever asks for one of these fixtures starts a server, a browser, or pip.
 _STARTS_PROCESSES = frozenset({"start_server", "live_server", "shared_server", "browser", "pip_links"})
 # What says in the text of a module that a test of it may have a marker.
@@ -71,6 +81,13 @@ def load_hypothesis_profile() -> None:
         print_blob=True,
     )
     settings.load_profile(TIER)
+
+
+def on_postgresql(nodeid: str) -> pytest.ParameterSet | str:
+    """PostgreSQL's half of a contract; one that `make test` leaves to `make proofs` has that marker."""
+    module = nodeid.partition("::")[0]
+    is_said_below = module.startswith(_ABOVE_CONTRACTS) and not module.endswith(_KEPT_ON_BOTH)
+    return pytest.param("postgresql", marks=pytest.mark.proof) if is_said_below else "postgresql"
 
 
 def names_marker(module: Path, name: str) -> bool:
