@@ -38,6 +38,11 @@ def test_by_finger_a_conversation_is_found_opened_and_written_in(person: Client,
     page = open_page(person, viewport=NARROW, has_touch=True, is_mobile=True)
     field = page.locator("#composer-input")
     expect(field).not_to_be_focused()
+    # An empty page is read from its beginning, also where it is longer than the window.
+    page.set_viewport_size({"width": 360, "height": 480})
+    heading = page.get_by_role("heading", name="What would you like to talk about?")
+    expect(heading).to_be_in_viewport(ratio=1)
+    page.set_viewport_size(NARROW)
     sidebar: SidebarPage = show_sidebar(page)
     folder = sidebar.row("Garden (1)")
     # The sidebar slides in.

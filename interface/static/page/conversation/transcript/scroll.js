@@ -5,9 +5,9 @@ const AT_END_PX = 48;
  *
  * @param {HTMLElement} scroller
  * @param {HTMLElement} content what grows inside it
- * @param {{onScroll: () => void}} options
+ * @param {{onScroll: () => void, hasEnd: () => boolean}} options `hasEnd`: whether there are messages, whose end can be followed
  */
-export function createScrollKeeper(scroller, content, { onScroll }) {
+export function createScrollKeeper(scroller, content, { onScroll, hasEnd }) {
   let following = true;
   let lastTop = 0;
   let scheduled = false;
@@ -37,7 +37,7 @@ export function createScrollKeeper(scroller, content, { onScroll }) {
     });
   }, { passive: true });
 
-  const observer = new ResizeObserver(() => following && toEnd());
+  const observer = new ResizeObserver(() => following && hasEnd() && toEnd());
   observer.observe(content);
   observer.observe(scroller);
 

@@ -3,6 +3,7 @@ import { strings } from '../../strings/en/conversation.js';
 import { messageReference } from '../message_model.js';
 import { copyAndSay } from '../../ui/copy_fallbacks.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
+import { icon } from '../../ui/icons.js';
 
 const words = messageActionStrings.selection;
 
@@ -32,7 +33,7 @@ export function createSelection(place, page, { move, remove }) {
     button(strings.actions.moveDown, () => move(ids(), 'down')),
     copy,
     button(strings.actions.delete, () => remove(inOrder())),
-    button(words.clear, () => clear()));
+    element('button', { type: 'button', class: 'icon-button', 'aria-label': words.clear, title: words.clear, onclick: () => clear() }, icon('x-lg')));
   place.before(bar);
 
   function show() {

@@ -76,7 +76,7 @@ export class Transcript {
       this.#lines.refresh();
       this.#arrange();
     });
-    this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll() });
+    this.#scroll = createScrollKeeper(container, inner, { onScroll: () => this.#onScroll(), hasEnd: () => this.messages.length > 0 });
     container.addEventListener('keydown', (event) => this.#onKey(event));
   }
 
@@ -123,6 +123,7 @@ export class Transcript {
   showState(...content) {
     this.#notes.state.replaceChildren(...content);
     setHidden(this.#notes.state, content.length === 0);
+    if (content.length > 0) this.#scroll.toStart();
   }
 
   /** Empties the transcript, and turns it to another conversation. */
