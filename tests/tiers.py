@@ -103,7 +103,7 @@ def names_marker(module: Path, name: str) -> bool:
 
 def require_named_markers(items: list[pytest.Item]) -> None:
     """Raises pytest.UsageError where a test has a marker that its module does not name: `--naming` would miss it."""
-    for name in (*_NAMED_BY, "unmeasured"):
+    for name in _NAMED_BY:
         for path in {item.path for item in items if item.get_closest_marker(name)}:
             if not names_marker(path, name):
                 raise pytest.UsageError(f"{path}: a test is marked `{name}`, which its module does not say")
