@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Dialect, Engine
@@ -16,10 +19,24 @@ _MOST_STATEMENTS = 5_000
 
 
 def find_packages_once() -> None:
-    """Look through the installed packages once: what they offer does not change while tests run."""
-    found = cache(importlib.metadata.entry_points)
+    """Look through the installed packages once, and again where a folder that Python imports from has changed."""
+
+    @cache
+    def found_in(_folders: tuple[tuple[str, int | None], ...], group: str) -> importlib.metadata.EntryPoints:
+        return importlib.metadata.entry_points(group=group)
+
+    def found(*, group: str) -> importlib.metadata.EntryPoints:
+        return found_in(tuple((folder, _changed(folder)) for folder in sys.path), group)
+
     for module in (activity.recipes, chat.tools.registry):
         vars(module)["entry_points"] = found
+
+
+def _changed(folder: str) -> int | None:
+    """When the folder was changed, in nanoseconds; None where there is none."""
+    with suppress(OSError):
+        return Path(folder).stat().st_mtime_ns
+    return None
 
 
 def compile_statements_once() -> None:
