@@ -62,17 +62,23 @@ versions: of an answer that was made again, each with its number, parts and docu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewConversation:
-    """A conversation about to be stored. columns: domain and title among them. workspace_id: None for the default one.
+class _Head:
+    """What a conversation is, its messages apart. columns: domain and title among them.
 
     Without a friendly id, messages that bring no short hash get theirs when the conversation is named.
     """
 
     conversation_id: str
     friendly_id: str | None
-    messages: Sequence[Message]
     columns: Mapping[str, Any]
     tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewConversation(_Head):
+    """A conversation about to be stored. workspace_id: None for the default one."""
+
+    messages: Sequence[Message]
     workspace_id: str | None = None
 
 
@@ -226,16 +232,12 @@ class ImportedActivity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedConversation:
-    """A conversation of a file. columns: domain, title and the like. folders: that it lies in, from the top down.
+class ImportedConversation(_Head):
+    """A conversation of a file. folders: that it lies in, from the top down.
 
     agent: the slug of the one that answers in it, if the person has it; None for the conversation's own model.
     """
 
-    conversation_id: str
-    friendly_id: str | None
-    tags: Sequence[str]
-    columns: Mapping[str, Any]
     folders: Sequence[Folder] = ()
     agent: str | None = None
 
