@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from endpoints.http.scope import EXTENSION
 from endpoints.imports.models import ImportDetails, ImportItem
 from portability.imports.runner import FOLDER, ImportRunner
 from tests.endpoints.conftest import Person, refused, told
+from tests.portability.importers.exports import chatgpt_talk
 from tests.search.thesaurus import Thesaurus
 
 LINES = b"".join(
@@ -85,6 +87,25 @@ def test_a_file_is_uploaded_counted_started_and_reported(app, ada, uploaded, wor
     assert titles(app, ada) == []
     assert ada.delete(path).json == {"status": "ok"}
     assert ada.get(path).status_code == 404
+
+
+def test_the_first_conversations_of_a_large_export_are_listed_before_the_second_batch_is_stored(
+    app: Flask, ada: Person, uploaded: Any
+) -> None:
+    export = json.dumps([chatgpt_talk(number) for number in range(1, 3_001)]).encode()
+    path = f"/imports/{uploaded(export, name='conversations.json').json['import_id']}"
+    assert ada.post(f"{path}/start").json["state"] == "running"
+    state = app.extensions[EXTENSION]
+    runner = ImportRunner(database=state.database, uploads=state.settings.data_dir / FOLDER, share=1.0)
+    runner.run_due(seconds=0)
+    runner.close()
+
+    item = ada.get(path).json
+    assert (item["state"], item["counted"], item["imported"], item["done"]) == ("running", False, 40, 80)
+    assert len(ada.get("/list_conversation_by_user/assistant").json) == 40
+    changes = changes_after(database=state.database, user_email=ada.email, after=0, most=1_000)
+    said = [each.fields["title"] for each in changes if (each.kind, each.change) == ("conversation", "created")]
+    assert said == [f"Talk {number}" for number in range(1, 21)]
 
 
 def told_states(app: Flask, person: Person) -> list[dict[str, Any]]:
