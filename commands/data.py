@@ -28,7 +28,7 @@ from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
 from portability.errors import BackupError, BrokenImportError
 from portability.imports.accepting import accept_file
-from portability.imports.documents import DocumentStore
+from portability.imports.documents import DocumentStore, documents_to_learn_from
 from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import FOLDER as UPLOADS
@@ -142,6 +142,8 @@ def _import_file(file: Path, runner: ImportRunner, *, database: Database, user_e
         raise click.ClickException(f"{file}: {which.error or f'The import is {which.state}.'}")
     counts = {"imported": which.imported, "updated": which.updated, "unchanged": which.skipped, "failed": which.failed}
     click.echo(f"{file}: {', '.join(f'{count} {what}' for what, count in counts.items())}.")
+    for path in documents_to_learn_from(which, vaults=_vaults()):
+        click.echo(f"{file}: {path} is a text to learn from: the import in the settings finds memories in it.")
 
 
 @group.command("verify", epilog=examples("data verify", "data verify --repair"))

@@ -192,7 +192,7 @@ def changes_beside(connection: Connection, import_id: str, *, kinds: Sequence[st
     return [Change(**row._mapping) for row in connection.execute(query)]
 
 
-def changes_to_take_back(*, database: Database, import_id: str, kinds: Sequence[str]) -> list[Change]:
+def noted_beside(*, database: Database, import_id: str, kinds: Sequence[str]) -> list[Change]:
     """`changes_beside` in a transaction of its own."""
     with database.reading() as connection:
         return changes_beside(connection, import_id, kinds=kinds)

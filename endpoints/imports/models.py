@@ -80,10 +80,12 @@ class ImportDetails(ImportItem):
     """An import with the first 1,000 conversations of its file, failures, and what an undo kept.
 
     `vectors_left`: how many of your messages, whether imported or not, can't be found by meaning yet; null where no
-    model for that is there.
+    model for that is there. `to_learn_from`: the paths of documents that came with it and say what another program
+    remembered of you, as Claude's `memories.json`: memories can be taken from their texts (`POST /pkb/ingest_text`).
     """
 
     vectors_left: int | None
+    to_learn_from: list[str]
     titles: list[ConversationOfFile]
     failures: list[Failure]
     kept: list[Failure]

@@ -32,6 +32,7 @@ from endpoints.http.validation import answers, asks, fails, takes, takes_upload
 from endpoints.http.work_queues import Work, works
 from portability.importers.registry import importers
 from portability.imports.accepting import accept_file, discard_upload
+from portability.imports.documents import documents_to_learn_from
 from portability.imports.runner import FOLDER
 from sentences import recognised, recognised_place, said
 
@@ -165,6 +166,7 @@ def _details(which: Import) -> dict[str, Any]:
     return {
         **_item(which),
         "vectors_left": _vectors_left(),
+        "to_learn_from": documents_to_learn_from(which, vaults=current_state().vaults),
         "titles": which.titles,
         "failures": _told(which.failures),
         "kept": _told(which.kept),

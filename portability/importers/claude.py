@@ -187,7 +187,7 @@ def _memories(file: ImportFile) -> Iterator[ImportedItem]:
         except BrokenImportError as error:
             yield FailedItem(member, error.message)
     if texts:
-        yield ImportedDocument("memories", "", _MEMORY_NAME, "\n\n".join(texts))
+        yield ImportedDocument("memories", "", _MEMORY_NAME, "\n\n".join(texts), to_learn_from=True)
 
 
 def _memory_texts(raw: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:

@@ -90,12 +90,16 @@ class ImportedConversation:
 
 @dataclass(frozen=True, slots=True)
 class ImportedDocument:
-    """A document that lies beside the conversations, as those of Claude's projects. folder: "" for the top."""
+    """A document that lies beside the conversations, as those of Claude's projects. folder: "" for the top.
+
+    to_learn_from: it says what another program remembered of the person, who is offered to take memories from it.
+    """
 
     source_id: str
     folder: str
     name: str
     text: str
+    to_learn_from: bool = False
 
 
 @dataclass(frozen=True, slots=True)

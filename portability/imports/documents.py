@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from database.engine.database import Database
-from database.imports.changes import CHANGED_SINCE, Change, note_beside
+from database.imports.changes import CHANGED_SINCE, Change, note_beside, noted_beside
+from database.imports.repository import Import
 from portability.importers.imported import ImportedDocument
 from vault.documents import Vaults
 from vault.importing import PackedFile, import_files
 
-from .taking_back import DOCUMENT
+from .taking_back import DOCUMENT, TO_LEARN_FROM
 
 
 class DocumentStore:
@@ -29,14 +30,19 @@ class DocumentStore:
         report = import_files(vault, [packed], folder=document.folder)
         for _, refused in report.refused:
             raise refused
+        own: dict[str, Any] = {"database": self._database, "user_email": user_email, "import_id": import_id}
         for path in report.imported:
             became = {"version": vault.read(path).version}
-            own: dict[str, Any] = {"database": self._database, "user_email": user_email, "import_id": import_id}
             note_beside(**own, kind=DOCUMENT, thing_id=path, became=became)
+        if document.to_learn_from:
+            for path in (*report.imported, *report.unchanged):
+                note_beside(**own, kind=TO_LEARN_FROM, thing_id=path, became={})
         return bool(report.imported)
 
     def take_back(self, user_email: str, change: Change) -> str:
         """Move a document that an import brought into the bin of the vault. See `Taker`."""
+        if change.kind == TO_LEARN_FROM:
+            return ""
         vault = self._vaults.of(user_email)
         document = vault.read_if_there(change.thing_id)
         if document is None:
@@ -45,3 +51,12 @@ class DocumentStore:
             return CHANGED_SINCE
         vault.delete(change.thing_id, version=document.version)
         return ""
+
+
+def documents_to_learn_from(which: Import, *, vaults: Vaults) -> list[str]:
+    """The paths of those documents of an import that the person can take memories from, as far as they are there."""
+    noted = noted_beside(database=vaults.database, import_id=which.import_id, kinds=[TO_LEARN_FROM])
+    if not noted:
+        return []
+    there = vaults.of(which.user_email).entries([each.thing_id for each in noted])
+    return [each.thing_id for each in noted if each.thing_id in there]

@@ -52,7 +52,7 @@ from .beside import Beside
 from .placing import placed
 from .ports import StoreDocument, StoreFiles, StorePart
 from .reading import Reading, ReadItems, add_title, is_more, messages_of
-from .taking_back import DOCUMENT, MEMORIES, SETTINGS, Taker, take_back_beside
+from .taking_back import DOCUMENT, MEMORIES, SETTINGS, TO_LEARN_FROM, Taker, take_back_beside
 
 log = logging.getLogger(__name__)
 FOLDER = "imports"
@@ -343,7 +343,7 @@ class ImportRunner:
     def _undo_some(self, which: Import) -> Import:
         undone = undo_some(database=self._database, which=which)
         if undone.is_over:
-            takers: dict[str, Taker | None] = {DOCUMENT: self._store_document}
+            takers: dict[str, Taker | None] = dict.fromkeys((DOCUMENT, TO_LEARN_FROM), self._store_document)
             takers |= dict.fromkeys((MEMORIES, *SETTINGS), self._store_part)
             undone = take_back_beside(database=self._database, which=which, takers=takers)
         kept = [*which.kept, *undone.kept][:MOST_FAILURES]

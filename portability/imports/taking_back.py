@@ -7,12 +7,12 @@ from typing import Protocol
 
 from database.engine.database import Database
 from database.errors import StoreError
-from database.imports.changes import Change, changes_to_take_back, forget_beside
+from database.imports.changes import Change, forget_beside, noted_beside
 from database.imports.repository import Import
 from database.imports.undoing import Undone, undo_rows_beside
 from sentences import say
 
-DOCUMENT, MEMORIES = "document", "memories"
+DOCUMENT, TO_LEARN_FROM, MEMORIES = "document", "to_learn_from", "memories"
 AGENT, PRESET, PROMPT, TOLD = "agent", "preset", "prompt", "told"
 SETTINGS = (AGENT, PRESET, PROMPT, TOLD)
 
@@ -28,7 +28,7 @@ class Taker(Protocol):
 def take_back_beside(*, database: Database, which: Import, takers: Mapping[str, Taker | None]) -> Undone:
     """Take back some things; whether none is left. takers: by the kinds of things."""
     undone = Undone()
-    some = changes_to_take_back(database=database, import_id=which.import_id, kinds=tuple(takers))
+    some = noted_beside(database=database, import_id=which.import_id, kinds=tuple(takers))
     if not some:
         return undo_rows_beside(database=database, which=which)
     for change in some:

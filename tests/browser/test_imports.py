@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +13,10 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation
+from tests.browser.memories_panel import address, claims
 from tests.browser.screens import findings
 from tests.http_client import Client
-from tests.portability.importers.exports import chatgpt_talk
+from tests.portability.importers.exports import chatgpt_talk, claude_conversation, claude_message, write_zip
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
@@ -90,6 +92,35 @@ def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
     assert conversation(person, "Talk 1") is None
     card(page, "undone").get_by_role("button", name="Remove from this list").click()
     expect(page.locator(".import-card")).to_have_count(0)
+
+
+def test_memories_are_taken_from_what_claude_remembered_once_the_person_says_so(
+    person: Client, open_page: OpenPage, tmp_path: Path
+) -> None:
+    talk = claude_conversation(claude_message("m1", "human", "Hello"))
+    members = {"conversations.json": [talk], "memories.json": [{"conversations_memory": "She has a sloop."}]}
+    page = open_page(person, "/settings#data")
+    page.locator(".imports input[type=file]").set_input_files(write_zip(tmp_path / "claude.zip", members))
+    card(page, "ready").get_by_role("button", name="Import", exact=True).click()
+    lesson = card(page, "done").locator(".import-lesson")
+    expect(lesson).to_contain_text("“What Claude remembered” says what another program remembered of you.")
+    lesson.get_by_role("link", name="Find memories in it").click()
+
+    text = page.locator("#ingest-text")
+    expect(text).to_have_value("She has a sloop.")
+    expect(page).to_have_url(re.compile(r"[?&]panel=memories&tab=add$"))
+    assert claims(person) == []
+
+    text.fill("She has a yawl.")
+    page.reload()
+    expect(text).to_have_value("She has a yawl.")
+    page.goto(address(tab="add", document="What Claude remembered.md"))
+    dialog = page.get_by_role("dialog", name="Replace the text?")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(text).to_have_value("She has a yawl.")
+    page.goto(address(tab="add", document="What Claude remembered.md"))
+    dialog.get_by_role("button", name="Replace").click()
+    expect(text).to_have_value("She has a sloop.")
 
 
 def sent(page: Page, text: str) -> Locator:

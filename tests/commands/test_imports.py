@@ -12,6 +12,7 @@ from database.conversations.repository import get_conversations_for_user
 from database.imports.repository import list_imports
 from server import create_app
 from settings import load_settings
+from tests.portability.importers.exports import claude_conversation, claude_message, write_zip
 from tests.stores import put_empty_store
 
 ADA = "ada@example.org"
@@ -52,6 +53,16 @@ def test_a_file_comes_in_once_and_grows_and_stays_where_it_is(run, settings, tmp
     assert (row.title, row.message_count) == ("Talk", 2)
     assert [each.state for each in list_imports(database=database, user_email=ADA)] == ["done"] * 3
     assert file.exists()
+
+
+def test_a_text_to_learn_from_is_said(run, tmp_path):
+    talk = claude_conversation(claude_message("m1", "human", "Hello"))
+    members = {"conversations.json": [talk], "memories.json": [{"conversations_memory": "She sails."}]}
+    file = write_zip(tmp_path / "claude.zip", members)
+    assert run(file).output.splitlines() == [
+        f"{file}: 2 imported, 0 updated, 0 unchanged, 0 failed.",
+        f"{file}: What Claude remembered.md is a text to learn from: the import in the settings finds memories in it.",
+    ]
 
 
 def test_a_form_that_is_not_known_says_what_was_expected_and_changes_nothing(run, settings, tmp_path):

@@ -7,7 +7,7 @@ import { describeChange } from '../../interface/static/page/memories/tabs/histor
 import { sentAs } from '../../interface/static/page/memories/editor/save.js';
 import { splitLinks } from '../../interface/static/page/memories/editor/links_model.js';
 import {
-  activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, nameIn, pageRange, parsePanel, showing, withoutFilter, withoutFilters,
+  activeFilters, changed, claimParams, formatPanel, initialState, isNarrowed, learningFrom, nameIn, pageRange, parsePanel, showing, withoutFilter, withoutFilters,
 } from '../../interface/static/page/memories/query_model.js';
 import { ClaimSelection, MOST_SELECTED } from '../../interface/static/page/memories/list/selection_model.js';
 import { accept, openSuggestions, statementsIn, worthAsking } from '../../interface/static/page/memories/editor/suggestions_model.js';
@@ -68,6 +68,8 @@ test('what is named in a conversation is shown where it belongs', () => {
   assert.equal(formatPanel(showing({ kind: 'claim', id: 'c1' })), '?panel=memories&claim=c1');
   assert.equal(formatPanel(showing({ kind: 'context', id: 'x1' })), '?panel=memories&tab=contexts&open=x1');
   assert.equal(formatPanel(showing({ kind: 'tag', id: 't1' })), '?panel=memories&tag=t1');
+  assert.equal(formatPanel(learningFrom('A/b c.md')), '?panel=memories&tab=add&document=A%2Fb+c.md');
+  assert.equal(parsePanel('?panel=memories&tab=add&document=A%2Fb+c.md').document, 'A/b c.md');
   assert.equal('claim' in claimParams(showing({ kind: 'claim', id: 'c1' })), false);
 });
 

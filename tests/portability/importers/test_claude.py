@@ -103,12 +103,13 @@ def test_projects_and_memories_of_the_zip_come_along(tmp_path, read):
         "data/users.json": [],
     }
     source, [found, *documents] = read(write_zip(tmp_path / "export.zip", members))
+    remembered = "Sails.\n\n# Boat\n\nA sloop."
 
     assert (source, found.workspace) == ("claude", "Boat")
     assert documents == [
         ImportedDocument("p1/instructions", "Boat", "Instructions.md", "Be brief."),
         ImportedDocument("d1", "Boat", "rig.md", "# Rig"),
-        ImportedDocument("memories", "", "What Claude remembered.md", "Sails.\n\n# Boat\n\nA sloop."),
+        ImportedDocument("memories", "", "What Claude remembered.md", remembered, to_learn_from=True),
     ]
 
 

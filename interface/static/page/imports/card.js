@@ -2,6 +2,7 @@ import { shownTitle } from '../core/conversation_title.js';
 import { saidText } from '../core/said.js';
 import { inOwnWords } from '../core/workspace_name.js';
 import { shortTime } from '../core/times.js';
+import { formatPanel, learningFrom } from '../memories/query_model.js';
 import { importStrings as words } from '../strings/en/imports.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
 import { actionsOf, choiceOf, isDetailed, isUnderWay, saysOf, shareOf } from './imports_model.js';
@@ -42,6 +43,10 @@ const problems = ({ failures, failed, kept }) => [list(words.problems(failed), f
 /** That messages are found by words already, and by meaning soon. @param {import('./imports_model.js').Details} details */
 const meaning = ({ vectors_left: left }) => element('p', { class: 'record-note import-vectors', hidden: !left, text: left ? words.vectors(left) : '' });
 
+/** Texts that came with it, from which memories can be taken. @param {import('./imports_model.js').Details} details */
+const lessons = ({ to_learn_from: paths }) => paths.map((path) => element('p', { class: 'record-note import-lesson' }, `${words.lesson(path.replace(/\.md$/, ''))} `,
+  element('a', { href: `/interface/${formatPanel(learningFrom(path))}`, text: words.learn })));
+
 /**
  * One import: what it is, how far it came, and what can be done with it.
  *
@@ -73,7 +78,7 @@ export function createImportCard({ act, imports, workspaces }) {
     const [details, places] = await Promise.all([imports.details(id), state === 'ready' ? workspaces() : []]);
     if (shown !== state) return;
     choice = state === 'ready' ? createChoice(details, places) : null;
-    more.replaceChildren(...(choice ? [choice.node] : [state === 'done' ? meaning(details) : '', ...problems(details)]));
+    more.replaceChildren(...(choice ? [choice.node] : [...(state === 'done' ? [meaning(details), ...lessons(details)] : []), ...problems(details)]));
     if (state === 'done' && details.vectors_left) followVectors(id);
   }
 

@@ -4,8 +4,10 @@
  *   conversations: number, messages: number, done: number, imported: number, updated: number, skipped: number, failed: number,
  *   error: string, next_try_at: string|null, messages_per_second: number|null, seconds_left: number|null}} Import `done`: of its messages
  *  @typedef {{item: string, item_said: object[], reason: string, said: object[]}} Failure
- *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Failure[], failed: number, kept: Failure[], vectors_left: number|null}} Details
- *   `titles`: of the first conversations of the file, to choose from; `kept`: what stays of an import that was taken back */
+ *  @typedef {{titles: Array<{id: string, title: string, messages: number}>, failures: Failure[], failed: number, kept: Failure[], vectors_left: number|null,
+ *   to_learn_from: string[]}} Details
+ *   `titles`: of the first conversations of the file, to choose from; `kept`: what stays of an import that was taken back; `to_learn_from`:
+ *   paths of documents that memories can be taken from */
 
 /** What a file input accepts. */
 export const ACCEPTED = '.zip,.json,.jsonl,.ndjson,.txt,.sqlite';

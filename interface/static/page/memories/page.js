@@ -1,5 +1,6 @@
 /** What the tabs of the Memories panel share: the server, the catalogues, how to say that something failed or is done. */
 
+import { createDocumentsApi } from '../documents/api.js';
 import { createMemoriesApi } from './api.js';
 import { memoriesStrings } from '../strings/en/memories.js';
 import { categoryLabel } from './memory_model.js';
@@ -107,7 +108,7 @@ export function createMemoriesPage({ api, events, kept, announce, conversationId
   }
 
   return {
-    api: memories, events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins, announce,
+    api: memories, documents: createDocumentsApi(api), events, catalogue, conversationId, state, go, refresh, close, writeMessage, changed, attempt, undo, tellDone, lookUpPins, announce,
     store: createStore(kept),
     isPinnedHere: (claimId) => pinnedHere.has(claimId),
     setPinnedHere: (claimIds) => {

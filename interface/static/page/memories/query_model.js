@@ -14,12 +14,12 @@ const FILTERS = {
 };
 
 const DEFAULTS = {
-  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', pinned: '', claim: '', open: '', page: 1,
+  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', pinned: '', claim: '', open: '', document: '', page: 1,
 };
 
 /**
  * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are ids or friendly ids; `pinned` is '' or 'true'; `claim` is one memory, shown alone; `open` is the context that the
- *   Contexts tab shows; `page` counts from 1
+ *   Contexts tab shows; `document` is the path of one whose text the tab of texts is filled with; `page` counts from 1
  */
 
 /** @returns {PanelState} */
@@ -142,6 +142,9 @@ export function showing({ kind, id }) {
   if (kind === 'context') return { ...DEFAULTS, tab: 'contexts', open: id };
   return { ...DEFAULTS, [kind]: id };
 }
+
+/** The state that takes memories from a document. @param {string} path */
+export const learningFrom = (path) => ({ ...DEFAULTS, tab: 'add', document: path });
 
 /**
  * What a filter's value is called, where the memories that it let through tell.

@@ -4,6 +4,7 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { IngestionPlan } from '../proposals/plan_model.js';
 import { showing } from '../query_model.js';
+import { confirmAction } from '../../ui/dialog.js';
 import { element } from '../../ui/dom.js';
 import { createIngestForm } from './ingest_form.js';
 import { createPlanTable, planOutcome } from '../proposals/plan_table.js';
@@ -41,6 +42,7 @@ class IngestTab {
   #place = element('div', { class: 'memories-scroller memories-ingest' });
   #visible = false;
   #forgetting;
+  #reading = null;
   node = element('div', { class: 'memories-tab-content' }, this.#place);
 
   constructor(page) {
@@ -53,9 +55,26 @@ class IngestTab {
     else this.#showForm(interrupted ? words.interrupted : '');
   }
 
-  show() {
+  show({ document: path = '' } = {}) {
     this.#visible = true;
     this.#form.refresh();
+    if (path) this.#learnFrom(path);
+  }
+
+  /** Fills the form with the text of a document. Once asked for, it is no more in the address: what is changed in the text stays. */
+  async #learnFrom(path) {
+    this.#page.go({ document: '' }, { replace: true });
+    const { text } = await this.#page.attempt(() => this.#page.documents.read(path)) ?? {};
+    if (text === undefined || (this.#isBegun(text) && !(await confirmAction(words.replace)))) return;
+    this.#reading?.abort();
+    this.#showForm();
+    this.#form.fill(text);
+  }
+
+  /** Whether another text stands there, is read, or has led to proposals that wait. */
+  #isBegun(text) {
+    const { text: present } = this.#form;
+    return Boolean(this.#reading || this.#page.store.get(PLAN) || (present.trim() && present !== text));
   }
 
   hide() {
@@ -70,6 +89,7 @@ class IngestTab {
 
   async #start({ text, settings }) {
     const controller = new AbortController();
+    this.#reading = controller;
     clearTimeout(this.#forgetting);
     this.#page.store.set(RUNNING, true);
     const waiting = waitingNode(() => controller.abort());
@@ -85,6 +105,7 @@ class IngestTab {
       this.#forgetting = setTimeout(() => this.#page.store.set(RUNNING, null), LEAVING_MS);
       this.#showForm(error.name === 'AbortError' ? '' : words.failed(error.message));
     } finally {
+      this.#reading = null;
       waiting.stop();
     }
   }

@@ -80,14 +80,18 @@ export function createIngestForm(page, { text, onText, onStart }) {
     onText(area.value);
   }
 
+  function fill(given) {
+    area.value = given;
+    measure();
+  }
+
   async function read(file) {
     const refusal = refusalOf(file);
     if (refusal) {
       tell(refusal === 'too_large' ? words.tooLarge(most) : words.notText(file.name));
       return;
     }
-    area.value = await file.text();
-    measure();
+    fill(await file.text());
   }
 
   function submit() {
@@ -110,10 +114,10 @@ export function createIngestForm(page, { text, onText, onStart }) {
   acceptFiles(node, read);
   measure();
   return {
-    node, tell, refresh,
-    clear() {
-      area.value = '';
-      measure();
+    node, tell, refresh, fill,
+    get text() {
+      return area.value;
     },
+    clear: () => fill(''),
   };
 }

@@ -44,6 +44,8 @@ export const importStrings = fill(english, {
   progress: (name) => `Fortschritt von ${name}`,
   messages,
   vectors: (n) => `Nachrichten, die nach Wörtern gefunden werden und bald auch nach ihrer Bedeutung: ${number(n)}`,
+  lesson: (name) => `„${name}“ sagt, was ein anderes Programm sich über dich gemerkt hat. Daraus können Erinnerungen werden; nichts wird gespeichert, bevor du zustimmst.`,
+  learn: 'Erinnerungen darin finden',
   problems: (n) => `${count(n, 'Problem', 'Probleme')}`,
   stays: (n) => `${number(n)} ${n === 1 ? 'bleibt' : 'bleiben'}`,
   workspace: 'Arbeitsbereich',

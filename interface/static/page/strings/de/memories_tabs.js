@@ -120,6 +120,7 @@ export const memoriesTabStrings = fill(english, {
     noneHint: 'Aussagen in ganzen Sätzen werden am besten gefunden.',
     expired: 'Diese Vorschläge sind abgelaufen. Dein Text ist noch da: Beginne neu.',
     back: 'Von vorn beginnen',
+    replace: { title: 'Den Text ersetzen?', text: 'Dort steht ein anderer Text, oder er wird gerade gelesen, oder Vorschläge daraus warten auf dich.', confirmLabel: 'Ersetzen' },
     warnings: 'Hinweise',
   },
 

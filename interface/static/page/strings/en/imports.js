@@ -44,6 +44,8 @@ export const importStrings = {
   progress: (name) => `Progress of ${name}`,
   messages,
   vectors: (n) => `Messages that are found by their words, and soon by their meaning: ${number(n)}`,
+  lesson: (name) => `“${name}” says what another program remembered of you. Memories can be taken from it; nothing is kept before you agree.`,
+  learn: 'Find memories in it',
   problems: (n) => `${count(n, 'problem', 'problems')}`,
   stays: (n) => `${number(n)} ${n === 1 ? 'stays' : 'stay'}`,
   workspace: 'Workspace',

@@ -120,6 +120,7 @@ export const memoriesTabStrings = {
     noneHint: 'Statements in full sentences are found best.',
     expired: 'These proposals have expired. Your text is kept: start again.',
     back: 'Start over',
+    replace: { title: 'Replace the text?', text: 'Another text stands there, is being read, or has led to proposals that wait for you.', confirmLabel: 'Replace' },
     warnings: 'Notes',
   },
 

@@ -44,6 +44,8 @@ export const importStrings = fill(english, {
   progress: (name) => `Progreso de ${name}`,
   messages,
   vectors: (n) => `Mensajes que se encuentran por sus palabras y pronto por su significado: ${number(n)}`,
+  lesson: (name) => `«${name}» dice lo que otro programa recordaba de ti. De ahí pueden salir recuerdos; nada se guarda antes de que lo apruebes.`,
+  learn: 'Buscar recuerdos en él',
   problems: (n) => `${count(n, 'problema', 'problemas')}`,
   stays: (n) => `${number(n)} ${n === 1 ? 'se queda' : 'se quedan'}`,
   workspace: 'Espacio de trabajo',

@@ -120,6 +120,7 @@ export const memoriesTabStrings = fill(english, {
     noneHint: 'Se encuentran mejor los enunciados en frases completas.',
     expired: 'Estas propuestas han caducado. Tu texto se conserva: empieza de nuevo.',
     back: 'Empezar de nuevo',
+    replace: { title: '¿Reemplazar el texto?', text: 'Allí hay otro texto, o se está leyendo, o sus propuestas esperan tu decisión.', confirmLabel: 'Reemplazar' },
     warnings: 'Notas',
   },
 

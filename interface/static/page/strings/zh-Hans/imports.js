@@ -44,6 +44,8 @@ export const importStrings = fill(english, {
   progress: (name) => `${name} 的进度`,
   messages,
   vectors: (n) => `已可按文字找到、稍后可按含义找到的消息：${number(n)}`,
+  lesson: (name) => `“${name}”写着另一个程序记住的关于你的内容。可以从中提取记忆；在你同意之前不会保存任何内容。`,
+  learn: '在其中查找记忆',
   problems: (n) => `${number(n)} 个问题`,
   stays: (n) => `${number(n)} 项保留`,
   workspace: '工作区',

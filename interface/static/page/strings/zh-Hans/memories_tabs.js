@@ -120,6 +120,7 @@ export const memoriesTabStrings = fill(english, {
     noneHint: '完整句子中的陈述最容易被识别。',
     expired: '这些建议已过期。你的文本已保留：请重新开始。',
     back: '重新开始',
+    replace: { title: '替换文本？', text: '那里已有另一段文本、正在阅读的文本，或等待你决定的建议。', confirmLabel: '替换' },
     warnings: '提示',
   },
 

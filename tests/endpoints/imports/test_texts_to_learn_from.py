@@ -1,0 +1,71 @@
+"""What Claude remembered comes as a document, and the import offers to take memories from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.endpoints.conftest import Person
+from tests.endpoints.export.test_archive_imported import imported, taken_back
+from tests.portability.importers.exports import claude_conversation, claude_message, write_zip
+
+pytestmark = pytest.mark.contract
+PATH = "What Claude remembered.md"
+DOCUMENT = "/api/vault/document?path=What%20Claude%20remembered.md"
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Any:
+    """An export of Claude, which remembered `texts`."""
+
+    def make(*texts: str) -> Path:
+        remembered = [{"conversations_memory": text, "account_uuid": "x"} for text in texts]
+        talk = claude_conversation(claude_message("m1", "human", "Hello"), claude_message("m2", "assistant", "Hi"))
+        return write_zip(tmp_path / "claude.zip", {"conversations.json": [talk], "memories.json": remembered})
+
+    return make
+
+
+def offered(person: Person) -> list[list[str]]:
+    """The texts to learn from of each import, the newest first."""
+    listed = person.get("/imports").json
+    details = [person.get(f"/imports/{each['import_id']}").json for each in listed]
+    return [each["to_learn_from"] for each in details]
+
+
+def test_what_claude_remembered_is_offered_to_learn_from_and_nothing_is_stored_unasked(
+    app: Flask, ada: Person, eve: Person, export: Any
+) -> None:
+    came = imported(app, ada, export("She sails.", "She has a sloop."))
+    assert (came["state"], came["imported"], came["failures"]) == ("done", 2, [])
+    assert offered(ada) == [[PATH]]
+    assert ada.get(DOCUMENT).json["text"] == "She sails.\n\nShe has a sloop."
+    assert ada.get("/pkb/claims").json["claims"] == []
+    imported(app, eve, export())
+    assert offered(eve) == [[]]
+
+
+def test_an_import_that_brings_nothing_new_offers_it_again_and_takes_nothing_away_when_it_is_taken_back(
+    app: Flask, ada: Person, export: Any
+) -> None:
+    file = export("She sails.")
+    imported(app, ada, file)
+    assert imported(app, ada, file)["skipped"] == 2
+    assert offered(ada) == [[PATH], [PATH]]
+    assert taken_back(app, ada, file) == []
+    assert offered(ada) == [[], [PATH]]
+    assert ada.get(DOCUMENT).json["text"] == "She sails."
+
+
+def test_a_document_that_is_gone_is_not_offered(app: Flask, ada: Person, export: Any) -> None:
+    file = export("She sails.")
+    imported(app, ada, file)
+    assert ada.delete(DOCUMENT).status_code == 200
+    assert offered(ada) == [[]]
+    imported(app, ada, file)
+    assert offered(ada) == [[PATH], [PATH]]
+    assert taken_back(app, ada, file) == []
+    assert ada.get(DOCUMENT).status_code == 404
