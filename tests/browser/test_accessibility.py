@@ -165,8 +165,8 @@ def test_what_stands_beside_a_conversation_and_its_branches(told: Talk, person: 
     person.post(f"/branch/{told.conversation_id}/{question['message_id']}", {"text": "How much salt?"})
     page = open_page(person, told.path)
     expect(page.locator(".message-body").first).to_have_text("How much salt?")
-    page.get_by_role("button", name="References, pins and branches").click()
-    rail = page.get_by_role("complementary", name="Beside the conversation")
+    page.get_by_role("button", name="Conversation details").click()
+    rail = page.get_by_role("complementary", name="Conversation details")
     rail.get_by_role("tab", name="Branches").click()
     branch = rail.get_by_role("button", name="How much salt?")
     assert every_finding(page, "rail", shown=branch) == []

@@ -219,8 +219,8 @@ def test_all_files_of_a_conversation_stand_beside_it_and_are_found_and_named(
     open_page: OpenPage, person: Client
 ) -> None:
     page = open_page(person)
-    page.get_by_role("button", name="References, pins and branches").click()
-    rail = page.get_by_role("complementary", name="Beside the conversation")
+    page.get_by_role("button", name="Conversation details").click()
+    rail = page.get_by_role("complementary", name="Conversation details")
     rail.get_by_role("tab", name="Files").click()
     expect(rail).to_contain_text("No message here has a file yet.")
     page.set_input_files("#attach-files", [REPORT, PHOTO])

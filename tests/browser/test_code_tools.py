@@ -68,8 +68,8 @@ def test_code_tables_and_formulas_have_their_tools(
     expect(card(page, 2).locator(".message-usage")).to_have_text(
         re.compile(r"^7 → 5 tokens · [\d.,]+ tokens/s · \$0\.000057$")
     )
-    page.get_by_role("button", name="References, pins and branches").click()
-    rail = page.get_by_role("complementary", name="Beside the conversation")
+    page.get_by_role("button", name="Conversation details").click()
+    rail = page.get_by_role("complementary", name="Conversation details")
     rail.get_by_role("tab", name="Usage").click()
     expect(rail.locator(".rail-fact").last).to_have_text("Price$0.000057")
 

@@ -1,7 +1,8 @@
-"""The column beside the conversation in a real browser: references, pins and branches."""
+"""The column beside the conversation in a real browser: its tabs and what they list."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -26,11 +27,12 @@ TABS = ("references", "pins", "usage", "documents", "files")
 def test_references_pins_and_branches_stand_beside_the_conversation(person: Client, open_page: OpenPage) -> None:
     tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
     talk, page = open_talk(person, open_page, f"See {tomatoes.reference(1)}.", "And light?")
-    toggle = page.get_by_role("button", name="References, pins and branches")
-    rail = page.get_by_role("complementary", name="Beside the conversation")
+    toggle = page.get_by_role("button", name="Conversation details")
+    rail = page.get_by_role("complementary", name="Conversation details")
     toggle.click()
     expect(rail.get_by_role("tab", name="References")).to_be_focused()
     expect(rail.locator(".reference-chip-label")).to_have_text(["Growing tomatoes › #1"])
+    expect(rail.locator(".rail-text")).to_have_text(["You: See Growing tomatoes › #1."])
     # It takes its room from the conversation and covers nothing.
     column, transcript = rail.bounding_box(), page.locator("#chatView").bounding_box()
     assert column
@@ -42,6 +44,12 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     choose(page, 4, "Pin")
     rail.get_by_role("button", name="#4").click()
     expect(card(page, 4)).to_be_focused()
+    choose(page, 1, "Pin")
+    pinned = page.get_by_role("region", name="Pinned messages").locator(".pinned-open")
+    expect(pinned).to_have_text(["#1 You: See Growing tomatoes › #1.", re.compile("^#4 ")])
+    rail.get_by_role("tab", name="References").click()
+    rail.get_by_role("tab", name="Pins").click()
+    expect(rail.locator(".rail-text").first).to_have_text("You: See Growing tomatoes › #1.")
     rail.get_by_role("tab", name="Branches").click()
     expect(rail).to_contain_text("No question was asked again")
     person.post(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
-from tests.browser.history import former_texts, messages, store_talk, told
+from tests.browser.history import former_texts, hold_talk, messages, store_talk, told
+from tests.browser.screens import NARROW
 from tests.browser.transcript import answer_again, body, card, choose, open_talk, opened_id, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -258,19 +260,50 @@ def test_an_answer_being_made_again_goes_on_after_a_reload_and_can_be_stopped(
 def test_earlier_texts_of_an_edited_message_can_be_read(
     server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
+    peppers = hold_talk(person, "Growing peppers", "How much water?")
     talk, page = open_talk(person, open_page, "How much water?")
-    for text in ("How much **warm** water?", "How much cold water?"):
+    warm = f"How much **warm** water? See {peppers.reference(1)}"
+    for text in (warm, "How much cold water?"):
         choose(page, 1, "Edit")
         page.get_by_label("Text of the message").fill(text)
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_label("Text of the message")).to_have_count(0)
     card(page, 1).get_by_role("button", name="edited").click()
     history = page.get_by_role("dialog", name="Earlier texts")
-    expect(history.locator(".earlier-text-body")).to_have_text(["How much **warm** water?", "How much water?"])
+    expect(history.locator(".earlier-text-body")).to_have_text(
+        [re.compile(r"water\? See Growing peppers › #1"), "How much water?"]
+    )
     page.keyboard.press("Escape")
     expect(history).to_have_count(0)
+    card(page, 1).get_by_role("button", name="edited").click()
+    history.get_by_role("link", name="Growing peppers › #1").click()
+    expect(page.locator("#conversation-title")).to_have_text("Growing peppers")
+    expect(history).to_have_count(0)
     changed = messages(person, talk.conversation_id)[0]
-    assert former_texts(server, changed["message_id"]) == ["How much water?", "How much **warm** water?"]
+    assert former_texts(server, changed["message_id"]) == ["How much water?", warm]
+
+
+def test_on_a_phone_a_toast_leaves_a_message_that_is_changed_and_the_list_of_commands_free(
+    person: Client, open_page: OpenPage
+) -> None:
+    _, page = open_talk(person, open_page, "How much water?", "\n".join(["And light?"] * 40))
+    page.set_viewport_size(NARROW)
+    choose(page, 3, "Edit")
+    choose(page, 4, "Delete")
+    undo = toasts(page).get_by_role("button", name="Undo")
+    undo.focus()  # a toast under the focus stays
+    for name in ("Cancel", "Save", "Save and answer again"):
+        page.get_by_role("button", name=name, exact=True).click(trial=True)
+    expect(undo).to_be_in_viewport(ratio=1)
+
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.fill("#composer-input", "/")
+    expect(page.get_by_role("option").filter(has_text="/help")).to_be_attached()
+    undo.focus()
+    toast, commands = toasts(page).bounding_box(), page.locator(".suggestions").bounding_box()
+    assert toast
+    assert commands
+    assert toast["y"] + toast["height"] <= commands["y"]
 
 
 def test_what_was_done_outlives_a_restart_and_goes_into_a_copy(

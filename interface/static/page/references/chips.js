@@ -154,19 +154,35 @@ function textNodesOf(node) {
 /** The references and the wikilinks of a text, in order. */
 const named = (text) => [...findWikilinks(text), ...findReferences(text)].sort((one, other) => one.start - other.start);
 
-/** Puts chips in the place of the references in one text node. */
-function replaceIn(textNode, chipFor) {
+/** A text in pieces, with what `insteadOf(name, typed)` gives in the place of its references; where that is nothing, they stay. */
+function piecesOf(text, insteadOf) {
   const pieces = [];
   let position = 0;
-  for (const { start, end, ref } of named(textNode.data)) {
-    const typed = textNode.data.slice(start, end);
-    const chip = start < position ? null : chipFor(bareReference(ref), typed);
-    if (!chip) continue;
-    pieces.push(textNode.data.slice(position, start), chip);
+  for (const { start, end, ref } of named(text)) {
+    const instead = start < position ? null : insteadOf(bareReference(ref), text.slice(start, end));
+    if (!instead) continue;
+    pieces.push(text.slice(position, start), instead);
     position = end;
   }
-  if (pieces.length === 0) return;
-  textNode.replaceWith(...pieces, textNode.data.slice(position));
+  return [...pieces, text.slice(position)];
+}
+
+/** Puts chips in the place of the references in one text node. */
+function replaceIn(textNode, chipFor) {
+  const pieces = piecesOf(textNode.data, chipFor);
+  if (pieces.length > 1) textNode.replaceWith(...pieces);
+}
+
+/**
+ * A text with what its chips would read in the place of its references, for where none can stand: in a button.
+ *
+ * @param {string} text
+ * @param {object[]} entries of its report; what leads nowhere stays as it was typed
+ * @returns {string}
+ */
+export function withLabels(text, entries) {
+  const known = entriesByReference(entries);
+  return piecesOf(text, (name) => labelOf(known.get(name) ?? null)).join('');
 }
 
 /** A chip for what no report names (an answer has none): a name that turns out to mean nothing becomes text again. */

@@ -32,10 +32,10 @@ function copyButton(current) {
  * @param {() => string} context.friendlyId
  * @param {(message: object, selected: boolean) => void} context.onSelect
  * @param {(name: string, message: object) => void} context.onAction
- * @param {object} context.api
  * @param {() => object} context.transcript
+ * @param {object} context.page what the chips in earlier texts need: `api`, `references`, `goTo`, `events`
  */
-export function createCardHeader({ message, friendlyId, onSelect, onAction, api, transcript }) {
+export function createCardHeader({ message, friendlyId, onSelect, onAction, transcript, ...page }) {
   const box = element('input', { type: 'checkbox', class: 'history-message-checkbox' });
   box.addEventListener('change', () => onSelect(message(), box.checked));
   const sender = element('strong', { class: 'message-sender' });
@@ -59,11 +59,11 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, api,
     onclick: () => openMessageMenu(menu, message(), { onAction, ...transcript().edgesOf(message()) }),
   });
   const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
-  const node = element('header', { class: 'message-header' }, box, sender, badge.node, badge.described, unkept, pinned, edited, time, shortId, tools);
+  const node = element('header', { class: 'message-header' }, box, sender, unkept, pinned, edited, badge.node, badge.described, time, shortId, tools);
 
   async function showHistory() {
     const brought = await attempt(() => bring(() => import('./history.js')), { failed: strings.history.failed });
-    if (brought) await brought.showEarlierTexts(edited, message(), { api });
+    if (brought) await brought.showEarlierTexts(edited, message(), page);
   }
 
   function update(shown) {

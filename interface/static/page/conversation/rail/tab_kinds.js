@@ -4,7 +4,7 @@ import { threadStrings as threadWords } from '../../strings/en/threads.js';
 import { messageDocumentStrings as documentWords } from '../../strings/en/message_documents.js';
 import { number } from '../../strings/en/count.js';
 import { element } from '../../ui/dom.js';
-import { createChip } from '../../references/chips.js';
+import { createChip, withLabels } from '../../references/chips.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { icon } from '../../ui/icons.js';
 import { isBeside, isMuted } from '../../references/report_model.js';
@@ -39,19 +39,20 @@ export function registerRailTab(name, tab) {
   railTabs.set(name, tab);
 }
 
-/** A message of the open conversation by its number and its first words; a click goes there. */
-function messageButton(message, text, page) {
+/** A message of the open conversation by its number and its first words; a click goes there. `references`: the report on the text. */
+function messageButton(message, { text, references }, page) {
+  const said = withLabels(text, references ?? []);
   const target = { conversation_id: page.conversationId(), message_id: message.message_id };
   return element('button', { type: 'button', class: 'rail-message', onclick: () => page.goTo(target) },
     element('span', { class: 'rail-number', text: `#${message.message_index}` }),
-    element('span', { class: 'rail-text', dir: 'auto', text: `${senderName(message, strings.sender)}: ${excerpt(text, EXCERPT_LENGTH)}` }));
+    element('span', { class: 'rail-text', dir: 'auto', text: `${senderName(message, strings.sender)}: ${excerpt(said, EXCERPT_LENGTH)}` }));
 }
 
 function referencesOf(message, page) {
   const entries = (message.references ?? []).filter((entry) => !isMuted(entry) && !isBeside(entry));
   if (entries.length === 0) return null;
   const chips = entries.map((entry) => element('li', {}, createChip(entry.ref, entry, page).node));
-  return element('section', { class: 'rail-item' }, messageButton(message, message.text, page), element('ul', { class: 'rail-chips' }, ...chips));
+  return element('section', { class: 'rail-item' }, messageButton(message, message, page), element('ul', { class: 'rail-chips' }, ...chips));
 }
 
 registerRailTab('references', {
@@ -65,7 +66,8 @@ registerRailTab('pins', {
   empty: words.noPins,
   async load(page) {
     const pinned = await page.api.listPinnedMessages(page.conversationId());
-    return pinned.map((message) => element('div', { class: 'rail-item' }, messageButton(message, message.preview, page)));
+    const said = ({ message_id: id, preview }) => ({ text: preview, references: page.find(id)?.references });
+    return pinned.map((message) => element('div', { class: 'rail-item' }, messageButton(message, said(message), page)));
   },
 });
 

@@ -1,6 +1,7 @@
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
 import { excerpt, senderName } from '../message_model.js';
+import { withLabels } from '../../references/chips.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
 
 const words = strings.pins;
@@ -9,7 +10,8 @@ const words = strings.pins;
  * The pinned messages above the conversation: a click goes to one, its cross takes the pin away.
  *
  * @param {HTMLElement} transcript before which they stand
- * @param {{goTo: (target: object) => void, conversationId: () => string, onAction: (name: string, message: object) => void}} page
+ * @param {{goTo: (target: object) => void, conversationId: () => string, find: (messageId: string) => object|null,
+ *   onAction: (name: string, message: object) => void}} page
  */
 export function createPinnedBar(transcript, page) {
   const list = element('ul', { class: 'pinned-list' });
@@ -18,7 +20,8 @@ export function createPinnedBar(transcript, page) {
 
   function row(pinned) {
     const target = { conversation_id: page.conversationId(), message_id: pinned.message_id };
-    const text = `#${pinned.message_index} ${senderName(pinned, strings.sender)}: ${excerpt(pinned.preview, 80)}`;
+    const said = withLabels(pinned.preview, page.find(pinned.message_id)?.references ?? []);
+    const text = `#${pinned.message_index} ${senderName(pinned, strings.sender)}: ${excerpt(said, 80)}`;
     return element('li', { class: 'pinned-message' },
       element('button', { type: 'button', class: 'pinned-open', text, title: words.open, onclick: () => page.goTo(target) }),
       element('button', {

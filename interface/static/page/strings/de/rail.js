@@ -11,7 +11,7 @@ export const railStrings = fill(english, {
   cost: 'Preis',
   costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
   allBranches: 'Alle Zweige und Varianten dieser Unterhaltung.',
-  label: 'Neben der Unterhaltung',
+  label: 'Details zur Unterhaltung',
   close: 'Schließen',
   references: 'Verweise',
   pins: 'Angeheftet',

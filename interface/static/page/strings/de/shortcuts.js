@@ -17,7 +17,7 @@ export const shortcutStrings = fill(english, {
     otherSide: 'Zur anderen Unterhaltung, wenn zwei offen sind',
     swapSides: 'Die beiden Unterhaltungen tauschen',
     closeBeside: 'Die Unterhaltung daneben schließen',
-    rail: 'Verweise, Angeheftetes und Zweige zeigen oder ausblenden',
+    rail: 'Details zur Unterhaltung zeigen oder ausblenden',
     collapseWorkspaces: 'Alle Arbeitsbereiche einklappen',
     lightTheme: 'Helles Farbschema',
     darkTheme: 'Dunkles Farbschema',

@@ -3,7 +3,7 @@
 import { money } from './count.js';
 
 export const railStrings = {
-  label: 'Beside the conversation',
+  label: 'Conversation details',
   close: 'Close',
   references: 'References',
   pins: 'Pins',

@@ -17,7 +17,7 @@ export const shortcutStrings = {
     otherSide: 'Go to the other conversation, where two are open',
     swapSides: 'Swap the two conversations',
     closeBeside: 'Close the conversation beside',
-    rail: 'Show or hide references, pins and branches',
+    rail: 'Show or hide the conversation details',
     collapseWorkspaces: 'Collapse all workspaces',
     lightTheme: 'Light theme',
     darkTheme: 'Dark theme',

@@ -11,7 +11,7 @@ export const railStrings = fill(english, {
   cost: 'Precio',
   costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
   allBranches: 'De todas las ramas y variantes de esta conversación.',
-  label: 'Junto a la conversación',
+  label: 'Detalles de la conversación',
   close: 'Cerrar',
   references: 'Referencias',
   pins: 'Fijados',

@@ -17,7 +17,7 @@ export const shortcutStrings = fill(english, {
     otherSide: 'Ir a la otra conversación, cuando hay dos abiertas',
     swapSides: 'Intercambiar las dos conversaciones',
     closeBeside: 'Cerrar la conversación de al lado',
-    rail: 'Mostrar u ocultar referencias, fijados y ramas',
+    rail: 'Mostrar u ocultar los detalles de la conversación',
     collapseWorkspaces: 'Contraer todos los espacios de trabajo',
     lightTheme: 'Tema claro',
     darkTheme: 'Tema oscuro',

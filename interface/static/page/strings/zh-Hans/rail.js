@@ -11,7 +11,7 @@ export const railStrings = fill(english, {
   cost: '价格',
   costs: (amounts) => amounts.map(([currency, amount]) => money(amount, currency)).join(' + '),
   allBranches: '包括此对话的所有分支和版本。',
-  label: '对话旁边',
+  label: '对话详情',
   close: '关闭',
   references: '引用',
   pins: '固定',

@@ -17,7 +17,7 @@ export const shortcutStrings = fill(english, {
     otherSide: '打开两个对话时，转到另一个',
     swapSides: '交换两个对话的位置',
     closeBeside: '关闭旁边的对话',
-    rail: '显示或隐藏引用、固定和分支',
+    rail: '显示或隐藏对话详情',
     collapseWorkspaces: '折叠所有工作区',
     lightTheme: '浅色主题',
     darkTheme: '深色主题',
