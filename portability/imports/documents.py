@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from database.engine.database import Database
 from database.imports.changes import CHANGED_SINCE, Change, note_beside, noted_beside
 from database.imports.repository import Import
 from portability.importers.imported import ImportedDocument
-from vault.documents import Vaults
+from vault.documents import Vault, Vaults
 from vault.importing import PackedFile, import_files
+from vault.markdown import decoded
 
 from .taking_back import DOCUMENT, TO_LEARN_FROM
 
@@ -23,10 +25,8 @@ class DocumentStore:
 
     def __call__(self, user_email: str, document: ImportedDocument, *, import_id: str) -> bool:
         """Store a document as Markdown below its folder; False where it is there already. Raises StoreError."""
-        stem = document.name.rsplit(".", 1)[0] if document.name.lower().endswith((".md", ".txt")) else document.name
-        name = f"{' '.join(stem.replace('/', ' ').split()) or 'Document'}.md"
-        packed = PackedFile(name, document.text.encode("utf-8", "replace"))
         vault = self._vaults.of(user_email)
+        packed = _packed(vault, document)
         report = import_files(vault, [packed], folder=document.folder)
         for _, refused in report.refused:
             raise refused
@@ -51,6 +51,20 @@ class DocumentStore:
             return CHANGED_SINCE
         vault.delete(change.thing_id, version=document.version)
         return ""
+
+
+def _packed(vault: Vault, document: ImportedDocument) -> PackedFile:
+    """The document with its name here. A later text to learn from gets a number: the earlier one stays beside it."""
+    stem = document.name.rsplit(".", 1)[0] if document.name.lower().endswith((".md", ".txt")) else document.name
+    stem = " ".join(stem.replace("/", " ").split()) or "Document"
+    content = document.text.encode("utf-8", "replace")
+    name = f"{stem}.md"
+    for number in itertools.count(2):
+        there = vault.read_if_there(f"{document.folder}/{name}".lstrip("/")) if document.to_learn_from else None
+        if there is None or there.text == decoded(content):
+            break
+        name = f"{stem} {number}.md"
+    return PackedFile(name, content)
 
 
 def documents_to_learn_from(which: Import, *, vaults: Vaults) -> list[str]:

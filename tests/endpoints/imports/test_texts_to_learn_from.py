@@ -60,6 +60,18 @@ def test_an_import_that_brings_nothing_new_offers_it_again_and_takes_nothing_awa
     assert ada.get(DOCUMENT).json["text"] == "She sails."
 
 
+def test_what_a_later_export_remembers_stands_beside_the_earlier_text(app: Flask, ada: Person, export: Any) -> None:
+    imported(app, ada, export("She sails."))
+    later, second = export("She sails.\r\nShe has a sloop."), "What Claude remembered 2.md"
+    came = imported(app, ada, later)
+    assert (came["imported"], came["skipped"], came["failures"]) == (1, 1, [])
+    assert imported(app, ada, later)["skipped"] == 2
+    assert offered(ada) == [[second], [second], [PATH]]
+    paths = [each["path"] for each in ada.get("/api/vault/documents").json["documents"]]
+    assert paths == [second, PATH]
+    assert ada.get(DOCUMENT).json["text"] == "She sails."
+
+
 def test_a_document_that_is_gone_is_not_offered(app: Flask, ada: Person, export: Any) -> None:
     file = export("She sails.")
     imported(app, ada, file)
