@@ -37,8 +37,6 @@ from portability.restoring import restore
 from truth_management_system import PKBDatabase
 from truth_management_system.interface.structured_api import (
     KnowledgeError,
-    import_data,
-    read_first_knowledge_base,
     reindex_knowledge,
     repair_knowledge,
     verify_knowledge,
@@ -101,6 +99,9 @@ def restore_backup(file: Path, force: bool) -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 def import_files(email: str, files: tuple[Path, ...]) -> None:
     """Import history: exports of ChatGPT, Claude, Open WebUI and others, those of this program, files or folders.
+
+    Of a pkb.sqlite of the first implementation, each memory counts; of one of several people, only those of this
+    address come along.
 
     Imported again, a file adds only what is new. A server may keep running. An import that is interrupted goes on by
     the server, or when it is resumed on the page; the page also shows its report, and takes it back.
@@ -206,28 +207,6 @@ def forget(older_than_days: float, email: str | None) -> None:
     click.echo(f"{erased} retracted memories were erased. {forgotten} changes can't be undone any more.")
     if not erasure.compacts_itself():
         click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")
-
-
-@group.command("import-memories", epilog=examples("data import-memories old/pkb.sqlite --email ada@example.org"))
-@click.option("--email", required=True, help="Into whose account.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def import_memories(email: str, file: Path) -> None:
-    """Import the memories in a pkb.sqlite of the first implementation, with their ids, numbers and readable ids.
-
-    The file is opened for reading alone. Of a file of several people, only the memories of this address come along.
-    What is here already stays as it is. A server may keep running.
-    """
-    with _one_line_errors(), _knowledge() as knowledge:
-        user = get_user(database=open_store(current_settings().users_dir), user_email=email)
-        payload, left_out = read_first_knowledge_base(file, user.user_email)
-        told = import_data(knowledge, user.user_email, payload)
-    if left_out:
-        click.echo(f"{left_out:,} rows made no sense and were left out.")
-    found = len(payload["data"]["claims"])
-    if not found:
-        raise click.ClickException(f"{file} holds no memories of {user.user_email}.")
-    added = told["counts"]["claims"]
-    click.echo(f"{added:,} memories were imported, {found - added:,} were there already.")
 
 
 @group.command("compact", epilog=examples("data compact"))

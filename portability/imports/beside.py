@@ -61,7 +61,7 @@ class Beside:
         if isinstance(each, ImportedExport):
             return self._export(each, file, which, failures, after_each=after_each)
         if isinstance(each, ImportedPart | ImportedKnowledgeBase):
-            return Stored(imported=int(self._part(each, file, which, failures)))
+            return self._part(each, file, which, failures)
         if self._store_document is None:
             raise InvalidChangeError(say("import_documents_not_here"))
         return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
@@ -109,17 +109,17 @@ class Beside:
 
     def _part(
         self, each: ImportedPart | ImportedKnowledgeBase, file: ImportFile, which: Import, failures: list[FailedItem]
-    ) -> bool:
-        """Store memories or settings; whether anything was new."""
+    ) -> Stored:
+        """Store memories or settings. Those of an archive count as one thing, memories of other files each."""
         if self._store_part is None:
             raise InvalidChangeError(say("import_memories_not_here"))
         own: dict[str, Any] = {"import_id": which.import_id}
         if isinstance(each, ImportedPart):
-            return self._store_part(which.user_email, each, **own)
-        is_new, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)
+            return Stored(imported=int(self._store_part(which.user_email, each, **own)))
+        stored, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)
         if left_out:
             failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
-        return is_new
+        return stored
 
 
 def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedItem]:

@@ -19,6 +19,7 @@ from database.engine.database import Database
 from database.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError
 from database.imports.changes import CHANGED_SINCE, Change, note_beside
 from database.imports.exported import rename_pinned
+from database.imports.storing import Stored
 from database.imports.workspaces import make_workspaces
 from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
@@ -102,7 +103,7 @@ class PartStore:
         """Store what is not here yet; whether anything was. Raises BrokenImportError, StoreError."""
         own = _Own(self._database, user_email, import_id)
         if part.item == MEMORIES:
-            return self._remember(own, part)
+            return any(self._remember(own, part).values())
         try:
             settings = _Settings.model_validate(part.content)
         except ValidationError as error:
@@ -120,27 +121,31 @@ class PartStore:
 
     def knowledge_base(
         self, user_email: str, base: ImportedKnowledgeBase, file: ImportFile, *, import_id: str
-    ) -> tuple[bool, int]:
+    ) -> tuple[Stored, int]:
         """See `StorePart`. The file is opened for reading alone."""
         try:
             with file.on_disk(base.member, most=_LARGEST_KNOWLEDGE_BASE) as path:
                 payload, left_out = read_first_knowledge_base(path, user_email)
         except InvalidKnowledgeError as error:
             raise BrokenImportError(error.message) from None
-        if not payload["data"]["claims"]:
+        found = len(payload["data"]["claims"])
+        if not found:
             raise BrokenImportError(say("import_no_memories"))
         own = _Own(self._database, user_email, import_id)
-        return self._remember(own, ImportedPart(base.item, payload)), left_out
+        counts = self._remember(own, ImportedPart(base.item, payload))
+        new = counts["claims"]
+        return Stored(imported=new or int(any(counts.values())), skipped=found - new), left_out
 
-    def _remember(self, own: _Own, part: ImportedPart) -> bool:
-        """Store memories that are not here yet; whether any were. Raises BrokenImportError."""
+    def _remember(self, own: _Own, part: ImportedPart) -> Mapping[str, int]:
+        """Store memories that are not here yet; how many rows of each table were new. Raises BrokenImportError."""
         result = self._memories(own.user_email).import_data(part.content)
         if not result.success:
             raise BrokenImportError(" ".join(result.errors))
         if audit_id := result.metadata.get("audit_id"):
             own.note(MEMORIES_KIND, audit_id, {"name": part.item})
         rename_pinned(result.metadata["claim_ids"], database=self._database, import_id=own.import_id)
-        return any(result.data.values())
+        counts: Mapping[str, int] = result.data
+        return counts
 
     def take_back(self, user_email: str, change: Change) -> str:
         """Take back memories, or a setting that is as the import left it. See `Taker`."""

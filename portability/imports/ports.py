@@ -7,6 +7,7 @@ from typing import Protocol
 
 from database.attachments import Attachment
 from database.imports.arriving import ArrivingConversation
+from database.imports.storing import Stored
 from portability.importers.anaphora import ExportedFile
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import (
@@ -37,8 +38,8 @@ class StorePart(Taker, Protocol):
 
     def knowledge_base(
         self, user_email: str, base: ImportedKnowledgeBase, file: ImportFile, *, import_id: str
-    ) -> tuple[bool, int]:
-        """The same for memories of the first implementation; also how many of their rows made no sense."""
+    ) -> tuple[Stored, int]:
+        """Memories of the first implementation: how many are new and were here; how many rows made no sense."""
         ...
 
 

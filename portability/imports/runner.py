@@ -301,7 +301,7 @@ class ImportRunner:
             else:
                 stored.imported += done.imported
                 stored.updated += done.updated
-                stored.skipped += not (done.imported or done.updated)
+                stored.skipped += done.skipped or not (done.imported or done.updated)
         return stored, failures
 
     def _store(

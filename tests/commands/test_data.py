@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -422,23 +420,3 @@ def test_indexes_made_anew_hold_what_they_held(lived_in: Installation) -> None:
     assert "messages" not in lived_in.run("reindex", "--claims").output
     assert lived_in.found("whales") == ["What do whales sing?"]
     assert lived_in.run("verify").exit_code == 0
-
-
-def test_memories_of_the_first_implementation_are_imported_once(lived_in: Installation, tmp_path: Path) -> None:
-    file = tmp_path / "pkb.sqlite"
-    create_user(database=lived_in.own["database"], user_email=ADA, password="correct horse battery")
-    names = "claim_id, user_email, claim_number, friendly_id, claim_type, statement, context_domain, status"
-    with closing(sqlite3.connect(file)) as old:
-        old.execute(f"CREATE TABLE claims ({names}, created_at, updated_at)")
-        claim = ("c1", "ada@old.example", 42, "i_sail_a3f2", "preference", "I sail on Sundays", "health", "active")
-        old.execute(f"INSERT INTO claims VALUES ({', '.join('?' * 10)})", (*claim, *["2024-03-01T08:00:00Z"] * 2))
-        old.commit()
-    outputs = [lived_in.run("import-memories", file, "--email", ADA).output for _ in range(2)]
-
-    assert outputs == [
-        "1 memories were imported, 0 were there already.\n",
-        "0 memories were imported, 1 were there already.\n",
-    ]
-    refused = lived_in.run("import-memories", __file__, "--email", ADA)
-    assert refused.exit_code == 1
-    assert "no whole knowledge base of the first implementation" in refused.output

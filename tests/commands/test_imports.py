@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -62,6 +64,24 @@ def test_a_text_to_learn_from_is_said(run, tmp_path):
     assert run(file).output.splitlines() == [
         f"{file}: 2 imported, 0 updated, 0 unchanged, 0 failed.",
         f"{file}: What Claude remembered.md is a text to learn from: the import in the settings finds memories in it.",
+    ]
+
+
+def test_each_memory_of_the_first_implementation_counts_and_comes_once(run, tmp_path):
+    file = tmp_path / "pkb.sqlite"
+    names = "claim_id, user_email, claim_number, friendly_id, claim_type, statement, context_domain, status"
+    with closing(sqlite3.connect(file)) as old:
+        old.execute(f"CREATE TABLE claims ({names}, created_at, updated_at)")
+        for number in (42, 43):
+            claim = (f"c{number}", "ada@old.example", number, f"i_sail_a3{number}", "preference", f"I sail at {number}")
+            times = ["2024-03-01T08:00:00Z"] * 2
+            old.execute(f"INSERT INTO claims VALUES ({', '.join('?' * 10)})", (*claim, "health", "active", *times))
+        old.commit()
+    outputs = [run(file).output for _ in range(2)]
+
+    assert outputs == [
+        f"{file}: 2 imported, 0 updated, 0 unchanged, 0 failed.\n",
+        f"{file}: 0 imported, 0 updated, 2 unchanged, 0 failed.\n",
     ]
 
 
