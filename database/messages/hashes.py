@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from conversation_reference_utils import generate_message_short_hash, unique_message_short_hash
+from conversation_reference_utils import unique_message_short_hash
 from database.engine.statements import Prepared, Row
 from database.schema import messages
 
@@ -90,7 +90,7 @@ def hash_all_unhashed(connection: Connection, friendly_ids: Mapping[str, str]) -
         .order_by(m.conversation_id, m.seq)
     )
     unhashed = connection.execute(query).all()
-    first = {generate_message_short_hash(friendly_ids[row.conversation_id], row.text) for row in unhashed}
+    first = {unique_message_short_hash(friendly_ids[row.conversation_id], row.text, ()) for row in unhashed}
     bearing = select(m.conversation_id, m.message_short_hash).where(
         m.conversation_id.in_(friendly_ids), m.message_short_hash.in_(first)
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from conversation_reference_utils import generate_message_short_hash
+from conversation_reference_utils import unique_message_short_hash
 from database.accounts.quotas import count_tokens
 from database.activities.storing import (
     NewActivity,
@@ -237,7 +237,7 @@ def _taken_hashes(connection: Connection, head: ConversationHead, text: str) -> 
     """Asks for the hash that a question will most likely get; None where it gets none yet."""
     if head.friendly_id is None or head.stateless:
         return None
-    expected = generate_message_short_hash(head.friendly_id, text)
+    expected = unique_message_short_hash(head.friendly_id, text, ())
     return TakenHashes(connection, head.conversation_id, expected=expected)
 
 

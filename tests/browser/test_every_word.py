@@ -77,6 +77,7 @@ def page_in_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             module.write_text(BRACKETED % module.name + exports, encoding="utf-8")
     monkeypatch.setattr(joined_page, "STATIC", static)
     monkeypatch.setattr(joined_page, "BUILT", static / "built")
+    monkeypatch.setattr(joined_page, "WORK", tmp_path / "work")  # what is made is moved within one file system
     joined_page.prepare_joined_page()
     return static / "built" / LANGUAGE
 

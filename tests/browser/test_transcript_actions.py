@@ -11,7 +11,19 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk, told
 from tests.browser.screens import NARROW
-from tests.browser.transcript import answer_again, body, card, choose, open_talk, opened_id, send, texts_of
+from tests.browser.transcript import (
+    AGAIN,
+    answer_again,
+    body,
+    card,
+    choose,
+    edit,
+    open_talk,
+    opened_id,
+    refuse,
+    send,
+    texts_of,
+)
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -23,6 +35,9 @@ import pytest
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+FRAMES = """async () => {
+  for (let frame = 0; frame < 10; frame += 1) await new Promise((done) => requestAnimationFrame(done));
+}"""
 
 
 def toasts(page: Page) -> Locator:
@@ -304,6 +319,41 @@ def test_on_a_phone_a_toast_leaves_a_message_that_is_changed_and_the_list_of_com
     assert toast
     assert commands
     assert toast["y"] + toast["height"] <= commands["y"]
+
+
+def test_nothing_moves_where_a_message_is_pointed_at(person: Client, open_page: OpenPage) -> None:
+    _, page = open_talk(person, open_page, "Water?")
+    page.mouse.move(1, 1)
+    short_id = card(page, 1).locator(".message-short-id")
+    expect(short_id).to_be_hidden()
+    places = [card(page, 1).locator(part) for part in (".message-sender", ".message-time", ".message-menu-button")]
+    before = [place.bounding_box() for place in places]
+    card(page, 1).hover()
+    expect(short_id).to_be_visible()
+    assert [place.bounding_box() for place in places] == before
+
+
+def test_a_button_of_a_popup_is_clicked_although_its_message_moves_while_it_is_pressed(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    _, page = open_talk(person, open_page, "How much water?")
+    edit(page, "How much warm water?")
+    page.route("**/messages/*/edits", refuse, times=1)
+    edited = card(page, 1).get_by_role("button", name="edited")
+    edited.click()
+    popup = page.get_by_role("dialog", name="Earlier texts")
+    popup.get_by_role("button", name=AGAIN).hover()
+    page.mouse.down()
+    before = popup.bounding_box()
+    page.locator("#chatView").evaluate("view => { view.style.paddingTop = '120px' }")
+    page.evaluate(FRAMES)
+    assert popup.bounding_box() == before
+    page.mouse.up()
+    expect(popup.locator(".earlier-text-body")).to_have_text("How much water?")
+    # Released, it follows its message.
+    below = "([popup, anchor]) => popup.getBoundingClientRect().top >= anchor.getBoundingClientRect().bottom"
+    page.wait_for_function(below, arg=[popup.element_handle(), edited.element_handle()])
 
 
 def test_what_was_done_outlives_a_restart_and_goes_into_a_copy(

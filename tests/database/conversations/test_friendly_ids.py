@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from conversation_reference_utils import generate_conversation_friendly_id, generate_message_short_hash
+from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database import schema
 from database.conversations import friendly_ids
 from database.conversations import repository as conversations
@@ -223,7 +223,7 @@ def test_old_messages_get_hashes_that_are_theirs_alone_and_stay(database: Databa
     first = stored_hashes(database, conversation_id)
     assert len(set(first)) == 6
     assert not any(value is None or value.isdigit() for value in first)
-    assert first[0] == generate_message_short_hash(friendly_id(database, conversation_id) or "", "yes")
+    assert first[0] == unique_message_short_hash(friendly_id(database, conversation_id) or "", "yes", ())
     assert backfill(database) == 0
     assert stored_hashes(database, conversation_id) == first
 

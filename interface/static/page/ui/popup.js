@@ -14,8 +14,8 @@ const following = new WeakMap();
 
 /**
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window. While the popover
- * is open it follows the anchor when something scrolls or changes size. It stays where it is when the anchor leaves the document:
- * a live change may draw a row anew.
+ * is open it follows the anchor when something scrolls or changes size, but not while it is pressed. It stays where it is when the
+ * anchor leaves the document: a live change may draw a row anew.
  *
  * @param {HTMLElement} popup which has the attribute `popover`
  * @param {Element|{getBoundingClientRect: () => DOMRect}} anchor
@@ -33,6 +33,12 @@ export function showBeside(popup, anchor, { align = 'start', follows = true, onH
 async function place(popup, anchor, { placement, onHidden }) {
   if (!popup.matches(':popover-open')) {
     following.get(popup)?.();
+    return;
+  }
+  // What moves away between press and release is not clicked.
+  if (popup.matches(':active')) {
+    const again = () => place(popup, anchor, { placement, onHidden });
+    window.addEventListener('pointerup', () => requestAnimationFrame(again), { once: true });
     return;
   }
   if (anchor.isConnected === false) {
