@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+TEMPORARY = "This conversation is temporary: it is gone when you leave it, or after a day."
 FLAGS = ("red", "orange", "yellow", "green", "blue", "purple")
 
 
@@ -41,6 +42,8 @@ def fill(person: Client) -> None:
 def test_nothing_serious_is_found_in_any_section(person: Client, open_page: OpenPage) -> None:
     fill(person)
     page = open_page(person, viewport=NARROW)
+    expect(page.get_by_role("heading", name="What would you like to talk about?")).to_be_visible()
+    expect(page.get_by_text(TEMPORARY)).to_be_hidden()
     for size in WIDTHS:
         page.set_viewport_size(size)
         look_at_each_section(page, size)
@@ -66,6 +69,7 @@ def look_at_each_section(page: Page, size: ViewportSize) -> None:
     page.get_by_role("button", name="More to begin").click()
     sidebar.menu_item("Temporary conversation").click()
     expect(page.locator("#temporary-mark")).to_be_visible()
+    expect(page.get_by_text(TEMPORARY)).to_be_visible()
     assert findings(page, "temporary", sizes=sizes) == []
 
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { detailsOf, headingOf, placeOfActivity, plainExcerpt, replyTarget, wordsOf } from '../../interface/static/page/conversation/activity_model.js';
+import { detailsOf, headingOf, placeOfActivity, excerptOf, replyTarget, wordsOf } from '../../interface/static/page/conversation/activity_model.js';
 import { AT_ONCE, isMove, isOfNoMessage, PlacedActivities } from '../../interface/static/page/conversation/transcript/activities_model.js';
 import { nested } from '../../interface/static/page/conversation/threads/threads_model.js';
 
@@ -34,7 +34,7 @@ test('an activity says its text or its words, under its heading', () => {
   assert.equal(headingOf({ heading: '🔔 minigame_spawned', by: null }, 'You'), '🔔 minigame_spawned');
   assert.equal(headingOf({ heading: 'Ada', by: null, is_message: true, actor: { type: 'user' } }, 'You'), 'You');
   assert.equal(headingOf({ heading: 'Designer', by: null, is_message: true, actor: { type: 'agent' } }, 'You'), 'Designer');
-  assert.equal(plainExcerpt({ content: 'I want **20**.' }, 20), 'I want 20.');
+  assert.equal(excerptOf({ content: 'I want **20**.' }, 20), 'I want 20.');
   assert.equal(detailsOf({ words: 'A castle stands.', payload: {} }), 'A castle stands.');
   assert.equal(detailsOf({ words: null, payload: { x: 1 } }), '{\n  "x": 1\n}');
 });
@@ -42,7 +42,7 @@ test('an activity says its text or its words, under its heading', () => {
 test('an event of the server is said by its codes; what somebody else calls so is their own text', () => {
   const payload = { description: 'edited', said: [{ code: 'edited', values: {} }] };
   const event = { type: 'system_event', actor: { type: 'system' }, content: null, words: 'edited', payload };
-  assert.deepEqual([wordsOf(event), plainExcerpt(event, 40), detailsOf(event)], ['edited since', 'edited since', 'edited since']);
+  assert.deepEqual([wordsOf(event), excerptOf(event, 40), detailsOf(event)], ['edited since', 'edited since', 'edited since']);
   assert.equal(wordsOf({ ...event, actor: { type: 'user' } }), 'edited');
   for (const said of ['edited', [null], [{ code: 'unheard_of' }], {}]) assert.equal(wordsOf({ ...event, payload: { said } }), 'edited');
 });

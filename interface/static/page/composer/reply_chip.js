@@ -1,5 +1,6 @@
 import { strings } from '../strings/en/conversation.js';
-import { excerpt, senderName } from '../conversation/message_model.js';
+import { plainExcerpt } from '../conversation/card/spoken_model.js';
+import { senderName } from '../conversation/message_model.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 
@@ -25,7 +26,7 @@ export function createReplyChip(place) {
     const label = words.to(message.name ?? senderName(message, strings.sender), message.short_id);
     place.replaceChildren(element('div', { class: 'composer-chip reply-chip' }, icon('reply'),
       element('span', { class: 'reply-chip-label', text: label }),
-      element('span', { class: 'reply-chip-excerpt', text: excerpt(message.text, 120) }), cancel));
+      element('span', { class: 'reply-chip-excerpt', text: plainExcerpt(message.text, 120) }), cancel));
   }
 
   return chip;

@@ -1,8 +1,7 @@
 /** How an activity reads: a message, or what a recipe says of any other. */
 
 import { saidText } from '../core/said.js';
-import { spokenText } from './card/spoken_model.js';
-import { excerpt } from './message_model.js';
+import { plainExcerpt } from './card/spoken_model.js';
 
 /** The sentences of an event of the server, by their codes; null for what anybody else says. */
 function sentencesOf({ type, actor, payload }) {
@@ -27,9 +26,8 @@ export function headingOf({ heading, by, actor, is_message: isMessage }, you) {
 }
 
 /** @param {object} activity @param {number} length @returns {string} the beginning of what it says, without the marks of Markdown */
-export function plainExcerpt(activity, length) {
-  const text = wordsOf(activity);
-  return excerpt(spokenText(text) || text, length);
+export function excerptOf(activity, length) {
+  return plainExcerpt(wordsOf(activity), length);
 }
 
 /** @param {object} activity that is no message @returns {string} what it holds: its words, else its payload as JSON */

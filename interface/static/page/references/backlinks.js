@@ -2,7 +2,8 @@ import { shownTitle } from '../core/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { shortTime } from '../core/times.js';
-import { excerpt, senderName } from '../conversation/message_model.js';
+import { plainExcerpt } from '../conversation/card/spoken_model.js';
+import { senderName } from '../conversation/message_model.js';
 import { element, mainLandmark, setHidden } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
 
@@ -12,7 +13,7 @@ function row(link, onOpen) {
   return element('li', {}, element('button', { type: 'button', class: 'popup-item backlink', onclick: onOpen },
     element('span', { class: 'backlink-title', text: title }),
     element('span', { class: 'backlink-about', text: about.join(' · ') }),
-    element('span', { class: 'backlink-preview', text: excerpt(link.preview ?? '', 160) })));
+    element('span', { class: 'backlink-preview', text: plainExcerpt(link.preview ?? '', 160) })));
 }
 
 /** The messages, each of which leads there; or that there are none any more. */

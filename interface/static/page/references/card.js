@@ -3,6 +3,7 @@ import { referenceStrings } from '../strings/en/references.js';
 import { agentName } from '../core/agent_name.js';
 import { conversationTitle } from '../core/conversation_title.js';
 import { shortTime } from '../core/times.js';
+import { plainExcerpt } from '../conversation/card/spoken_model.js';
 import { excerpt } from '../conversation/message_model.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
 import { attempt } from '../ui/attempts.js';
@@ -12,6 +13,9 @@ import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
 
 const OPEN_AFTER_MS = 200;
 const CLOSE_AFTER_MS = 250;
+/** Their previews are Markdown. */
+const SAID = new Set(['message', 'message_range', 'conversation']);
+const PREVIEW_LENGTH = 200;
 const COUNTS_MEMORIES = new Set(['claim', 'context', 'entity', 'tag', 'domain']);
 const words = referenceStrings;
 
@@ -89,7 +93,7 @@ export function describeEntry(entry, page) {
   const heading = element('div', { class: 'reference-card-title' }, icon(iconOf(entry)),
     element('strong', { text: (entry.kind === 'agent' ? agentName(entry.title) : conversationTitle(entry.title)) || entry.ref }));
   const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
-  if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: excerpt(entry.preview) }));
+  if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: (SAID.has(entry.kind) ? plainExcerpt : excerpt)(entry.preview, PREVIEW_LENGTH) }));
   parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));
   const candidates = (entry.candidates ?? []).filter(nameOf);
   if (candidates.length > 0) parts.push(element('div', { class: 'reference-card-candidates', role: 'group', 'aria-label': words.candidates },

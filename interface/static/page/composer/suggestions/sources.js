@@ -12,7 +12,7 @@ import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
 import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
-import { spokenText } from '../../conversation/card/spoken_model.js';
+import { plainExcerpt } from '../../conversation/card/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { iconOf } from '../../references/report_model.js';
 import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from './suggestions_model.js';
@@ -20,12 +20,10 @@ import { element } from '../../ui/dom.js';
 
 const words = composerStrings.suggestions;
 const commandWords = composerStrings.commands;
+const TITLE_LENGTH = 140;
 const MOST_OF_A_KIND = 5;
 const MOST_ACTIVITIES = 8;
 const USE_NOW = { label: words.useNow, title: words.useNowTitle };
-
-/** The beginning of a message without the marks of Markdown; one that is nothing but code stays as it is. */
-const plainExcerpt = (text) => excerpt(spokenText(text) || text, 140);
 
 function row(symbol, title, about) {
   return [
@@ -49,7 +47,7 @@ function messageOption(hit) {
   const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
   return {
     value: { kind: 'message', hit },
-    content: row('chat-square-text', plainExcerpt(hit.preview), `${senderName(hit, strings.sender)} · ${badge}`),
+    content: row('chat-square-text', plainExcerpt(hit.preview, TITLE_LENGTH), `${senderName(hit, strings.sender)} · ${badge}`),
   };
 }
 
@@ -62,11 +60,11 @@ function fileOptions(hit) {
 /** A message that was found by its words, in whichever conversation. */
 function foundOption(hit) {
   const about = [shownTitle(hit.title), senderName(hit, strings.sender), badgeText(hit)];
-  return { value: { kind: 'found', hit }, content: row('chat-square-text', plainExcerpt(hit.snippet), about.join(' · ')) };
+  return { value: { kind: 'found', hit }, content: row('chat-square-text', plainExcerpt(hit.snippet, TITLE_LENGTH), about.join(' · ')) };
 }
 
 function memoryOption(kind, hit) {
-  const title = kind === 'claim' ? excerpt(hit.statement ?? '', 140) : hit.name;
+  const title = kind === 'claim' ? excerpt(hit.statement ?? '', TITLE_LENGTH) : hit.name;
   return {
     value: { kind, hit },
     content: row(iconOf({ kind }), title, aboutSuggestion(kind, hit, words.memories)),
@@ -137,14 +135,14 @@ const activities = {
     return found.filter(({ kind }) => kind === 'activity');
   },
   groups: (hits) => [{ label: words.groups.activity, options: hits.map((hit) => ({
-    value: { kind: 'activity', hit }, content: row('circle', plainExcerpt(hit.title), hit.reference),
+    value: { kind: 'activity', hit }, content: row('circle', plainExcerpt(hit.title, TITLE_LENGTH), hit.reference),
   })) }],
   none: '',
   keys: () => words.keysMessage,
 };
 
 function promptOption(prompt) {
-  return { value: { kind: 'prompt', hit: prompt }, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, 140)) };
+  return { value: { kind: 'prompt', hit: prompt }, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, TITLE_LENGTH)) };
 }
 
 /** Commands, and the person's own prompts, which come a moment later the first time. */

@@ -13,7 +13,8 @@ import { branchList } from '../card/branch_tree.js';
 import { openFile } from '../card/files.js';
 import { branchTree } from '../branch_tree_model.js';
 import { loadThreads, openThread, showWantedThread } from '../threads/threads.js';
-import { excerpt, senderName } from '../message_model.js';
+import { plainExcerpt } from '../card/spoken_model.js';
+import { senderName } from '../message_model.js';
 
 const words = railStrings;
 const EXCERPT_LENGTH = 80;
@@ -45,7 +46,7 @@ function messageButton(message, { text, references }, page) {
   const target = { conversation_id: page.conversationId(), message_id: message.message_id };
   return element('button', { type: 'button', class: 'rail-message', onclick: () => page.goTo(target) },
     element('span', { class: 'rail-number', text: `#${message.message_index}` }),
-    element('span', { class: 'rail-text', dir: 'auto', text: `${senderName(message, strings.sender)}: ${excerpt(said, EXCERPT_LENGTH)}` }));
+    element('span', { class: 'rail-text', dir: 'auto', text: `${senderName(message, strings.sender)}: ${plainExcerpt(said, EXCERPT_LENGTH)}` }));
 }
 
 function referencesOf(message, page) {

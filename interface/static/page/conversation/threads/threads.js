@@ -6,7 +6,7 @@ import { strings } from '../../strings/en/conversation.js';
 import { threadStrings as words } from '../../strings/en/threads.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, replaceChildrenKeepingFocus, setHidden } from '../../ui/dom.js';
-import { headingOf, placeOfActivity, plainExcerpt, replyTarget } from '../activity_model.js';
+import { headingOf, placeOfActivity, excerptOf, replyTarget } from '../activity_model.js';
 import { spokenText } from '../card/spoken_model.js';
 import { showActivities } from '../transcript/activities.js';
 import { createThreadsApi } from './api.js';
@@ -34,7 +34,7 @@ function activityItem({ activity, depth }, page) {
   const item = element('li', { class: 'thread-activity', 'data-short-id': activity.short_id },
     element('button', { type: 'button', class: 'rail-message', onclick: go },
       element('span', { class: 'rail-text', dir: 'auto' },
-        element('strong', { text: headingOf(activity, strings.sender.user) }), ` ${plainExcerpt(activity, EXCERPT_LENGTH)}`)),
+        element('strong', { text: headingOf(activity, strings.sender.user) }), ` ${excerptOf(activity, EXCERPT_LENGTH)}`)),
     element('p', { class: 'thread-about' },
       element('span', { class: 'thread-short-id', text: `#${activity.short_id}` }),
       element('time', { datetime: activity.created_at, title: fullTime(activity.created_at), text: shortTime(activity.created_at) }),

@@ -8,7 +8,7 @@ import { threadStrings as words } from '../../strings/en/threads.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
 import { showToast } from '../../ui/toast.js';
-import { detailsOf, headingOf, placeOfActivity, plainExcerpt, replyTarget } from '../activity_model.js';
+import { detailsOf, headingOf, placeOfActivity, excerptOf, replyTarget } from '../activity_model.js';
 import { createThreadsApi } from '../threads/api.js';
 import { createThreadCount } from '../threads/count.js';
 import { AT_ONCE, PlacedActivities } from './activities_model.js';
@@ -64,7 +64,7 @@ function activityLine(activity, page) {
   const details = element('div', { class: 'activity-details', id: uniqueId('activity'), hidden: true });
   const summary = element('button', { type: 'button', class: 'activity-summary', 'aria-expanded': 'false', 'aria-controls': details.id, onclick: toggle },
     element('span', { class: 'activity-text', dir: 'auto' },
-      element('strong', { text: headingOf(activity, strings.sender.user) }), ` ${plainExcerpt(activity, EXCERPT_LENGTH)}`),
+      element('strong', { text: headingOf(activity, strings.sender.user) }), ` ${excerptOf(activity, EXCERPT_LENGTH)}`),
     element('time', { class: 'activity-time', datetime: activity.created_at, title: fullTime(activity.created_at), text: shortTime(activity.created_at) }));
   const count = createThreadCount(() => activity.id, page);
   const node = element('div', { class: 'activity-line', 'data-short-id': activity.short_id }, summary, count.node, details);

@@ -1,6 +1,7 @@
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
-import { excerpt, senderName } from '../message_model.js';
+import { plainExcerpt } from '../card/spoken_model.js';
+import { senderName } from '../message_model.js';
 import { withLabels } from '../../references/chips.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
 
@@ -21,7 +22,7 @@ export function createPinnedBar(transcript, page) {
   function row(pinned) {
     const target = { conversation_id: page.conversationId(), message_id: pinned.message_id };
     const said = withLabels(pinned.preview, page.find(pinned.message_id)?.references ?? []);
-    const text = `#${pinned.message_index} ${senderName(pinned, strings.sender)}: ${excerpt(said, 80)}`;
+    const text = `#${pinned.message_index} ${senderName(pinned, strings.sender)}: ${plainExcerpt(said, 80)}`;
     return element('li', { class: 'pinned-message' },
       element('button', { type: 'button', class: 'pinned-open', text, title: words.open, onclick: () => page.goTo(target) }),
       element('button', {

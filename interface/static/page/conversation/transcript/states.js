@@ -20,13 +20,13 @@ export function withDetails({ conversationId, friendlyId, title, stateless }, de
  * @param {{api: object}} page
  */
 export function emptyState(page) {
-  const { title, intro, steps, models } = strings.empty;
+  const { title, intro, temporary, steps, models } = strings.empty;
   const rows = steps.map(([what, then, needs]) => element('li', { class: needs === 'keyboard' ? 'needs-keyboard' : null }, element('strong', { text: what }), ` ${then}`));
   // Which of these is true changes while the page is open: the style sheet shows one.
   const lines = Object.entries(models).map(([phase, text]) => element('p', { class: 'empty-model', 'data-model': phase, text }));
   return element('section', { class: 'empty-state' },
-    element('p', { class: 'empty-name', text: strings.product }), element('h2', { text: title }), element('p', { text: intro }),
-    element('ul', {}, ...rows), ...lines, importOffer(page));
+    element('p', { class: 'empty-name', text: strings.product }), element('h2', { text: title }), element('p', { class: 'empty-temporary', text: temporary }),
+    element('p', { text: intro }), element('ul', {}, ...rows), ...lines, importOffer(page));
 }
 
 /**

@@ -267,6 +267,7 @@ export const strings = fill(english, {
     importOffer: 'Einen Export aus ChatGPT, Claude oder anderen hier ablegen oder wählen…',
     importFailed: (message) => `Das Importieren ließ sich nicht öffnen. ${message}`,
     intro: 'Schreibe unten. Was in einer Unterhaltung gesagt wurde, kannst du in jeder anderen fragen:',
+    temporary: 'Diese Unterhaltung ist temporär: Sie ist weg, wenn du sie verlässt, oder nach einem Tag.',
     steps: [
       ['Schreibe @', 'und ein paar Wörter, um eine Unterhaltung und eine ihrer Nachrichten zu finden, oder etwas, das du dir gemerkt hast.'],
       ['Drücke Strg+K', '(⌘K auf einem Mac) für alle Befehle und Unterhaltungen, Strg+Umschalt+F, um alles zu durchsuchen, was gesagt wurde; ? zeigt alle Tasten.', 'keyboard'],

@@ -266,6 +266,7 @@ export const strings = {
     importOffer: 'Drop an export of ChatGPT, Claude or others here, or choose it…',
     importFailed: (message) => `Importing could not be opened. ${message}`,
     intro: 'Write below. Whatever was said in one conversation can be asked about in another:',
+    temporary: 'This conversation is temporary: it is gone when you leave it, or after a day.',
     steps: [
       ['Type @', 'and a few words to find a conversation and one of its messages, or something that you had remembered.'],
       ['Press Ctrl+K', '(⌘K on a Mac) for all commands and conversations, Ctrl+Shift+F to search everything that was said; ? shows all keys.', 'keyboard'],

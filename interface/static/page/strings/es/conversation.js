@@ -266,6 +266,7 @@ export const strings = fill(english, {
     importOffer: 'Suelta aquí una exportación de ChatGPT, Claude u otros, o elígela…',
     importFailed: (message) => `No se pudo abrir la importación. ${message}`,
     intro: 'Escribe abajo. Lo que se dijo en una conversación se puede preguntar en cualquier otra:',
+    temporary: 'Esta conversación es temporal: desaparece al salir de ella, o después de un día.',
     steps: [
       ['Escribe @', 'y unas palabras para encontrar una conversación y uno de sus mensajes, o algo que guardaste como recuerdo.'],
       ['Pulsa Ctrl+K', '(⌘K en un Mac) para ver todos los comandos y conversaciones, Ctrl+Mayús+F para buscar en todo lo que se dijo; ? muestra todas las teclas.', 'keyboard'],

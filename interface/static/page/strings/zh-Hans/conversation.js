@@ -266,6 +266,7 @@ export const strings = fill(english, {
     importOffer: '将 ChatGPT、Claude 等的导出文件拖放到这里，或点击选择…',
     importFailed: (message) => `无法打开导入。${message}`,
     intro: '在下面输入。在一个对话中说过的内容，可以在另一个对话中询问：',
+    temporary: '这是临时对话：离开后或一天后消失。',
     steps: [
       ['输入 @', '再加几个词，就能找到一个对话和其中的消息，或者你让它记住的内容。'],
       ['按 Ctrl+K', '（Mac 上为 ⌘K）查看所有命令和对话，按 Ctrl+Shift+F 搜索说过的一切；? 显示所有快捷键。', 'keyboard'],
