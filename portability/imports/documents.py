@@ -54,13 +54,13 @@ class DocumentStore:
 
 
 def _packed(vault: Vault, document: ImportedDocument) -> PackedFile:
-    """The document with its name here. A later text to learn from gets a number: the earlier one stays beside it."""
+    """The document with its name here. Another text of the same name gets a number: the earlier one stays beside it."""
     stem = document.name.rsplit(".", 1)[0] if document.name.lower().endswith((".md", ".txt")) else document.name
     stem = " ".join(stem.replace("/", " ").split()) or "Document"
     content = document.text.encode("utf-8", "replace")
     name = f"{stem}.md"
     for number in itertools.count(2):
-        there = vault.read_if_there(f"{document.folder}/{name}".lstrip("/")) if document.to_learn_from else None
+        there = vault.read_if_there(f"{document.folder}/{name}".lstrip("/"))
         if there is None or there.text == decoded(content):
             break
         name = f"{stem} {number}.md"

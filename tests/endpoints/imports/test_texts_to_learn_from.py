@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -81,3 +82,22 @@ def test_a_document_that_is_gone_is_not_offered(app: Flask, ada: Person, export:
     assert offered(ada) == [[PATH], [PATH]]
     assert taken_back(app, ada, file) == []
     assert ada.get(DOCUMENT).status_code == 404
+
+
+def test_a_document_of_a_project_that_was_changed_there_stands_beside_the_earlier_text(
+    app: Flask, ada: Person, tmp_path: Path
+) -> None:
+    def export(*texts: str) -> Path:
+        docs = [{"uuid": f"d{number}", "filename": "plan.md", "content": text} for number, text in enumerate(texts)]
+        project = {"uuid": "p1", "name": "Boat", "docs": docs}
+        talk = claude_conversation(claude_message("m1", "human", "Hello"), claude_message("m2", "assistant", "Hi"))
+        return write_zip(tmp_path / "claude.zip", {"conversations.json": [talk], "projects.json": [project]})
+
+    imported(app, ada, export("Buy wood.", "Buy sails."))
+    later = export("Buy oak.", "Buy sails.")
+    came = imported(app, ada, later)
+    assert (came["imported"], came["failures"]) == (1, [])
+    assert imported(app, ada, later)["imported"] == 0
+    told = ada.get("/api/vault/documents").json["documents"]
+    texts = [ada.get(f"/api/vault/document?path={quote(each['path'])}").json["text"] for each in told]
+    assert sorted(texts) == ["Buy oak.", "Buy sails.", "Buy wood."]
