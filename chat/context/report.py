@@ -5,6 +5,7 @@ Shown first, stored with the message, never silent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ from sentences import Sentence, said
 from .items import PkbItem
 
 PREVIEW_CHARS = 200
+_EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,7 @@ class Resolution:
 
 
 def preview(text: str) -> str:
-    """The beginning of `text` on one line, at most 200 characters."""
-    flat = " ".join(text[: PREVIEW_CHARS * 4].split())
-    return flat if len(flat) <= PREVIEW_CHARS else flat[: PREVIEW_CHARS - 1] + "…"
+    """The beginning of `text`, at most 200 characters: its lines, which Markdown needs, without room around them."""
+    lines = (line.rstrip() for line in text[: PREVIEW_CHARS * 4].splitlines())
+    shown = _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip()
+    return shown if len(shown) <= PREVIEW_CHARS else shown[: PREVIEW_CHARS - 1] + "…"

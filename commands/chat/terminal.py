@@ -199,7 +199,11 @@ class ShownAnswer:
 def named_documents(report: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The documents that a question links, by its reference report; those that were not found have no path."""
     return [
-        {"wikilink": entry["ref"], "relative_path": entry["target"].get("path"), "summary": entry["preview"]}
+        {
+            "wikilink": entry["ref"],
+            "relative_path": entry["target"].get("path"),
+            "summary": " ".join(entry["preview"].split()),
+        }
         for entry in report
         if entry["kind"] == "document" and entry["ref"].startswith("[[")
     ]

@@ -204,6 +204,13 @@ def test_a_title_that_holds_the_word_message_is_a_whole_conversation(talk: Talk)
     assert report(talk, f"@conversation_{fid(source)}_message_2")["preview"] == "answer"
 
 
+def test_a_preview_keeps_the_lines_that_markdown_needs(talk: Talk) -> None:
+    source = talk.about("Topic", ("question", "\n# Plan  \n\n\n\n- one\n  - two\n\n" + "word " * 100))
+    shown = report(talk, f"@conversation_{fid(source)}_message_2")["preview"]
+    assert shown.startswith("# Plan\n\n- one\n  - two\n\nword word")
+    assert (len(shown), shown[-1]) == (200, "…")
+
+
 def test_a_foreign_target_reads_byte_for_byte_like_a_missing_one(talk: Talk) -> None:
     foreign = talk.about("Private Things", ("secret", "kept"), email="eve@example.com")
     name = fid(foreign)

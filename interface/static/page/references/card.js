@@ -3,8 +3,8 @@ import { referenceStrings } from '../strings/en/references.js';
 import { agentName } from '../core/agent_name.js';
 import { conversationTitle } from '../core/conversation_title.js';
 import { shortTime } from '../core/times.js';
-import { plainExcerpt } from '../conversation/card/spoken_model.js';
 import { excerpt } from '../conversation/message_model.js';
+import { MarkdownView } from '../markdown/view.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
 import { attempt } from '../ui/attempts.js';
 import { icon } from '../ui/icons.js';
@@ -14,8 +14,7 @@ import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
 const OPEN_AFTER_MS = 200;
 const CLOSE_AFTER_MS = 250;
 /** Their previews are Markdown. */
-const SAID = new Set(['message', 'message_range', 'conversation']);
-const PREVIEW_LENGTH = 200;
+const MARKDOWN = new Set(['message', 'message_range', 'conversation', 'document']);
 const COUNTS_MEMORIES = new Set(['claim', 'context', 'entity', 'tag', 'domain']);
 const words = referenceStrings;
 
@@ -81,6 +80,14 @@ function aboutOf(entry) {
   ].filter(Boolean).join(' · ');
 }
 
+/** The beginning of what a reference leads to, as it looks there. */
+function previewOf({ kind, preview }) {
+  if (!MARKDOWN.has(kind)) return element('p', { class: 'reference-card-preview', text: excerpt(preview) });
+  const node = element('div', { class: 'reference-card-preview markdown' });
+  new MarkdownView(node).setText(preview);
+  return node;
+}
+
 /**
  * What a reference leads to, as the inside of a card.
  *
@@ -93,7 +100,7 @@ export function describeEntry(entry, page) {
   const heading = element('div', { class: 'reference-card-title' }, icon(iconOf(entry)),
     element('strong', { text: (entry.kind === 'agent' ? agentName(entry.title) : conversationTitle(entry.title)) || entry.ref }));
   const parts = [heading, element('p', { class: 'reference-card-about', text: aboutOf(entry) })];
-  if (entry.preview) parts.push(element('p', { class: 'reference-card-preview', text: (SAID.has(entry.kind) ? plainExcerpt : excerpt)(entry.preview, PREVIEW_LENGTH) }));
+  if (entry.preview) parts.push(previewOf(entry));
   parts.push(element('p', { class: `reference-card-status status-${entry.status}`, text: words.status[entry.status] ?? entry.status }));
   const candidates = (entry.candidates ?? []).filter(nameOf);
   if (candidates.length > 0) parts.push(element('div', { class: 'reference-card-candidates', role: 'group', 'aria-label': words.candidates },
