@@ -10,7 +10,7 @@ import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
 import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
 import { openDialog } from '../ui/dialog.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { bringToServer, keep } from './uploads.js';
 
@@ -74,18 +74,22 @@ function removable(chip, name, onRemove) {
  * @returns {{show: (files: object[], uploads: object[]) => void, progressed: (upload: object) => void, removed: (name: string, position: number) => void}}
  */
 export function createFileList({ place, input, page, onRemove, onCancel, onRetry }) {
-  /** The chips of files on their way. */
+  /** The chips of files on their way, each with the problem that it tells. */
   let chips = new Map();
+  const chipOf = (upload) => ({ problem: upload.problem, chip: uploadChip(upload, { onCancel, onRetry }) });
   const list = element('ul', { class: 'claim-chips', 'aria-label': words.list, hidden: true });
   place.append(list);
   return {
     show(files, uploads) {
       setHidden(list, files.length + uploads.length === 0);
-      chips = new Map(uploads.map((upload) => [upload, uploadChip(upload, { onCancel, onRetry })]));
-      list.replaceChildren(...files.map((file, position) => chipFor(file, { page, onRemove: () => onRemove(position) })), ...chips.values());
+      // A chip that says the same stays: it may be pressed just now, and its bar goes on.
+      const isSame = (upload) => chips.get(upload)?.problem === upload.problem;
+      chips = new Map(uploads.map((upload) => [upload, isSame(upload) ? chips.get(upload) : chipOf(upload)]));
+      const stored = files.map((file, position) => chipFor(file, { page, onRemove: () => onRemove(position) }));
+      replaceChildrenKeepingFocus(list, ...stored, ...[...chips.values()].map(({ chip }) => chip));
     },
     progressed(upload) {
-      const bar = chips.get(upload)?.querySelector('progress');
+      const bar = chips.get(upload)?.chip.querySelector('progress');
       if (bar) bar.value = upload.share;
     },
     keep(uploads, message) {

@@ -79,10 +79,14 @@ globalThis.addEventListener?.('pointerdown', () => {
 /** Waits while something is being pressed: a button that is replaced before it is let go of is never clicked. */
 export const whenReleased = () => press;
 
-/** Makes `place` hold these nodes; what has the focus keeps it where it is among them. */
+/** Makes `place` hold these nodes. Those that are there already are left alone: a press on them goes on, and what has the focus keeps it. */
 export function replaceChildrenKeepingFocus(place, ...nodes) {
   const focused = place.contains(document.activeElement) ? document.activeElement : null;
-  place.replaceChildren(...nodes);
+  const wanted = new Set(nodes);
+  for (const child of [...place.childNodes]) if (!wanted.has(child)) child.remove();
+  nodes.forEach((node, position) => {
+    if (place.childNodes[position] !== node) place.insertBefore(node, place.childNodes[position] ?? null);
+  });
   if (focused !== document.activeElement && place.contains(focused)) focused.focus({ preventScroll: true });
 }
 
