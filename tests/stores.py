@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from database.connection import close_store, open_store
 from database.engine.database import Database
+from truth_management_system import PKBConfig, PKBDatabase, get_database, get_memory_database
 
 
 @cache
@@ -17,6 +20,7 @@ def _template() -> TemporaryDirectory[str]:
     folder = TemporaryDirectory(prefix="store-template-")
     open_store(folder.name)
     close_store(folder.name)
+    get_database(PKBConfig(db_path=Path(folder.name) / "pkb.sqlite")).close()
     return folder
 
 
@@ -32,3 +36,37 @@ def put_empty_store(users_dir: str | Path) -> str:
     target.mkdir(parents=True, exist_ok=True)
     shutil.copy(Path(_template().name) / "users.db", target)
     return str(target)
+
+
+def put_empty_knowledge_base(users_dir: str | Path) -> None:
+    """Put an empty knowledge base beside the store in `users_dir`."""
+    shutil.copy(Path(_template().name) / "pkb.sqlite", users_dir)
+
+
+def memory_image(base: PKBDatabase) -> bytes:
+    """All that a knowledge base in memory holds, for `opened_image`."""
+    return _connection(base).serialize()
+
+
+def opened_image(image: bytes) -> PKBDatabase:
+    """A knowledge base in memory that holds what another one held."""
+    base = PKBDatabase(PKBConfig(db_path=":memory:")).connect()
+    _connection(base).deserialize(image)
+    return base
+
+
+@cache
+def _empty_image() -> bytes:
+    with get_memory_database() as base:
+        return memory_image(base)
+
+
+def empty_memory_knowledge_base() -> PKBDatabase:
+    """An empty knowledge base that ends with the process, as `get_memory_database` makes it."""
+    return opened_image(_empty_image())
+
+
+def _connection(base: PKBDatabase) -> sqlite3.Connection:
+    """The one connection of a knowledge base in memory, between two transactions."""
+    with base.store.writing(timeout=10) as connection:
+        return cast(sqlite3.Connection, connection.connection.driver_connection)

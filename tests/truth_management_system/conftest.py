@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from truth_management_system import Claim, PKBConfig, PKBDatabase, StructuredAPI, get_database, get_memory_database
+from tests.stores import empty_memory_knowledge_base
+from truth_management_system import Claim, PKBConfig, PKBDatabase, StructuredAPI, get_database
 
 WORKOUTS = "I prefer morning workouts"
 
@@ -29,7 +30,7 @@ def added(api: StructuredAPI, statement: str = WORKOUTS, **fields: Any) -> Claim
 def empty_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase:
     """One in memory, or in the PostgreSQL database at `database_url`."""
     if database_url is None:
-        return get_memory_database()
+        return empty_memory_knowledge_base()
     return stored_knowledge_base(database_url, folder)
 
 

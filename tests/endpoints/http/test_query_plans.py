@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -22,10 +23,11 @@ from sqlalchemy import Connection, insert, select
 from benchmarks.made_up.groups import ENTITY, TAG, TREE
 from benchmarks.made_up.history import SeedPlan, seed
 from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
+from benchmarks.made_up.words import TextMaker
 from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
 from database.activities.arriving import read_arrivals
-from database.connection import close_store
+from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.maintenance.statistics import renew_statistics
@@ -37,12 +39,15 @@ from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
 from server import create_app
-from settings import load_settings
-from tests.endpoints.conftest import Person
+from settings import Settings
+from tests.endpoints.conftest import Person, settings_in
+from tests.stores import put_empty_store
+from truth_management_system import PKBConfig, get_database
 
 pytestmark = pytest.mark.thorough
 
 ANN, BOB = "ann@example.org", "bob@example.org"
+PEOPLE = [ANN, BOB, *(f"{number}@example.org" for number in range(50))]
 STEPS_AT_ONCE = 20
 GROWTH_ALLOWED = 2
 """An index of ten thousand rows is a level or two deeper than one of a hundred."""
@@ -166,34 +171,40 @@ def scripted_models(model_dir: Path) -> ModelRoles:
     )
 
 
-def seeded(folder: Path, *, conversations: int, claims: int) -> World:
+def fill(users_dir: str, *, conversations: int, claims: int) -> None:
     """Ann has so many conversations, ten others a hundred each; Ann and Bob have as many claims."""
-    environ = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
-    settings = load_settings(environ, env_file=folder / "no.env")
+    database = open_store(put_empty_store(users_dir))
+    rows = [
+        {"user_email": email, "user_id": email, "password_hash": "", "detail": {}, "preference": {}}
+        | {"created_at": now_iso()}
+        for email in PEOPLE
+    ]
+    database.write(lambda connection: connection.execute(insert(users), rows))
+    sentences = TextMaker(Random(ANN))
+    for email, count in ((ANN, conversations), *((other, 100) for other in PEOPLE[1:11])):
+        plan = SeedPlan(conversations=count, messages=count * 3, chars=40, workspaces=20)
+        list(seed(database=database, user_email=email, plan=plan, sentences=sentences))
+    database.write(let_bob_refer)
+    # Each slice makes a segment of the index that every search asks: a slow machine is not to make more of them.
+    index_pending(database=database, slice_ms=1_000_000)
+    with get_database(PKBConfig(db_path=Path(users_dir) / "pkb.sqlite")) as knowledge:
+        for email in (ANN, BOB):
+            list(seed_knowledge(knowledge, user_email=email, plan=KnowledgePlan(claims=claims)))
+    close_store(users_dir)
+
+
+def opened(settings: Settings) -> World:
+    """An application over what `fill` has stored."""
     app = create_app(settings, models=scripted_models(settings.model_dir))
     app.extensions[EXTENSION].server.begin(upkeep=False)  # statements of upkeep are none of the requests'
     database = app.extensions[EXTENSION].database
-    people = [ANN, BOB, *(f"{number}@example.org" for number in range(50))]
-    common = {"password_hash": "", "detail": {}, "preference": {}, "created_at": now_iso()}
-    rows = [{"user_email": email, "user_id": email, **common} for email in people]
-    database.write(lambda connection: connection.execute(insert(users), rows))
-    others = people[1:11]
-    for email, count in ((ANN, conversations), *((other, 100) for other in others)):
-        plan = SeedPlan(conversations=count, messages=count * 3, chars=40, workspaces=20)
-        list(seed(database=database, user_email=email, plan=plan))
-    for email in (ANN, BOB):
-        plan = KnowledgePlan(claims=claims)
-        list(seed_knowledge(app.extensions[EXTENSION].knowledge.database(), user_email=email, plan=plan))
-    for email in people:
+    for email in PEOPLE:
         session = create_session(database=database, user_email=email)
         _, token = create_token(database=database, user_email=email, name="script")
         if email == ANN:
             client, ann_token = app.test_client(), token
             client.set_cookie(SESSION_COOKIE, session)
-    database.write(let_bob_refer)
-    # Each slice makes a segment of the index that every search asks: a slow machine is not to make more of them.
-    index_pending(database=database, slice_ms=1_000_000)
-    world = World(folder=folder, app=app, ann=Person(ANN, client), token=ann_token)
+    world = World(folder=settings.data_dir, app=app, ann=Person(ANN, client), token=ann_token)
     live_in(world)
     return world
 
@@ -230,12 +241,15 @@ def live_in(world: World) -> None:
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, World]]:
     """A small and a large one."""
-    folder = tmp_path_factory.mktemp("worlds")
+    folder, made = tmp_path_factory.mktemp("worlds"), {}
+    chosen = {name: settings_in(folder / name) for name in ("small", "large")}
+    fill(chosen["small"].users_dir, conversations=100, claims=100)
+    fill(chosen["large"].users_dir, conversations=10_000, claims=2_000)
     with ExitStack() as stack:
+        # What was stored so far was not recorded: that would take several times as long.
         stack.enter_context(pytest.MonkeyPatch.context()).setattr(sqlite3, "connect", recorded_connect)
-        made = {}
-        for name, conversations, claims in (("small", 100, 100), ("large", 10_000, 2_000)):
-            made[name] = seeded(folder / name, conversations=conversations, claims=claims)
+        for name, settings in chosen.items():
+            made[name] = opened(settings)
             stack.callback(close_store, made[name].database.folder)
             stack.callback(made[name].app.extensions[EXTENSION].knowledge.close)
             stack.callback(made[name].app.extensions[EXTENSION].server.end)

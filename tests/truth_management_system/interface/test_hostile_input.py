@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.stores import empty_memory_knowledge_base, memory_image, opened_image
 from tests.tiers import examples
 from tests.truth_management_system.interface.conftest import Things
-from truth_management_system import ActionResult, StructuredAPI, get_memory_database
+from truth_management_system import ActionResult, StructuredAPI
 from truth_management_system.interface.parts import UNEXPECTED
 
 pytestmark = pytest.mark.thorough
@@ -92,11 +95,20 @@ ACTIONS: dict[str, Callable[[Things, Any], ActionResult]] = {
 }
 
 
+@cache
+def untouched() -> tuple[bytes, Things]:
+    """A knowledge base as every test begins with one, and what is in it."""
+    with empty_memory_knowledge_base() as database:
+        things = Things.of(StructuredAPI(database, {}, database.config))
+        return memory_image(database), things
+
+
 @contextmanager
 def own_things() -> Iterator[Things]:
     """A knowledge base that nobody has tried anything on yet."""
-    with get_memory_database() as database:
-        yield Things.of(StructuredAPI(database, {}, database.config))
+    image, things = untouched()
+    with opened_image(image) as database:
+        yield replace(things, api=StructuredAPI(database, {}, database.config))
 
 
 @pytest.fixture
