@@ -1,7 +1,7 @@
 """Ordered, forward-only changes of the schema: one module each, `m0001_….py`, with `upgrade(connection)`.
 
 Run at start, each in its own transaction that holds the write lock from its beginning, so that two processes starting
-at once apply each change once.
+at once apply each change once. An empty database gets all of them in one transaction.
 
 An empty PostgreSQL database begins with the tables of `postgresql.sql`, those of version POSTGRESQL_BASELINE. A later
 migration runs on both engines: where their SQL differs, it asks `connection.dialect.name`.
@@ -147,8 +147,11 @@ def migrate(store: Database) -> None:
         raise DatabaseTooNewError(
             f"The database has schema version {version}, this program knows {len(MIGRATIONS)}. Start the newer version."
         )
-    for number in range(version + 1, len(MIGRATIONS) + 1):
-        _migrate_to(number, store, where_damaged.get(number, ()))
+    if version == 0:
+        store.write(_apply_all)
+    else:
+        for number in range(version + 1, len(MIGRATIONS) + 1):
+            _migrate_to(number, store, where_damaged.get(number, ()))
     with store.reading() as connection:
         missing = sorted(set(metadata.tables) - set(inspect(connection).get_table_names()))
     if missing:
@@ -156,6 +159,11 @@ def migrate(store: Database) -> None:
             f"The database lacks tables: {', '.join(missing)}. `flask --app server data restore --force` puts a backup "
             "in its place and keeps the file beside it."
         )
+
+
+def _apply_all(connection: Connection) -> None:
+    for number, upgrade in enumerate(MIGRATIONS, 1):
+        _apply(number, upgrade, connection)
 
 
 def _migrate_to(number: int, store: Database, where_damaged: Sequence[Callable[[Connection], None]]) -> None:
