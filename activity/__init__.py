@@ -1,5 +1,5 @@
 """Everything that happens is an activity: messages, calls of tools, events, changes, moves in games.
 
-`recipes` says what kinds there are, and how each is shown; `posting` stores activities, `resolving` finds them by their
-ids, `threads` reads what belongs together.
+`recipe` says what a recipe is, `recipes` which ones a server has; `posting` stores activities, `resolving` finds them
+by their ids and conversations by their names, `threads` reads the activities of a thread.
 """

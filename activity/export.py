@@ -1,4 +1,4 @@
-"""Exporting activities as a file: of a conversation, a thread, a recipe, or what is in several of them."""
+"""Exporting the activities of a conversation, a thread or a recipe as a file; filters can be combined."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .errors import RecipeNotFoundError
 from .export_document import ENGLISH, Entry, ExportedMessage, Heading, PageWords, file_name
 from .outline import OutlinePlace, in_sections, in_tree
 from .recipes import RecipeRegistry
-from .rooms import find_room
+from .resolving import find_room
 from .threads import thread_titles
 
 _EARLIER: Mapping[str, Sequence[RecipeAndType]] = {
@@ -81,7 +81,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """Where the entries of one file come from. has_totals: the file says how many replies its threads have."""
+    """The source of a file's entries. has_totals: the file shows how many replies its threads have."""
 
     database: Database
     recipes: RecipeRegistry
@@ -148,10 +148,10 @@ def whole_conversation(
     files_in: str = "",
     words: PageWords = ENGLISH,
 ) -> Iterator[Mapping[str, bytes]]:
-    """A conversation with everything in it in all of `FORMATS`, piece by piece: what each has next, by its name.
+    """A whole conversation in all of `FORMATS`, piece by piece: the next piece of each format, by its name.
 
-    Everything is read once for all of them. files_in, words: see `Heading`. Raises ConversationNotFoundError, even
-    halfway.
+    The store is read once for all of them. files_in, words: see `Heading`. Raises ConversationNotFoundError, also after
+    the first pieces.
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
     chosen = _chosen(selection, database=database, after=None, limit=None)
@@ -178,7 +178,7 @@ def _selection(
     recipe: str | None,
     include: Collection[str] | None,
 ) -> Selection:
-    """Which activities are meant. Raises InvalidChangeError where nothing is named, and what `find_room` raises."""
+    """The selected activities. Raises InvalidChangeError if no filter is given, and the errors of `find_room`."""
     if room is None and thread is None and recipe is None:
         raise InvalidChangeError("Name a conversation, a thread or a recipe to export.")
     conversation_id = None if room is None else find_room(room, database=database, user_email=user_email)
@@ -190,7 +190,7 @@ def _selection(
 
 
 def _kinds(include: Collection[str] | None) -> dict[str, Any]:
-    """Which recipes and types of activities are meant, as `Selection` takes them."""
+    """The selected recipes and types, in the form that `Selection` takes."""
     if include is None:
         return {}
     others = [kind for kinds in _KINDS.values() for kind in kinds] if OTHER in include else None
@@ -207,7 +207,7 @@ def _outline(source: _Source, *, by_section: bool) -> Iterator[OutlinePlace]:
 def _chosen(
     selection: Selection, *, database: Database, after: str | None, limit: int | None
 ) -> Sequence[ChosenActivity]:
-    """The activities of the file, in order: those from the anchor on, or the newest."""
+    """The activities of the file, in order: those after the anchor, or the newest."""
     if after is None:
         chosen = choose_activities(selection, database=database)
         return chosen if limit is None else chosen[max(0, len(chosen) - limit) :]
@@ -302,7 +302,7 @@ def _summarised(conversation: ConversationRow | None, chosen: Sequence[ChosenAct
 def _entries(source: _Source, places: Iterator[OutlinePlace]) -> Iterator[Entry]:
     """The entries of the file, read in pages.
 
-    Raises ConversationNotFoundError where the conversation is deleted meanwhile: half a file is worse than none.
+    Raises ConversationNotFoundError if the conversation is deleted meanwhile: no file is better than half a file.
     """
     members: defaultdict[str, list[int]] = defaultdict(list)
     for chosen in source.chosen:

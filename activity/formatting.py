@@ -1,7 +1,7 @@
-"""How activities read: in one line for models and lists, and as a block of an export.
+"""Formatting of activities: one line for models and lists, or a block for exports.
 
-The payloads of most types need no words of their own: `text`, `description`, and `field`, `old`, `new` (or a list
-`changes` of these) are said in words, `type` is what an action or event calls itself.
+Most types need no formatter of their own: the payload's `text`, `description`, or `field`, `old`, `new` (or a list
+`changes` of these) are shown as words; `type` is the name of an action or event.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class ExportBlock:
 
 
 def one_line(text: str) -> str:
-    """`text` with each run of white space, line breaks among them, as one space."""
+    """`text` with each run of white space, including line breaks, as one space."""
     return " ".join(text.split())
 
 
 def indented(text: str) -> str:
-    """`text` whose lines behind the first are indented, so that none of them can be taken for another activity."""
+    """`text` with all lines but the first indented, so that none of them reads like another activity."""
     first, *others = text.splitlines() or [""]
     return "\n".join([first, *(_CONTINUATION + line for line in others)])
 
 
 def label_of(activity: Activity) -> str:
-    """What the activity calls itself: the `type` of its payload, else its type."""
+    """The activity's label: the `type` in its payload, else its own type."""
     named = activity.payload.get("type")
     return one_line(named if isinstance(named, str) and named.strip() else activity.type)
 
@@ -59,7 +59,7 @@ def changes_in(payload: Mapping[str, Any]) -> list[str]:
 
 
 def words_in(activity: Activity) -> str | None:
-    """What the activity says in words: its text, its description, or its changes; None where it says nothing so."""
+    """The words of the payload: its text, its description, or its changes; None without any of these."""
     if activity.text is not None:
         return activity.text
     for name in ("text", "description"):

@@ -1,4 +1,4 @@
-"""Posting activities: what happened outside of a turn, told by people, agents and programs."""
+"""Posting activities: events outside of a turn, stored by people, agents and programs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def checked_post(
     recipes: RecipeRegistry,
     database: Database,
 ) -> Post:
-    """What `post_activity` is about to store, checked against its recipe. Raises as `post_activity` does before."""
+    """The activity that `post_activity` will store, checked against its recipe. Raises the same errors."""
     found = recipes.recipe_with(type, recipe=recipe)
     recipes.check_payload(found, type, payload)
     _check_storable(payload)
@@ -117,7 +117,7 @@ def _check_reply(recipe: Recipe, parent: Activity) -> None:
 
 
 def _notified(database: Database, user_email: str, notify: Sequence[str], text: str) -> list[str]:
-    """The ids of the agents that are notified, and of those that a message names. Raises AgentNotFoundError."""
+    """The ids of the notified agents, and of those that a message mentions. Raises AgentNotFoundError."""
     named = mentioned_agents(text)
     if not (notify or named):
         return []
@@ -129,7 +129,7 @@ def _notified(database: Database, user_email: str, notify: Sequence[str], text: 
 
 
 def _known(database: Database, user_email: str, actor: Actor | None) -> Actor:
-    """The actor; one of the person's agents with its own id and title, under whichever of its names it was given."""
+    """The actor; one of the person's agents gets its own id and title, whichever of its names was given."""
     if actor is None:
         return Actor(type="user", id=user_email, name=user_email)
     if actor.type != "agent":

@@ -10,7 +10,7 @@ from flask.cli import with_appcontext
 from pydantic import TypeAdapter, ValidationError
 
 from activity.posting import post_activity
-from activity.rooms import find_room
+from activity.resolving import find_room
 from database.activities.moving import move_activity
 from database.activities.posting import Actor
 from database.activities.reading import Activity

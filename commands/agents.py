@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from activity.rooms import find_room
+from activity.resolving import find_room
 from chat.ports import AgentCaller, AgentQuestion
 from Conversation import Conversation
 from database.agents import repository

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..recipes import Recipe
+from ..recipe import Recipe
 from .agents import Agents
 from .chat import GeneralDiscussion
 from .documents import Vault

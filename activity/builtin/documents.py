@@ -5,7 +5,7 @@ from __future__ import annotations
 from database.activities.reading import Activity
 
 from ..formatting import one_line
-from ..recipes import ActivityType, Recipe
+from ..recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 

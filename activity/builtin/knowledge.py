@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from database.activities.reading import Activity
 
 from ..formatting import changes_in, one_line
-from ..recipes import ActivityType, Recipe
+from ..recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 _ICON = "📊"

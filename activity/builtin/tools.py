@@ -7,7 +7,7 @@ from dataclasses import replace
 from database.activities.reading import Activity
 
 from ..formatting import ExportBlock, line_of, one_line
-from ..recipes import ActivityType, Recipe
+from ..recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 

@@ -15,7 +15,7 @@ from flask.cli import with_appcontext
 from activity.export import find_anchor
 from activity.formatting import words_in
 from activity.posting import post_activity
-from activity.rooms import find_room
+from activity.resolving import find_room
 from commands.shell import account_option, errors_as_exit_codes, examples, find_account, flag, typed_text
 from database.activities.arriving import Arrivals, activity_with_id, newest_seq, read_arrivals
 from database.activities.exporting import Selection

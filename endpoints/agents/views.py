@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from activity.rooms import find_room
+from activity.resolving import find_room
 from database.agents import repository
 from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules
 from database.conversations.repository import get_conversation
