@@ -6,8 +6,9 @@ import hashlib
 import logging
 import re
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _HARMLESS = "What is known?"
 _SHORTEST_TEXT = 200
+_USABLE = frozenset({"waiting", "ready"})
 _QUERIES = 128
 _WINDOW = 900
 _MOST_WINDOWS = 8
@@ -151,6 +153,36 @@ class Embedder:
     def _refuse(self, text: str, why: str) -> None:
         self._refused.add(_digest(text))
         log.warning("%s can't embed a text of %d characters: %s", self.model.name, len(text), why)
+
+
+class PendingVectors:
+    """Makes missing vectors in batches, by one `Embedder` for as long as the model stays the same."""
+
+    def __init__(self) -> None:
+        self._embedder: Embedder | None = None
+
+    def embed(
+        self, model: EmbeddingModel, embed_batch: Callable[[Embedder], int], *, budget_seconds: float | None
+    ) -> int:
+        """Call `embed_batch` until nothing is left; how many items it embedded.
+
+        embed_batch: returns how many items it embedded; 0 where none is left. No further batch begins after
+        `budget_seconds`.
+        """
+        deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
+        if self._embedder is None or self._embedder.model is not model:
+            self._embedder = Embedder(model)
+        embedded = 0
+        while count := embed_batch(self._embedder):
+            embedded += count
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+        return embedded
+
+
+def usable(model: EmbeddingModel | None) -> EmbeddingModel | None:
+    """The model, if it can embed now; one that is loaded when first needed is loaded by the next request."""
+    return model if model is not None and model.state().phase in _USABLE else None
 
 
 def _digest(text: str) -> bytes:

@@ -7,7 +7,6 @@ with the beginning of the one before the message.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,12 +15,13 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from database.engine.database import Database, Urgency
 from database.messages.neighbours import before_on_branch
-from database.schema import conversations, message_vectors, messages, search_state, unembedded_messages
+from database.schema import conversations, message_vectors, messages, unembedded_messages
+from database.search.vector_model import MESSAGES
 from database.search.vectors import queue_all_vectors
 from language_models.ports import EmbeddingModel
 
 from . import engine_of
-from .embedding import Embedder, windows
+from .embedding import Embedder, PendingVectors, usable, windows
 from .files.vectors import PassageVectors
 from .relevance import Unrelated, unrelated_for
 from .vectors import SignCache, decoded, encoded, fitted
@@ -34,8 +34,6 @@ _BEFORE = 300
 _BATCH = 16
 _SHORTLISTED = 500
 _SHORTLISTED_OF_FEW = 2_000
-_STATE = "vectors:"
-_USABLE = frozenset({"waiting", "ready"})
 
 
 class _Pending(NamedTuple):
@@ -58,7 +56,7 @@ class MessageVectors:
         self.database = database
         self._model = model
         self._cache = SignCache()
-        self._embedder: Embedder | None = None
+        self._pending = PendingVectors()
         self.files = PassageVectors(database=database, model=self.model)
 
     def configured_model(self) -> EmbeddingModel | None:
@@ -67,29 +65,19 @@ class MessageVectors:
 
     def model(self) -> EmbeddingModel | None:
         """The model, if it can embed now; one that is loaded when first needed is loaded by whoever asks it."""
-        model = self._model()
-        return model if model is not None and model.state().phase in _USABLE else None
+        return usable(self._model())
 
     def embed_pending(self, *, budget_seconds: float | None = None) -> int:
         """Make vectors that are missing, newest messages first; of how many messages.
 
-        Begins no further batch after `budget_seconds`. Vectors of another model are thrown away first. Raises the
+        Begins no further batch after `budget_seconds`. Vectors of another model are deleted first. Raises the
         errors of `language_models.errors` where the model can embed nothing; what was made before stays.
         """
         model = self.model()
         if model is None:
             return 0
-        deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
-        if self._embedder is None or self._embedder.model is not model:
-            self._embedder = Embedder(model)
-        store, made = self.database, 0
-        while pending := self._pending(model):
-            rows = list(_rows(pending, self._embedder))
-            store.write(partial(_keep, pending=pending, rows=rows), urgency=Urgency.INDEX)
-            made += len(pending)
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-        return made
+        self._use(model)
+        return self._pending.embed(model, self._embed_batch, budget_seconds=budget_seconds)
 
     def nearness(
         self,
@@ -104,7 +92,7 @@ class MessageVectors:
 
         narrow: whether filters will leave out many of them, so that more have to be compared.
         """
-        if not _are_of(connection, model):
+        if not MESSAGES.is_current(connection, model.name):
             return None
         v = message_vectors.c
 
@@ -124,17 +112,26 @@ class MessageVectors:
         self._cache.forget(user_email)
         self.files.forget(user_email)
 
-    def _pending(self, model: EmbeddingModel) -> list[_Pending]:
-        """The newest messages that need vectors."""
-        u = unembedded_messages.c
-        store = self.database
-        with store.reading() as connection:
-            is_begun = _are_of(connection, model)
-        if not is_begun:
-            store.write(partial(_begin_with, model=model), urgency=Urgency.INDEX)
-        with store.reading() as connection:
-            newest = select(u.seq).order_by(u.seq.desc()).limit(_BATCH)
-            return _pending(connection, connection.execute(newest).scalars().all())
+    def _use(self, model: EmbeddingModel) -> None:
+        with self.database.reading() as connection:
+            if MESSAGES.is_current(connection, model.name):
+                return
+
+        def begin(connection: Connection) -> None:
+            MESSAGES.set(connection, model.name)
+            queue_all_vectors(connection)
+
+        self.database.write(begin, urgency=Urgency.INDEX)
+
+    def _embed_batch(self, embedder: Embedder) -> int:
+        """Embed the newest messages that need vectors; how many."""
+        with self.database.reading() as connection:
+            newest = select(unembedded_messages.c.seq).order_by(unembedded_messages.c.seq.desc()).limit(_BATCH)
+            pending = _pending(connection, connection.execute(newest).scalars().all())
+        if pending:
+            rows = list(_rows(pending, embedder))
+            self.database.write(partial(_keep, pending=pending, rows=rows), urgency=Urgency.INDEX)
+        return len(pending)
 
 
 class Nearness:
@@ -183,17 +180,6 @@ class Nearness:
         cosines = np.vecdot(vectors, fitted(self._query, vectors.shape[1]))
         for row, nearness in zip(rows, ((cosines - self._expected) / self._spread).tolist(), strict=True):
             self._known[row.seq] = max(nearness, self._known.get(row.seq, nearness))
-
-
-def _are_of(connection: Connection, model: EmbeddingModel) -> bool:
-    named = select(search_state.c.name).where(search_state.c.name == _STATE + model.name)
-    return connection.execute(named).first() is not None
-
-
-def _begin_with(connection: Connection, *, model: EmbeddingModel) -> None:
-    connection.execute(delete(search_state).where(search_state.c.name.startswith(_STATE, autoescape=True)))
-    connection.execute(insert(search_state).values(name=_STATE + model.name, indexed_seq=0))
-    queue_all_vectors(connection)
 
 
 def _pending(connection: Connection, seqs: Sequence[int]) -> list[_Pending]:

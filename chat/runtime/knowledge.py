@@ -19,6 +19,7 @@ from database.errors import MessageNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow
 from language_models.ports import EmbeddingModel
+from search.embedding import usable
 from sentences import say
 from truth_management_system import ClaimCRUD, PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.interface.structured_api import (
@@ -205,7 +206,6 @@ def close_knowledge(users_dir: str | Path) -> None:
 
 
 _EMBED_SECONDS = 0.5
-_USABLE = frozenset({"waiting", "ready"})
 
 
 def tell_changes(*, database: Database, knowledge: KnowledgeAccess) -> int:
@@ -235,8 +235,8 @@ class EmbeddingUpkeep:
         This also loads and measures the model, so that no question waits for it. Raises the errors of
         `language_models.errors`, KnowledgeUnavailableError.
         """
-        model = self._knowledge.embedding()
-        if model is None or model.state().phase not in _USABLE:
+        model = usable(self._knowledge.embedding())
+        if model is None:
             return 0
         database = self._knowledge.database()
         # Read before the search: changes made meanwhile are found by the next run.

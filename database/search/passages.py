@@ -1,4 +1,4 @@
-"""Passages of the texts of files: stored behind the uploads, with words and vectors, and erased with the files."""
+"""Passages of the texts of files: stored after the upload, with words and vectors, and erased with the files."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
 
 from database.engine.database import Database, Urgency
-from database.schema import attachments, file_passages, passage_vectors, search_state
+from database.schema import attachments, file_passages, passage_vectors
 
 from .owned import PASSAGES
+from .vector_model import FILES
 
-_STATE = "passage_vectors:"
 _AT_ONCE = 200
 _a, _p, _v = attachments.c, file_passages.c, passage_vectors.c
 
 
 class Content(NamedTuple):
-    """What a person's files of one SHA-256 say."""
+    """The content that a person's files of one SHA-256 share."""
 
     user_email: str
     sha256: str
@@ -34,7 +34,7 @@ class Passage(NamedTuple):
 
 
 class StoredPassage(NamedTuple):
-    """A passage as it is stored."""
+    """A stored passage."""
 
     passage_id: int
     sha256: str
@@ -52,7 +52,7 @@ class Progress(NamedTuple):
 
 
 def next_waiting(*, database: Database) -> str | None:
-    """The `attachment_id` of the file that waits longest for its passages; None where none waits."""
+    """The `attachment_id` of the file that has waited longest for its passages; None if none waits."""
     query = select(_a.attachment_id).where(_a.indexed == 0).order_by(_a.created_at).limit(1)
     with database.reading() as connection:
         found: str | None = connection.execute(query).scalar()
@@ -67,9 +67,10 @@ def count_of(content: Content, *, database: Database) -> int:
 
 
 def add_passages(content: Content, passages: Sequence[Passage], *, first: int, database: Database) -> bool:
-    """Store some passages, the first of them as number `first`; False where the file is gone, or another was quicker.
+    """Store some passages, the first of them as number `first`.
 
-    The transaction is short: call it with some hundred of them at most.
+    Returns False if the file is gone, or another process was faster. The transaction is short: pass a few hundred at
+    most.
     """
 
     def job(connection: Connection) -> bool:
@@ -89,7 +90,7 @@ def add_passages(content: Content, passages: Sequence[Passage], *, first: int, d
 
 
 def finish(content: Content, *, database: Database) -> None:
-    """Note that all passages of a content are stored, for each of its names."""
+    """Record that all passages of a content are stored, for each of its names."""
     these = (_a.user_email == content.user_email) & (_a.sha256 == content.sha256)
     done = update(attachments).where(these).values(indexed=1)
     database.write(lambda connection: connection.execute(done).rowcount, urgency=Urgency.INDEX)
@@ -129,21 +130,14 @@ def _of(content: Content) -> tuple[Any, Any]:
     return _p.user_email == content.user_email, _p.sha256 == content.sha256
 
 
-def are_of(connection: Connection, model: str) -> bool:
-    """Whether the stored vectors are those of this model."""
-    named = select(search_state.c.name).where(search_state.c.name == _STATE + model)
-    return connection.execute(named).first() is not None
-
-
-def begin_with(*, database: Database, model: str) -> None:
-    """Throw the vectors of another model away; a no-op for those of this one, and while there are no passages."""
+def use_model(model: str, *, database: Database) -> None:
+    """Delete the vectors of another model; a no-op for those of this one, and while there are no passages."""
     with database.reading() as connection:
-        if are_of(connection, model) or connection.execute(select(_p.passage_id).limit(1)).first() is None:
+        if FILES.is_current(connection, model) or connection.execute(select(_p.passage_id).limit(1)).first() is None:
             return
 
     def begin(connection: Connection) -> None:
-        connection.execute(delete(search_state).where(search_state.c.name.startswith(_STATE, autoescape=True)))
-        connection.execute(insert(search_state).values(name=_STATE + model, indexed_seq=0))
+        FILES.set(connection, model)
         connection.execute(delete(passage_vectors))
         connection.execute(update(file_passages).values(embedded=0))
 

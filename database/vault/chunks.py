@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from database.engine.database import Database, Urgency
-from database.schema import document_chunks, documents, search_state
+from database.schema import document_chunks, documents
+from database.search.vector_model import DOCUMENTS
 
-_STATE = "document_vectors:"
 _d, _k = documents.c, document_chunks.c
 
 
@@ -41,21 +41,15 @@ def waiting_documents(*, database: Database, most: int) -> list[WaitingDocument]
         return [WaitingDocument(*row) for row in connection.execute(query.order_by(_d.document_id).limit(most))]
 
 
-def are_of(connection: Connection, model: str) -> bool:
-    """Whether the stored vectors are those of this model."""
-    named = select(search_state.c.name).where(search_state.c.name == _STATE + model)
-    return connection.execute(named).first() is not None
-
-
-def begin_with(*, database: Database, model: str) -> None:
-    """Throw the vectors of another model away; a no-op for those of this one, and while there are no documents."""
+def use_model(model: str, *, database: Database) -> None:
+    """Delete the vectors of another model; a no-op for those of this one, and while there are no documents."""
     with database.reading() as connection:
-        if are_of(connection, model) or connection.execute(select(_d.document_id).limit(1)).first() is None:
+        is_current = DOCUMENTS.is_current(connection, model)
+        if is_current or connection.execute(select(_d.document_id).limit(1)).first() is None:
             return
 
     def begin(connection: Connection) -> None:
-        connection.execute(delete(search_state).where(search_state.c.name.startswith(_STATE, autoescape=True)))
-        connection.execute(insert(search_state).values(name=_STATE + model, indexed_seq=0))
+        DOCUMENTS.set(connection, model)
         connection.execute(delete(document_chunks))
         connection.execute(update(documents).values(chunked=0))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,10 @@ from sqlalchemy import Connection
 
 from database.engine.database import Database
 from database.search import passages as store
+from database.search.vector_model import FILES
 from language_models.ports import EmbeddingModel
 
-from ..embedding import Embedder, windows
+from ..embedding import Embedder, PendingVectors, windows
 from ..vectors import SignCache, decoded, encoded, fitted
 
 if TYPE_CHECKING:
@@ -31,28 +31,25 @@ class PassageVectors:
         self._database = database
         self._model = model
         self._cache = SignCache()
-        self._embedder: Embedder | None = None
+        self._pending = PendingVectors()
 
     def embed_pending(self, *, budget_seconds: float | None = None) -> int:
         """Make vectors that are missing, oldest passages first; of how many passages.
 
-        Begins no further batch after `budget_seconds`. Vectors of another model are thrown away first. Raises the
+        Begins no further batch after `budget_seconds`. Vectors of another model are deleted first. Raises the
         errors of `language_models.errors` where the model can embed nothing; what was made before stays.
         """
         model = self._model()
         if model is None:
             return 0
-        deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
-        if self._embedder is None or self._embedder.model is not model:
-            self._embedder = Embedder(model)
-        store.begin_with(database=self._database, model=model.name)
-        made = 0
-        while waiting := store.waiting_for_vectors(database=self._database, most=_PASSAGES_AT_ONCE):
-            store.store_vectors(self._made(waiting, self._embedder), database=self._database)
-            made += len(waiting)
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-        return made
+        store.use_model(model.name, database=self._database)
+        return self._pending.embed(model, self._embed_batch, budget_seconds=budget_seconds)
+
+    def _embed_batch(self, embedder: Embedder) -> int:
+        waiting = store.waiting_for_vectors(database=self._database, most=_PASSAGES_AT_ONCE)
+        if waiting:
+            store.store_vectors(self._made(waiting, embedder), database=self._database)
+        return len(waiting)
 
     @staticmethod
     def _made(waiting: Iterable[tuple[int, str, str]], embedder: Embedder) -> dict[int, list[bytes]]:
@@ -81,7 +78,7 @@ class PassageVectors:
         """
         import numpy as np
 
-        if not store.are_of(connection, model.name):
+        if not FILES.is_current(connection, model.name):
             return {}
 
         def read(after: int) -> Iterable[tuple[int, bytes]]:

@@ -1,4 +1,4 @@
-"""Vectors of queries are remembered, a few of each model."""
+"""Vectors of queries are remembered, a few of each model; missing vectors are made in batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from language_models.errors import ModelFailedError
 from search import embedding
-from search.embedding import query_vector
+from search.embedding import Embedder, PendingVectors, query_vector
 from tests.search.thesaurus import Thesaurus
 
 
@@ -33,3 +33,26 @@ def test_a_query_that_failed_is_asked_again() -> None:
         query_vector(model, "car")
     model.refuses = ""
     assert query_vector(model, "car").shape == (model.dimensions,)
+
+
+def test_batches_are_embedded_until_none_is_left_or_the_budget_is_spent() -> None:
+    model, sizes = Thesaurus(), [3, 2, 0, 4]
+    assert PendingVectors().embed(model, lambda _: sizes.pop(0), budget_seconds=None) == 5
+    assert sizes == [4]
+    sizes = [3, 2, 0]
+    assert PendingVectors().embed(model, lambda _: sizes.pop(0), budget_seconds=0) == 3
+    assert sizes == [2, 0]
+
+
+def test_batches_share_an_embedder_until_the_model_changes() -> None:
+    first, second = Thesaurus("first"), Thesaurus("second")
+    pending, used = PendingVectors(), list[Embedder]()
+
+    def batch(embedder: Embedder) -> int:
+        used.append(embedder)
+        return 0
+
+    for model in (first, first, second):
+        pending.embed(model, batch, budget_seconds=None)
+    assert [embedder.model for embedder in used] == [first, first, second]
+    assert used[0] is used[1]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from database.engine.database import Database
+from database.search.vector_model import DOCUMENTS
 from database.vault import chunks as store
 from database.vault.chunks import StoredChunk, WaitingDocument
 from language_models.ports import EmbeddingModel
 from language_models.tokens import estimated_tokens
-from search.embedding import Embedder
+from search.embedding import Embedder, PendingVectors, usable
 from search.vectors import SignCache, encoded
 
 from ..markdown import parsed
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _DOCUMENTS_AT_ONCE = 4
 _CHUNKS_AT_ONCE = 32
 _NEAREST = 120
-_USABLE = frozenset({"waiting", "ready"})
 
 
 class DocumentVectors:
@@ -39,40 +38,29 @@ class DocumentVectors:
         self._database = database
         self._model = model
         self._cache = SignCache()
-        self._embedder: Embedder | None = None
+        self._pending = PendingVectors()
 
     def model(self) -> EmbeddingModel | None:
         """The model, if it can embed now."""
-        model = self._model()
-        return model if model is not None and model.state().phase in _USABLE else None
+        return usable(self._model())
 
     def embed_pending(self, *, budget_seconds: float | None = None) -> int:
         """Cut documents that wait for it into chunks, and embed these; of how many documents.
 
-        Begins no further document after `budget_seconds`. Vectors of another model are thrown away first. Raises the
+        Begins no further document after `budget_seconds`. Vectors of another model are deleted first. Raises the
         errors of `language_models.errors` where the model can embed nothing, StoreError.
         """
         model = self.model()
         if model is None:
             return 0
-        deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
-        if self._embedder is None or self._embedder.model is not model:
-            self._embedder = Embedder(model)
-        store.begin_with(database=self._database, model=model.name)
-        made = 0
-        while waiting := store.waiting_documents(database=self._database, most=_DOCUMENTS_AT_ONCE):
-            for document in waiting:
-                self._embed(document, self._embedder)
-                made += 1
-            if deadline is not None and time.monotonic() >= deadline:
-                break
-        return made
+        store.use_model(model.name, database=self._database)
+        return self._pending.embed(model, self._embed_batch, budget_seconds=budget_seconds)
 
     def nearest(
         self, connection: Connection, *, user_email: str, model: EmbeddingModel, query: NDArray[np.float32]
     ) -> list[StoredChunk] | None:
         """The person's chunks nearest to `query`, roughly; None where none of this model's vectors are stored."""
-        if not store.are_of(connection, model.name):
+        if not DOCUMENTS.is_current(connection, model.name):
             return None
 
         def read(after: int) -> Iterable[tuple[int, bytes]]:
@@ -84,6 +72,12 @@ class DocumentVectors:
     def forget(self, user_email: str) -> None:
         """Drop what is kept in memory of a person's vectors."""
         self._cache.forget(user_email)
+
+    def _embed_batch(self, embedder: Embedder) -> int:
+        waiting = store.waiting_documents(database=self._database, most=_DOCUMENTS_AT_ONCE)
+        for document in waiting:
+            self._embed(document, embedder)
+        return len(waiting)
 
     def _embed(self, document: WaitingDocument, embedder: Embedder) -> None:
         import numpy as np
