@@ -35,8 +35,8 @@ class ChatOptions(TypedDict, total=False):
 
     tools: the tools that the model may call, in the shape of the chat-completions API. tool_choice: "none" where it may
     not call them any more.
-    response_format: `{"type": "json_schema", "json_schema": {"name", "schema"}}`, or `{"type": "regex", "pattern": …}`;
-    a model that cannot be constrained by a regular expression ignores the latter.
+    response_format: see `json_format`; or `{"type": "regex", "pattern": …}`, which a model ignores that cannot be
+    constrained by a regular expression.
     max_tokens: the most tokens of this answer; None: as many as the model can write.
     """
 
@@ -46,6 +46,11 @@ class ChatOptions(TypedDict, total=False):
     max_tokens: int | None
     temperature: float | None
     stop: Sequence[str] | None
+
+
+def json_format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The `response_format` of an answer that is JSON of this JSON Schema."""
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

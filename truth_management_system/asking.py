@@ -14,7 +14,7 @@ import orjson
 
 from language_models import blocking
 from language_models.errors import ModelError, ModelFailedError
-from language_models.ports import ChatMessage, ChatModel, Completion
+from language_models.ports import ChatMessage, ChatModel, Completion, json_format
 from sentences import say
 
 from .constants import EntityRole, EntityType
@@ -84,12 +84,11 @@ def _completed(model: ChatModel, question: Question, *, timeout: float, temperat
         {"role": "system", "content": _instruction(question.job)},
         {"role": "user", "content": question.material},
     ]
-    schema = {"name": question.job, "schema": dict(question.schema)}
     try:
         return blocking.run(
             model.complete(
                 messages,
-                response_format={"type": "json_schema", "json_schema": schema},
+                response_format=json_format(question.job, question.schema),
                 max_tokens=question.max_tokens,
                 temperature=temperature,
             ),

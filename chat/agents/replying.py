@@ -29,7 +29,7 @@ from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
 from language_models.errors import ContextTooLongError, ModelFailedError
-from language_models.ports import ChatMessage, ChatModel, Usage
+from language_models.ports import ChatMessage, ChatModel, Usage, json_format
 from sentences import say
 
 from .answering import instructions
@@ -198,8 +198,7 @@ class _Asked:
     async def _said(self, share: float) -> tuple[str, Usage | None]:
         options: dict[str, Any] = {"max_tokens": self.options.answer_tokens, "temperature": self.options.temperature}
         if self.form.schema is not None:
-            named = {"name": self.form.type, "schema": dict(self.form.schema)}
-            options["response_format"] = {"type": "json_schema", "json_schema": named}
+            options["response_format"] = json_format(self.form.type, self.form.schema)
         prompt = await asyncio.to_thread(self._prompt, share)
         completion = await self.model.complete(prompt, **options)
         return completion.text, completion.usage

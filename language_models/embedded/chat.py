@@ -19,7 +19,7 @@ from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
 from language_models.openai.failures import RetryPolicy
 from language_models.openai.wire import request_body
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed, json_format
 from language_models.speed import in_steps
 from sentences import say, together
 
@@ -179,8 +179,7 @@ def _constraint(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] 
     if response_format is None or response_format.get("type") != "regex":
         return response_format
     pattern = str(response_format["pattern"]).removeprefix("^").removesuffix("$")
-    schema = {"type": "string", "pattern": f"^({pattern})$"}
-    return {"type": "json_schema", "json_schema": {"name": "text", "schema": schema}}
+    return json_format("text", {"type": "string", "pattern": f"^({pattern})$"})
 
 
 async def _unquoted(steps: AsyncGenerator[Delta, None]) -> AsyncGenerator[Delta, None]:

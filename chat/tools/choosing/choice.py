@@ -27,7 +27,7 @@ from chat.ports import Message
 from chat.tools.registry import Result, Tool
 from chat.tools.results import RANKED, as_text
 from language_models.errors import ModelError
-from language_models.ports import ChatMessage, ChatModel
+from language_models.ports import ChatMessage, ChatModel, json_format
 
 from .readable import PARAMETERS, Readable, found_in, named_in, unread
 
@@ -99,7 +99,7 @@ class Chooser:
         said = list[str]()
         stream = self.model.stream(
             self._prompt(found),
-            response_format={"type": "json_schema", "json_schema": {"name": "call", "schema": self._schema(readable)}},
+            response_format=json_format("call", self._schema(readable)),
             max_tokens=_MOST_TOKENS if all(tool.on_by_default for tool in self.tools) else _MOST_TOKENS_WRITTEN,
             temperature=0.0,
         )
