@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, select, update
 
-from database.conversations.conversation import touch_quietly
+from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.messages.documents import Documents, store_documents
@@ -58,7 +58,7 @@ def store_report(
         if documents:
             store_documents(connection, message_id, documents, user_email=user_email, conversation_id=conversation_id)
         # What is asked counts as something new, and has been counted already.
-        touch_quietly(connection, conversation_id)
+        update_keeping_time(connection, conversation_id)
 
     database.write(store, urgency=Urgency.STREAM)
 

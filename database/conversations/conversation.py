@@ -306,11 +306,11 @@ def heads_even_in_bin(connection: Connection, owners: Mapping[str, str]) -> dict
 
 def touch(connection: Connection, conversation_id: str, **changes: Any) -> None:
     """Apply `changes` to the conversation's row, with a new version and time, which invalidates cached copies."""
-    touch_quietly(connection, conversation_id, updated_at=now_iso(), **changes)
+    update_keeping_time(connection, conversation_id, updated_at=now_iso(), **changes)
 
 
-def touch_quietly(connection: Connection, conversation_id: str, **changes: Any) -> None:
-    """`touch` without a new time: the conversation keeps its place in lists."""
+def update_keeping_time(connection: Connection, conversation_id: str, **changes: Any) -> None:
+    """`touch` with the former `updated_at`: the conversation keeps its place in lists."""
     _touching(tuple(changes)).run(connection, touched=conversation_id, **changes)
 
 

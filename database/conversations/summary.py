@@ -19,7 +19,7 @@ from database.messages.message import live_in
 from database.schema import conversations, messages
 from database.turns.ephemeral import is_unkept
 
-from .conversation import touch_quietly
+from .conversation import update_keeping_time
 
 _c = conversations.c
 _m = messages.c
@@ -107,7 +107,7 @@ def store_summary(
         # Status is not compared: an answer that is being regenerated changes the summary when it ends.
         if before != (since.summary, since.ordinal) or [row[:4] for row in now] != [row[:4] for row in told]:
             return False
-        touch_quietly(connection, conversation_id, running_summary=summary, summarised_ordinal=told[-1].ordinal)
+        update_keeping_time(connection, conversation_id, running_summary=summary, summarised_ordinal=told[-1].ordinal)
         return True
 
     return database.write(store)

@@ -14,7 +14,7 @@ from database.errors import InvalidChangeError
 from database.schema import conversation_tags, conversations
 from sentences import say
 
-from .conversation import access_head, touch_quietly
+from .conversation import access_head, update_keeping_time
 
 MOST_TAGS = 20
 LONGEST_TAG = 50
@@ -55,7 +55,7 @@ def set_tags(*, database: Database, user_email: str, conversation_id: str, tags:
             return
         connection.execute(delete(conversation_tags).where(here))
         insert_tags(connection, tidied, user_email=user_email, conversation_id=conversation_id)
-        touch_quietly(connection, conversation_id)
+        update_keeping_time(connection, conversation_id)
         record(
             connection, CONVERSATION, "changed", user_email=user_email, ids=[conversation_id], fields={"tags": tidied}
         )

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from database.activities.renaming import ids_in_use
 from database.activities.storing import insert_activities
 from database.changes import MESSAGE, record
-from database.conversations.conversation import record_listed, touch_quietly
+from database.conversations.conversation import record_listed, update_keeping_time
 from database.conversations.importing import (
     ImportedActivity,
     ImportedConversation,
@@ -120,7 +120,7 @@ def rename_pinned(claim_ids: Mapping[str, str], *, database: Database, import_id
             pinned = [claim_ids.get(each, each) for each in former]
             if pinned != former:
                 memory = {**row.memory, PINNED_CLAIMS: pinned}
-                touch_quietly(connection, row.conversation_id, memory=memory)
+                update_keeping_time(connection, row.conversation_id, memory=memory)
 
     database.write(job)
 
@@ -313,7 +313,7 @@ class _Update:
         has_documents = self.connection.execute(select(func.max(_m.has_documents)).where(here)).scalar() or 0
         if updated_at > self.updated_at:
             self.notes.change("conversation", self.conversation_id, updated_at=updated_at)
-        touch_quietly(
+        update_keeping_time(
             self.connection, self.conversation_id, has_documents=has_documents, last_ordinal=self.last_ordinal
         )
         who: dict[str, Any] = {"user_email": self.user_email, "conversation_id": self.conversation_id}

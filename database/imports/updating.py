@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, func, insert, select, update
 
 from database.changes import MESSAGE, record
-from database.conversations.conversation import record_listed, touch_quietly
+from database.conversations.conversation import record_listed, update_keeping_time
 from database.conversations.importing import add_messages
 from database.conversations.repository import read_live
 from database.conversations.summary import forget_summary
@@ -333,7 +333,7 @@ class _Update:
         """Store what of the conversation follows from its messages."""
         shown = self.connection.execute(select(func.count()).where(live_in(self.conversation_id))).scalar_one()
         counts = {"message_count": shown, "last_ordinal": self.last_ordinal, "branch_id": self.branch_id}
-        touch_quietly(self.connection, self.conversation_id, **counts)
+        update_keeping_time(self.connection, self.conversation_id, **counts)
         if updated_at > self.updated_at:
             self.notes.change("conversation", self.conversation_id, updated_at=updated_at)
 
@@ -358,4 +358,4 @@ def renew_path(connection: Connection, conversation_id: str) -> None:
     connection.execute(update(messages).where(here, ~off, ~on_path(path)).values(other_branch=1))
     connection.execute(update(messages).where(here, off, on_path(path)).values(other_branch=None))
     shown = connection.execute(select(func.count()).where(live_in(conversation_id))).scalar_one()
-    touch_quietly(connection, conversation_id, message_count=shown, branch_id=path[-1].branch_id)
+    update_keeping_time(connection, conversation_id, message_count=shown, branch_id=path[-1].branch_id)

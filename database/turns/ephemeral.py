@@ -1,7 +1,7 @@
-"""Turns that are not kept: what is asked in a stateless conversation, and its answer.
+"""Ephemeral turns: questions and answers of stateless conversations, erased when the turn ends.
 
-While such a turn runs it has rows as any other, so that whoever comes back finds it; the configuration of its messages
-says what it is. When it has ended nothing is left of it, and its conversation is as it was before.
+While such a turn runs it has rows like any other, so that a reloaded page finds it; the configuration of its messages
+marks it. Afterwards its conversation is as it was before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select, union_all, update
 
-from database.conversations.conversation import ConversationHead, touch_quietly
+from database.conversations.conversation import ConversationHead, update_keeping_time
 from database.conversations.deletion import remove_messages
 from database.schema import messages
 
@@ -25,12 +25,12 @@ _m = messages.c
 
 
 def is_unkept(config: Mapping[str, Any]) -> bool:
-    """Whether a message of this configuration is not kept."""
+    """Whether a message with this configuration belongs to an ephemeral turn."""
     return config.get("kept") is False
 
 
 def unkept_in(conversation_id: str) -> Select[Any]:
-    """The ids of the messages of a conversation that are there only until their turn has ended."""
+    """The ids of a conversation's messages that will be erased when their turn ends."""
     running = (
         select(_m.message_id, _m.in_answer_to)
         .where(
@@ -45,16 +45,16 @@ def unkept_in(conversation_id: str) -> Select[Any]:
 def erase_turn(
     connection: Connection, head: ConversationHead, response_message_id: str, *, status: str
 ) -> FinishedTurn:
-    """Take a turn that has ended out of the store, with all that hangs on it; what it was called until now.
+    """Delete an ended ephemeral turn with all rows that depend on it; returns its identifiers.
 
-    Time and place of the conversation in lists stay as they were before the turn.
+    The conversation's date and place in lists are those from before the turn.
     """
     turn = finished_turn(connection, head, response_message_id)
     condition = _m.message_id.in_([turn.user_message_id, turn.response_message_id])
     rows = connection.execute(select(_m.seq, _m.message_id, _m.ordinal, _m.deleted_at).where(condition)).all()
     remove_messages(connection, {row.seq: row.message_id for row in rows})
     _close_gaps(connection, head, [row.ordinal for row in rows])
-    touch_quietly(
+    update_keeping_time(
         connection,
         head.conversation_id,
         message_count=head.message_count - sum(row.deleted_at is None for row in rows),
@@ -65,7 +65,7 @@ def erase_turn(
 
 
 def _close_gaps(connection: Connection, head: ConversationHead, gaps: Sequence[int]) -> None:
-    """A turn stands at the end, unless somebody moved messages meanwhile."""
+    """Renumber the messages behind the erased turn: usually none, unless messages were moved meanwhile."""
     here = _m.conversation_id == head.conversation_id
     for last, gap in zip(range(head.last_ordinal, 0, -1), sorted(gaps, reverse=True), strict=False):
         if gap < last:

@@ -1,4 +1,4 @@
-"""What a server does first: close the turns that a crash interrupted, with all that was stored of them."""
+"""Recovery at start: closes the turns that a crash interrupted, with all text that was stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, select, update
 
 from database.changes import TURN, record
-from database.conversations.conversation import touch_quietly
+from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
 from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
 from database.maintenance.invariants import NO_RUNNING_ANSWER
@@ -33,19 +33,19 @@ def close_interrupted_turns(
     asking: str | None = None,
     report_of: ReportMaker | None = None,
 ) -> int:
-    """Finish every turn that is still streaming as "interrupted"; how many were closed.
+    """Finish every turn that is still streaming as "interrupted"; returns how many.
 
-    For a server that is just starting and knows that no other process works on the store, or for one answer (`only`,
-    its message id) that nobody writes any more. asking: the owner of running turns that asks while other processes
-    may run turns too; only turns of others whose lease has ended are closed.
+    For a server that starts and knows that no other process uses the store, or for one abandoned answer (`only`, its
+    message id). asking: the owner name of the calling process while other processes may run turns; then only turns of
+    others whose lease has expired are closed.
 
-    Fifty turns share a transaction, and each is closed once, whoever else looks: text as far as it was stored, hashes,
-    on the first turn title and friendly id, and the closing events. One that had told nothing yet tells of its
-    references first: as they are stored, or else as `report_of` finds them now, with the backlinks. A turn that is not
-    kept is erased. A second run finds nothing to do.
+    Fifty turns share a transaction, and each is closed once even if several processes try: text as stored, hashes,
+    title and friendly id on a first turn, and the closing events. A turn that has sent no event gets its report first:
+    the stored one, or the one that `report_of` makes now, with backlinks. An ephemeral turn is erased. A second run
+    finds nothing to do.
 
-    A turn whose rows are damaged is logged and only marked as interrupted, so that it stops neither the others nor its
-    conversation. Raises StorageFailedError, StorageBusyError where the store itself can't be written.
+    A turn with damaged rows is logged and only marked as interrupted, so that it blocks neither the others nor its
+    conversation. Raises StorageFailedError, StorageBusyError if the store can't be written.
     """
     if_still = messages.c.status == "streaming" if asking is None else abandoned(asking=asking)
     with database.reading() as connection:
@@ -64,7 +64,7 @@ def _close_batch(
     report_of: ReportMaker | None,
     if_still: ColumnElement[bool],
 ) -> int:
-    """Close what can be closed together, and the rest one by one; where something is damaged, all one by one."""
+    """Close ordinary turns together and the rest one by one; if rows are damaged, all one by one."""
     closed, alone = 0, [turn for turn, _ in batch]
     reports = {turn.message_id: partial(_with_lost_report, turn, begun, report_of) for turn, begun in batch}
     try:
@@ -81,7 +81,7 @@ def _close_batch(
 def _close_or_mark(
     store: Database, turn: AbandonedTurn, with_report: Callable[[], AbandonedTurn], if_still: ColumnElement[bool]
 ) -> int:
-    """Close one turn; 1, or 0 where `if_still` no longer holds of it."""
+    """Close one turn; returns 1, or 0 if `if_still` does not hold any more."""
     try:
         return store.write(partial(close_alone, turn=with_report(), if_still=if_still), urgency=Urgency.ACCEPT)
     except (StorageBusyError, StorageFailedError) as error:
@@ -95,7 +95,7 @@ def _close_or_mark(
 
 
 def _mark(store: Database, turn: AbandonedTurn) -> None:
-    """Mark a damaged turn as interrupted, and nothing else; where not even that can be written, log it."""
+    """Only mark a damaged turn as interrupted; if even that fails, log it."""
     log.error("the turn %s can't be closed as it should be; it is marked as interrupted", turn.message_id)
     try:
         store.write(partial(_mark_interrupted, turn=turn), urgency=Urgency.ACCEPT)
@@ -116,14 +116,14 @@ def _mark_interrupted(connection: Connection, *, turn: AbandonedTurn) -> None:
 
 
 def _release_waiting_conversations(connection: Connection) -> None:
-    """Let conversations go on that wait for an answer that nobody writes, because its row is gone or finished."""
+    """Unblock conversations whose running answer is missing or finished."""
     for (conversation_id,) in connection.exec_driver_sql(NO_RUNNING_ANSWER).all():
         log.error("the conversation %s waited for an answer that is not there", conversation_id)
-        touch_quietly(connection, conversation_id, running_message_id=None)
+        update_keeping_time(connection, conversation_id, running_message_id=None)
 
 
 def _with_lost_report(turn: AbandonedTurn, begun: bool, report_of: ReportMaker | None) -> AbandonedTurn:
-    """With the report that the turn should have begun with; without one where it has, or where nothing is to tell."""
+    """The turn with the report that it should have sent; unchanged if it was sent or there is nothing to report."""
     if report_of is None or turn.question is None or begun or turn.report:
         return turn
     lost: Report = report_of(turn.user_email, turn.question)

@@ -26,7 +26,13 @@ from database.activities.threads import find_place, open_thread
 from database.agents.inbox import deliver
 from database.attachments import parts_for
 from database.changes import CONVERSATION, TURN, record
-from database.conversations.conversation import ConversationHead, asked_for_head, head_even_in_bin, touch, touch_quietly
+from database.conversations.conversation import (
+    ConversationHead,
+    asked_for_head,
+    head_even_in_bin,
+    touch,
+    update_keeping_time,
+)
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
@@ -411,7 +417,7 @@ def _new_activities(
 def _count_turn(
     connection: Connection, head: ConversationHead, question_id: str, response_id: str, *, branch_id: str | None
 ) -> None:
-    note = touch_quietly if head.stateless else touch
+    note = update_keeping_time if head.stateless else touch
     note(
         connection,
         head.conversation_id,

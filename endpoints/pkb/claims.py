@@ -16,7 +16,7 @@ from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import audited, claim_named, described, described_all, knowledge, unwrap, work_of_list
+from endpoints.pkb.common import audit_reference, claim_named, described, described_all, knowledge, unwrap, work_of_list
 from sentences import say
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, is_near
@@ -61,7 +61,7 @@ def add_claim(body: requests.NewClaim) -> object:
         "claim": described(api, claim),
         "similar": similar_claims(api, added.metadata["similar"]),
         **warned(added.warnings),
-        **audited(added),
+        **audit_reference(added),
     }
 
 
@@ -73,7 +73,7 @@ def add_claim(body: requests.NewClaim) -> object:
 def add_claims(body: requests.NewClaims) -> object:
     """Remember up to 100 things as one change; each has its own result."""
     added = knowledge().add_claims_bulk(body.claims, client_id=body.client_id)
-    return {**unwrap(added), **audited(added)}
+    return {**unwrap(added), **audit_reference(added)}
 
 
 @blueprint.post("/claims/bulk_change")
@@ -83,7 +83,7 @@ def add_claims(body: requests.NewClaims) -> object:
 def change_claims(body: requests.ClaimsChange) -> object:
     """One change to many claims, with one undo."""
     changed = knowledge().change_claims(body.claim_ids, body.change, body.value)
-    return {**unwrap(changed), **audited(changed)}
+    return {**unwrap(changed), **audit_reference(changed)}
 
 
 @blueprint.get("/claims/by-friendly-id/<friendly_id>")
@@ -132,7 +132,7 @@ def supersede_claim(claim_id: str, body: requests.Successor) -> object:
     old, new = claim_named(api, claim_id), claim_named(api, body.by)
     superseded = api.supersede_claim(new.claim_id, old.claim_id)
     unwrap(superseded)
-    return {"claim": described(api, claim_named(api, old.claim_id)), **audited(superseded)}
+    return {"claim": described(api, claim_named(api, old.claim_id)), **audit_reference(superseded)}
 
 
 @blueprint.put("/claims/<claim_id>/pin")
@@ -248,7 +248,7 @@ def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilte
 
 def _changed(api: StructuredAPI, result: ActionResult) -> Response:
     claim: Claim = unwrap(result)
-    return json_reply({"claim": described(api, claim), **audited(result)})
+    return json_reply({"claim": described(api, claim), **audit_reference(result)})
 
 
 def _source(message_id: str | None) -> str | None:

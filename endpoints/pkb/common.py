@@ -58,8 +58,8 @@ def unwrap(result: ActionResult) -> Any:
     return result.data
 
 
-def audited(result: ActionResult) -> dict[str, Any]:
-    """`{"audit_id"}` of a change; None where nothing had to be changed."""
+def audit_reference(result: ActionResult) -> dict[str, Any]:
+    """`{"audit_id"}` of a change, by which it can be undone; the id is None if nothing was changed."""
     unwrap(result)
     return {"audit_id": result.metadata.get("audit_id")}
 

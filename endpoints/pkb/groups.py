@@ -10,7 +10,7 @@ from flask import Blueprint
 from endpoints.http.models import shape
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import audited, claim_named, described_all, knowledge, unwrap
+from endpoints.pkb.common import audit_reference, claim_named, described_all, knowledge, unwrap
 
 blueprint = Blueprint("pkb_groups", __name__, url_prefix="/pkb")
 
@@ -31,7 +31,7 @@ def create_context(body: requests.ContextDraft) -> object:
     api = knowledge()
     added = api.add_context(**body.model_dump())
     context = unwrap(added)
-    return {"context": api.describe_context(context), **audited(added)}
+    return {"context": api.describe_context(context), **audit_reference(added)}
 
 
 @blueprint.get("/contexts/<context_id>")
@@ -50,14 +50,14 @@ def edit_context(context_id: str, body: requests.ContextChange) -> object:
     """Rename, describe or move a context; below itself is a 400."""
     api = knowledge()
     edited = api.edit_context(context_id, **body.model_dump(exclude_unset=True))
-    return {"context": api.describe_context(unwrap(edited)), **audited(edited)}
+    return {"context": api.describe_context(unwrap(edited)), **audit_reference(edited)}
 
 
 @blueprint.delete("/contexts/<context_id>")
 @answers(responses.Changed)
 def delete_context(context_id: str) -> object:
     """Delete a context; its children move up, its claims stay."""
-    return audited(knowledge().delete_context(context_id))
+    return audit_reference(knowledge().delete_context(context_id))
 
 
 @blueprint.get("/contexts/<context_id>/claims")
@@ -78,7 +78,7 @@ def file_claim(context_id: str, claim_id: str) -> object:
     """File a claim in a context."""
     api = knowledge()
     unwrap(api.get_context(context_id))
-    return audited(api.add_claim_to_context(context_id, claim_named(api, claim_id).claim_id))
+    return audit_reference(api.add_claim_to_context(context_id, claim_named(api, claim_id).claim_id))
 
 
 @blueprint.delete("/contexts/<context_id>/claims/<claim_id>")
@@ -87,7 +87,7 @@ def unfile_claim(context_id: str, claim_id: str) -> object:
     """Remove a claim from a context."""
     api = knowledge()
     unwrap(api.get_context(context_id))
-    return audited(api.remove_claim_from_context(context_id, claim_named(api, claim_id).claim_id))
+    return audit_reference(api.remove_claim_from_context(context_id, claim_named(api, claim_id).claim_id))
 
 
 @blueprint.get("/contexts/<context_id>/resolve")
@@ -127,7 +127,7 @@ def create_entity(body: requests.EntityDraft) -> object:
     api = knowledge()
     added = api.add_entity(**body.model_dump())
     entity = unwrap(added)
-    return {"entity": api.describe_entities([entity])[0], **audited(added)}
+    return {"entity": api.describe_entities([entity])[0], **audit_reference(added)}
 
 
 @blueprint.put("/entities/<entity_id>")
@@ -138,14 +138,14 @@ def edit_entity(entity_id: str, body: requests.EntityChange) -> object:
     """Change an entity."""
     api = knowledge()
     edited = api.edit_entity(entity_id, **body.model_dump(exclude_unset=True))
-    return {"entity": api.describe_entities([unwrap(edited)])[0], **audited(edited)}
+    return {"entity": api.describe_entities([unwrap(edited)])[0], **audit_reference(edited)}
 
 
 @blueprint.delete("/entities/<entity_id>")
 @answers(responses.Changed)
 def delete_entity(entity_id: str) -> object:
     """Delete an entity; its claims stay."""
-    return audited(knowledge().delete_entity(entity_id))
+    return audit_reference(knowledge().delete_entity(entity_id))
 
 
 @blueprint.get("/tags")
@@ -167,7 +167,7 @@ def create_tag(body: requests.TagDraft) -> object:
     api = knowledge()
     added = api.add_tag(**body.model_dump())
     tag = unwrap(added)
-    return {"tag": api.describe_tags([tag])[0], **audited(added)}
+    return {"tag": api.describe_tags([tag])[0], **audit_reference(added)}
 
 
 @blueprint.put("/tags/<tag_id>")
@@ -178,14 +178,14 @@ def edit_tag(tag_id: str, body: requests.TagChange) -> object:
     """Rename or move a tag; below itself is a 400."""
     api = knowledge()
     edited = api.edit_tag(tag_id, **body.model_dump(exclude_unset=True))
-    return {"tag": api.describe_tags([unwrap(edited)])[0], **audited(edited)}
+    return {"tag": api.describe_tags([unwrap(edited)])[0], **audit_reference(edited)}
 
 
 @blueprint.delete("/tags/<tag_id>")
 @answers(responses.Changed)
 def delete_tag(tag_id: str) -> object:
     """Delete a tag; its children move up, its claims stay."""
-    return audited(knowledge().delete_tag(tag_id))
+    return audit_reference(knowledge().delete_tag(tag_id))
 
 
 @blueprint.get("/claims/<claim_id>/tags")
@@ -202,7 +202,7 @@ def list_tags_of_claim(claim_id: str) -> object:
 def tag_claim(claim_id: str, tag_id: str) -> object:
     """Add a tag to a claim."""
     api = knowledge()
-    return audited(api.link_tag_to_claim(claim_named(api, claim_id).claim_id, tag_id))
+    return audit_reference(api.link_tag_to_claim(claim_named(api, claim_id).claim_id, tag_id))
 
 
 @blueprint.delete("/claims/<claim_id>/tags/<tag_id>")
@@ -210,7 +210,7 @@ def tag_claim(claim_id: str, tag_id: str) -> object:
 def untag_claim(claim_id: str, tag_id: str) -> object:
     """Remove a tag from a claim."""
     api = knowledge()
-    return audited(api.unlink_tag_from_claim(claim_named(api, claim_id).claim_id, tag_id))
+    return audit_reference(api.unlink_tag_from_claim(claim_named(api, claim_id).claim_id, tag_id))
 
 
 @blueprint.get("/claims/<claim_id>/entities")
@@ -230,7 +230,7 @@ def list_entities_of_claim(claim_id: str) -> object:
 def link_entity(claim_id: str, entity_id: str, body: requests.Role) -> object:
     """Link a claim to an entity."""
     api = knowledge()
-    return audited(api.link_entity_to_claim(claim_named(api, claim_id).claim_id, entity_id, body.role))
+    return audit_reference(api.link_entity_to_claim(claim_named(api, claim_id).claim_id, entity_id, body.role))
 
 
 @blueprint.delete("/claims/<claim_id>/entities/<entity_id>")
@@ -238,7 +238,7 @@ def link_entity(claim_id: str, entity_id: str, body: requests.Role) -> object:
 def unlink_entity(claim_id: str, entity_id: str) -> object:
     """Unlink a claim from an entity."""
     api = knowledge()
-    return audited(api.unlink_entity_from_claim(claim_named(api, claim_id).claim_id, entity_id))
+    return audit_reference(api.unlink_entity_from_claim(claim_named(api, claim_id).claim_id, entity_id))
 
 
 @blueprint.get("/types")

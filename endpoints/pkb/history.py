@@ -12,7 +12,7 @@ from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.http.work_queues import Work, works
 
 from . import requests, responses
-from .common import audited, described_conflicts, knowledge, unwrap
+from .common import audit_reference, described_conflicts, knowledge, unwrap
 
 blueprint = Blueprint("pkb_keeping", __name__, url_prefix="/pkb")
 
@@ -34,7 +34,7 @@ def create_conflict(body: requests.ConflictDraft) -> object:
     api = knowledge()
     created = api.create_conflict_set(body.claim_ids, body.notes)
     conflict = described_conflicts(api, [unwrap(created)])[0]
-    return {"conflict": conflict, **audited(created)}
+    return {"conflict": conflict, **audit_reference(created)}
 
 
 @blueprint.post("/conflicts/<conflict_id>/resolve")
@@ -45,7 +45,7 @@ def resolve_conflict(conflict_id: str, body: requests.Decision) -> object:
     """Resolve a conflict; the winner supersedes the others, without a winner all stay."""
     api = knowledge()
     resolved = api.resolve_conflict_set(conflict_id, body.notes, winning_claim_id=body.winning_claim_id)
-    return {"conflict": described_conflicts(api, [unwrap(resolved)])[0], **audited(resolved)}
+    return {"conflict": described_conflicts(api, [unwrap(resolved)])[0], **audit_reference(resolved)}
 
 
 @blueprint.get("/audit")
@@ -91,4 +91,4 @@ def export(query: requests.ExportFormat) -> Response:
 def take_in(body: requests.Payload) -> object:
     """Import an export; importing it twice adds nothing."""
     imported = knowledge().import_data(body.payload, body.mode)
-    return {"counts": unwrap(imported), "skipped": imported.metadata["skipped"], **audited(imported)}
+    return {"counts": unwrap(imported), "skipped": imported.metadata["skipped"], **audit_reference(imported)}
