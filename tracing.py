@@ -1,7 +1,7 @@
-"""Traces by OpenTelemetry for who asks for them: spans of requests, turns, requests to models and statements.
+"""Optional traces by OpenTelemetry: spans of requests, turns, requests to models and SQL statements.
 
-Until `begin` is called nothing of OpenTelemetry is imported, and a span is nothing. What people write, and who they
-are, is in no span: routes, statuses, ids and statements without their values are.
+Nothing of OpenTelemetry is imported before `begin`; until then spans do nothing. Spans hold routes, statuses, ids and
+statements without their values, but neither texts of people nor who they are.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _SECONDS_TO_END = 2.0
 
 
 class Span(Protocol):
-    """Something that takes time."""
+    """A timed operation."""
 
     def set_attribute(self, key: str, value: str | int) -> None:
-        """Tell something of it."""
+        """Add an attribute."""
 
     def end(self) -> None:
-        """It is over."""
+        """End the span."""
 
 
 class _NoSpan:
-    """A span while no traces are asked for."""
+    """The span used while tracing is off."""
 
     def set_attribute(self, key: str, value: str | int) -> None:
-        """Nobody wants to know."""
+        """Does nothing."""
 
     def end(self) -> None:
-        """It is over."""
+        """Does nothing."""
 
 
 _NO_SPAN: Span = _NoSpan()
@@ -54,10 +54,10 @@ _tracer: Tracer | None = None
 
 
 def begin(endpoint: str | None) -> None:
-    """Send the spans of this process to the collector at `endpoint`, by OTLP over HTTP; None: there are no spans.
+    """Send the spans of this process to the collector at `endpoint`, by OTLP over HTTP; None turns tracing off.
 
-    Other variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_HEADERS, are read by its own packages. Raises
-    ModuleNotFoundError where these are not installed.
+    OpenTelemetry's own packages read its other variables, such as OTEL_EXPORTER_OTLP_HEADERS. Raises
+    ModuleNotFoundError if they are not installed.
     """
     global _provider, _tracer
     if endpoint is None:
@@ -74,7 +74,7 @@ def begin(endpoint: str | None) -> None:
 
 
 def end() -> None:
-    """Send what is left, for two seconds at most: a collector that is gone keeps no process from stopping."""
+    """Flush the remaining spans, for two seconds at most: an unreachable collector must not delay the shutdown."""
     global _provider, _tracer
     provider, _provider, _tracer = _provider, None, None
     if provider is not None:
@@ -84,27 +84,27 @@ def end() -> None:
 
 
 def is_on() -> bool:
-    """Whether traces are asked for."""
+    """Whether tracing is on."""
     return _tracer is not None
 
 
 def span(name: str, about: About | None = None) -> AbstractContextManager[Span]:
-    """The time of the block: a part of the span that it lies in, and the whole of those that begin within it."""
+    """A span of the block; a child of the present span, and the parent of those that begin within it."""
     return _NOTHING if _tracer is None else _current(_tracer, name, about)
 
 
 def request_span(name: str, about: About, *, traceparent: str | None) -> AbstractContextManager[Span]:
-    """The time in which a request is answered. traceparent: the header by which a proxy names its own span."""
+    """A span of an HTTP request. traceparent: the header by which a proxy names its own span."""
     return _NOTHING if _tracer is None else _answering(_tracer, name, about, traceparent)
 
 
 def call_span(name: str, about: About | None = None) -> AbstractContextManager[Span]:
-    """The time for which another service works, also within a generator, which runs in changing contexts."""
+    """A span of a request to another service, also within a generator, whose context may change between steps."""
     return _NOTHING if _tracer is None else _timed(_tracer.start_span(name, kind=_client(), attributes=about))
 
 
 def statement_span(sql: str, *, system: str) -> Span:
-    """A statement that begins now; the caller ends it. Statements of no request and no turn have no spans."""
+    """A span of an SQL statement; the caller ends it. Only statements of requests and turns have spans."""
     if _tracer is None:
         return _NO_SPAN
     from opentelemetry.trace import get_current_span
@@ -116,7 +116,7 @@ def statement_span(sql: str, *, system: str) -> Span:
 
 
 def carried(work: Callable[P, T]) -> Callable[P, T]:
-    """`work` for another thread, in which it belongs to the span of this one."""
+    """`work`, wrapped so that it runs in this thread's span when another thread calls it."""
     if _tracer is None:
         return work
     context = copy_context()
@@ -148,7 +148,7 @@ def _answering(tracer: Tracer, name: str, about: About, traceparent: str | None)
 
 @contextmanager
 def _timed(begun: OpenTelemetrySpan) -> Iterator[Span]:
-    """End the span with the block. Of an error only its type is told: its words may be a person's."""
+    """End the span with the block. Only the type of an error is recorded: its message may quote a person."""
     from opentelemetry.trace import StatusCode
 
     try:

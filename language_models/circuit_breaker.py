@@ -1,7 +1,7 @@
-"""A circuit breaker for embedding models: after a request that took too long or failed, nobody else waits for a while.
+"""A circuit breaker for embedding models: after a request that failed or was too slow, others fail at once for a while.
 
-A request runs in a thread of its own, so that whoever needs the answer can give up. While a request that somebody gave
-up runs on, and for some seconds after one that failed, further requests to that model fail at once.
+A request runs in a worker thread, so that its caller can time out. While such a request is still running, and for some
+seconds after a failure, further requests to that model fail without being sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _failed: WeakKeyDictionary[EmbeddingModel, tuple[float, ModelError]] = WeakKeyDi
 
 
 def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-    """Begin with `work`, which asks the model, as soon as a thread is free.
+    """Run `work`, which asks the model, in the next free thread.
 
     While an earlier request to this model is late, the future fails at once with a TimeoutError.
     """
@@ -42,7 +42,7 @@ def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: 
 
 
 def finish(model: EmbeddingModel, begun: Future[T], *, within: float) -> T:
-    """What the work comes to; raises what it raises. TimeoutError: it is not done after so many seconds."""
+    """The result of the work; raises its errors. TimeoutError: it did not end within so many seconds."""
     try:
         return begun.result(timeout=within)
     except TimeoutError:
@@ -51,7 +51,7 @@ def finish(model: EmbeddingModel, begun: Future[T], *, within: float) -> T:
 
 
 async def settled(model: EmbeddingModel, begun: Future[Any], *, within: float) -> None:
-    """Wait on the loop until the work is done or has failed, for so many seconds at most. Raises nothing."""
+    """Wait on the loop until the work has ended, up to so many seconds. Never raises."""
     waiting = asyncio.wrap_future(begun)
     with suppress(Exception):
         async with asyncio.timeout(within):
@@ -66,14 +66,14 @@ def _give_up(model: EmbeddingModel, begun: Future[Any]) -> None:
 
 
 def check(model: EmbeddingModel) -> None:
-    """Raise the error of a request that failed a few seconds ago, where it told that the model is out of order."""
+    """Raise the error of a request that failed a few seconds ago, if it said that the model is unavailable."""
     failed_at, error = _failed.get(model, (0.0, None))
     if error is not None and time.monotonic() - failed_at < _PAUSE:
         raise error
 
 
 def note(model: EmbeddingModel, error: ModelError) -> None:
-    """Keep others from asking for a while, if the error tells that the model is out of order."""
+    """Open the circuit for a while if the error says that the model is unavailable."""
     if isinstance(error, _OUT_OF_ORDER):
         _failed[model] = (time.monotonic(), error)
 

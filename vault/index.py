@@ -1,4 +1,4 @@
-"""Keeping the index of a vault like its files: whole scans, and single paths that were written, renamed or deleted."""
+"""Synchronising a vault's index with its files: full scans, and single paths that were written, renamed or deleted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What a scan, or a part of one, found. seen: files looked at. total: files of the vault."""
+    """The result of a scan or a part of one. seen: files checked. total: files of the vault."""
 
     seen: int
     total: int
@@ -34,7 +34,7 @@ class Scanned:
 
 
 def read_document(root: Path, path: str) -> Document:
-    """The document as its file is now. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
+    """Read a document's file. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
     content, status = paths.read_bytes(root, path)
     return markdown.parsed(path, content, modified_ns=status.st_mtime_ns)
 
@@ -45,9 +45,9 @@ def index_documents(documents: Sequence[Document], *, database: Database, user_e
 
 
 def index_paths(changed: Iterable[str], *, root: Path, database: Database, user_email: str) -> int:
-    """Bring the index up to date for paths that may have been written, made or deleted; how many were.
+    """Update the index for paths that may have been written, created or deleted; returns how many were.
 
-    The path of a folder stands for all that lies in it, and lay in it.
+    The path of a folder stands for everything in it, now or before.
     """
     work = 0
     for path in dict.fromkeys(changed):
@@ -70,10 +70,10 @@ def index_paths(changed: Iterable[str], *, root: Path, database: Database, user_
 def scan(
     root: Path, *, database: Database, user_email: str, below: str = "", is_full: bool = False, skip: int = 0
 ) -> Iterator[Scanned]:
-    """Bring the index up to date with all files, or those of a folder, slice by slice.
+    """Update the index for all files, or those of a folder, slice by slice.
 
-    is_full: also files that seem unchanged are read. skip: so many of the changed files, by path, were read before.
-    Raises VaultUnavailableError where the folder of the vault is not there, whose index stays as it is; StoreError.
+    is_full: also read files that seem unchanged. skip: how many of the changed files, by path, were read before.
+    Raises VaultUnavailableError if the vault's folder is missing, and leaves the index as it is; StoreError.
     """
     if not root.is_dir():
         raise VaultUnavailableError("The folder of the vault is not there.")
@@ -95,7 +95,7 @@ def scan(
 
 
 def _reindex(changed: Sequence[str], *, root: Path, database: Database, user_email: str, is_full: bool) -> int:
-    """Read these files, and store what they say now; how many say something new."""
+    """Read these files and store their texts; returns how many have changed."""
     known = store.known_versions(database=database, user_email=user_email, paths=changed)
     found, times, gone = list[Document](), dict[str, int](), list[str]()
     for path in changed:

@@ -1,4 +1,4 @@
-"""Keeping the index of all vaults fresh: hearing of files that other programs write, and scans as jobs."""
+"""Keeping the index of all vaults up to date: watching for writes by other programs, and scans as jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BURST_MS = 200
 
 
 class VaultWatcher:
-    """Follows the files of all vaults, in one thread that calls `look` again and again."""
+    """Watches the files of all vaults, in one thread that calls `look` repeatedly."""
 
     def __init__(self, vaults: Vaults) -> None:
         self._vaults = vaults
@@ -33,9 +33,9 @@ class VaultWatcher:
         self._heard: Iterator[set[FileChange]] | None = None
 
     def look(self) -> int:
-        """Bring the index up to date with what was written since the last call; waits half a second for it.
+        """Index what was written since the last call, waiting up to half a second for changes.
 
-        How many documents changed. When a vault comes, all are scanned. Raises StoreError.
+        Returns how many documents changed. A new vault starts a scan of all. Raises StoreError.
         """
         vaults = self._vaults.existing()
         roots = {os.path.realpath(vault.root): vault for vault in vaults}
@@ -51,7 +51,7 @@ class VaultWatcher:
         return self._follow(roots, next(self._heard, set()))
 
     def scan(self) -> int:
-        """Look at all files of all vaults; how many documents changed. Raises StoreError."""
+        """Scan all files of all vaults; returns how many documents changed. Raises StoreError."""
         return sum(part.written + part.removed for vault in self._vaults.existing() for part in vault.refresh())
 
     def _follow(self, roots: dict[str, Vault], changes: set[FileChange]) -> int:
@@ -64,7 +64,7 @@ class VaultWatcher:
         return sum(roots[root].follow(changed) for root, changed in paths.items())
 
     def _watching(self, roots: tuple[str, ...]) -> Iterator[set[FileChange]]:
-        """Changes below `roots`, again and again; an empty set after half a second without one."""
+        """Yield changes below `roots`; an empty set after half a second without one."""
         if not roots:
             return
         from watchfiles import watch
@@ -84,9 +84,9 @@ class VaultWatcher:
 
 
 class VaultIndexing:
-    """The kind of job that brings a person's index up to date, with progress in documents.
+    """The kind of job that scans a person's vault, with progress in documents.
 
-    `state`: {"full": whether files that seem unchanged are read too, "skip": how many were read}.
+    `state`: {"full": whether unchanged files are read too, "skip": how many were read}.
     """
 
     name = JOB
@@ -96,7 +96,7 @@ class VaultIndexing:
         self._vaults = vaults
 
     def step(self, job: Job) -> Progress:
-        """Read files for a second, some at least, however long it takes to list them. Raises StoreError."""
+        """Read files for a second, at least a few, however long listing them takes. Raises StoreError."""
         if job.user_email is None:
             return Progress(finished=True)
         is_full, skip = bool(job.state.get("full")), int(job.state.get("skip", 0))

@@ -1,8 +1,8 @@
-"""Announcements: what one process tells all others at once, so that they look into the store sooner.
+"""Announcements: hints that one process sends to all others, so that they read the store sooner.
 
-An announcement is a hint. One that is lost, late, repeated or for nothing costs a look at the store and never a word:
-whoever hears it reads the store, and looks there every now and then in any case. Only the events of turns that are not
-kept travel themselves, since no store has them; whoever misses some asks for them again.
+A hint may be lost, late, repeated or wrong without harm: the receiver reads the store, which it also polls from time to
+time. Only the events of ephemeral turns are sent themselves, since no store has them; a receiver that misses some asks
+for them again.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ TOLD = "told"
 
 
 class Announcements(Protocol):
-    """Tells the subscribers of a topic, those of this process before `announce` returns, of others soon after."""
+    """Calls the subscribers of a topic: those of this process before `announce` returns, those of others soon after."""
 
     @property
     def reaches_others(self) -> bool:
-        """Whether other processes hear now what is announced here, and the other way round."""
+        """Whether announcements pass between this process and others at the moment."""
         ...
 
     def announce(self, topic: str, payload: bytes) -> None:
@@ -47,12 +47,12 @@ class Announcements(Protocol):
         ...
 
     def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
-        """Call `heard` with the payload of each announcement of `topic`; what is returned ends that."""
+        """Call `heard` with the payload of each announcement of `topic`; returns a function that unsubscribes."""
         ...
 
 
 class LocalAnnouncements:
-    """Announcements within one process. Safe to use from any thread."""
+    """Announcements within one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class LocalAnnouncements:
         return False
 
     def announce(self, topic: str, payload: bytes) -> None:
-        """Call the subscribers of `topic` in this thread; what one of them raises is logged."""
+        """Call the subscribers of `topic` in this thread; their exceptions are logged."""
         with self._lock:
             subscribers = list(self._subscribers.get(topic, ()))
         for heard in subscribers:
@@ -74,7 +74,7 @@ class LocalAnnouncements:
                 log.exception("a subscriber of %s failed", topic)
 
     def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
-        """Call `heard` with the payload of each announcement of `topic`; what is returned ends that."""
+        """Call `heard` with the payload of each announcement of `topic`; returns a function that unsubscribes."""
         with self._lock:
             self._subscribers.setdefault(topic, []).append(heard)
         return partial(self._unsubscribe, topic, heard)

@@ -1,7 +1,7 @@
-"""Valkey (or Redis) between the processes of one installation: announcements, and the counts that limits share.
+"""Valkey (or Redis) between the processes of one installation: announcements, and counters for shared limits.
 
-The store is the truth; Valkey makes processes quicker to look into it. Nothing in Valkey is needed for longer than it
-takes to renew it, so that it may be killed and started empty at any time.
+The store is the source of truth; Valkey only makes processes read it sooner. Everything in Valkey is renewed
+constantly, so that it may be killed and restarted empty at any time.
 """
 
 from __future__ import annotations
@@ -43,15 +43,14 @@ class BrokerGoneError(Exception):
 
 
 class Broker:
-    """Announcements by Valkey's publish and subscribe, and scripts. Safe to use from any thread.
+    """Announcements by publish and subscribe, and scripts. Thread-safe.
 
-    Within this process announcements are heard at once and without Valkey. `begin` is called by servers: before it,
-    and while Valkey is gone, other processes hear nothing and find what was committed by looking into the store.
-    Connections are made again without a restart.
+    Within this process announcements need no Valkey. Servers call `begin`: before it, and while Valkey is unreachable,
+    other processes hear nothing and find changes by polling the store. It reconnects by itself.
     """
 
     def __init__(self, url: str, *, installation: str) -> None:
-        """url: REDIS_URL. installation: what all its processes know and others don't; only its digest is sent."""
+        """url: REDIS_URL. installation: a secret that all its processes share; only its digest is sent."""
         digest = hashlib.sha256(f"anaphora {installation}".encode()).hexdigest()[:16]
         self._url = url
         self._prefix = f"anaphora:{digest}:"
@@ -77,7 +76,7 @@ class Broker:
         return self.is_up
 
     def begin(self) -> None:
-        """Connect, in the background. Idempotent; a forked process begins anew."""
+        """Connect in the background. Idempotent; a forked process connects again."""
         if self._begun_in == os.getpid():
             return
         with self._lock:
@@ -94,7 +93,7 @@ class Broker:
                 thread.start()
 
     def close(self) -> None:
-        """Disconnect; later announcements are heard in this process alone."""
+        """Disconnect; later announcements stay within this process."""
         self._ended.set()
         with suppress(queue.Full):
             self._waiting.put_nowait(None)
@@ -108,14 +107,14 @@ class Broker:
         return self._up.wait(seconds)
 
     def announce(self, topic: str, payload: bytes) -> None:
-        """Call the subscribers of this process, and have those of the others called; never waits for these."""
+        """Call the subscribers of this process, and send to the others without waiting."""
         self._local.announce(topic, payload)
         if self.is_up:
             with suppress(queue.Full):
                 self._waiting.put_nowait((topic, payload))
 
     def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
-        """Call `heard` with each announcement of `topic`, of any process; what is returned ends that."""
+        """Call `heard` with each announcement of `topic` by any process; returns a function that unsubscribes."""
         return self._local.subscribe(topic, heard)
 
     def key(self, *names: str) -> str:
@@ -123,7 +122,7 @@ class Broker:
         return self._prefix + ":".join(names)
 
     def ask(self, call: Callable[[Redis], T]) -> T:
-        """What `call` returns of the client. Waits half a second at most. Raises BrokerGoneError."""
+        """The result of `call` with the client, within half a second. Raises BrokerGoneError."""
         from redis.exceptions import RedisError
 
         if not self.is_up:
@@ -140,7 +139,7 @@ class Broker:
             return self._client
 
     def _connect(self) -> Redis:
-        """A client that fails at once instead of trying again by itself. Connects when it is first used."""
+        """A client without retries of its own. It connects on first use."""
         from redis import Redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
@@ -154,7 +153,7 @@ class Broker:
         )
 
     def _send(self) -> None:
-        """Publish what waits, many at a time, until the end."""
+        """Publish queued announcements in batches, until `close`."""
         while (first := self._waiting.get()) is not None:
             batch = [first]
             with suppress(queue.Empty):
@@ -172,7 +171,7 @@ class Broker:
         pipeline.execute()
 
     def _listen(self) -> None:
-        """Stay subscribed until the end, and connect again where that fails."""
+        """Stay subscribed until `close`; reconnect after failures."""
         from redis.exceptions import RedisError
 
         pause = _FIRST_PAUSE
@@ -190,7 +189,7 @@ class Broker:
             self._ended.wait(pause)
 
     def _hear(self, subscription: PubSub) -> None:
-        """Pass on what other processes announce. Raises RedisError, OSError when the connection is gone or silent."""
+        """Pass on announcements of other processes. Raises RedisError, OSError if the connection is lost or silent."""
         subscription.subscribe(self.key("announcements"))
         heard_at = pinged_at = time.monotonic()
         while not self._ended.is_set():

@@ -1,6 +1,6 @@
-"""The duties of one server among several: which parts of the upkeep this process does for all of them.
+"""Duties: the parts of the upkeep that one server does for all servers of a store. Each is a lease.
 
-With its duties it keeps the others told that it lives, and whether it still writes for accounts that were closed.
+Renewing them also tells the others that this process is alive, and whether it still writes for closed accounts.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ _MARGIN = 1.0
 
 
 class Duties(Protocol):
-    """Which duties this process has."""
+    """The duties of this process."""
 
     def holds(self, name: str) -> bool:
-        """Whether this process does it now."""
+        """Whether this process has the duty now."""
         ...
 
     def keep(self, names: Collection[str]) -> None:
-        """Renew what is held, and take what nobody does. Call it every RENEW_SECONDS. Raises StoreError."""
+        """Renew this process's leases and take free ones. Call it every RENEW_SECONDS. Raises StoreError."""
         ...
 
     def release(self) -> None:
-        """Let others do it from now on. Raises StoreError."""
+        """Give all duties up. Raises StoreError."""
         ...
 
     def others_may_write(self, user_email: str) -> bool:
-        """Whether a request of this closed account may be under way in another process. Raises StoreError."""
+        """Whether another process may still run a request of this closed account. Raises StoreError."""
         ...
 
 
 class _All:
-    """The duties of a server that is the only one: all of them."""
+    """All duties, for a server that is the only one."""
 
     def holds(self, name: str) -> bool:
         del name
@@ -59,9 +59,9 @@ EVERY_DUTY: Duties = _All()
 
 
 class SharedDuties:
-    """The duties of one of several servers. Safe to use from any thread.
+    """The duties of one of several servers. Thread-safe.
 
-    is_busy: whether a request is under way in this process that may write for this account.
+    is_busy: whether a request in this process may still write for this account.
     """
 
     def __init__(
@@ -79,22 +79,22 @@ class SharedDuties:
         self._until = 0.0
 
     def holds(self, name: str) -> bool:
-        """Whether this process does it now: its lease was renewed in time, as far as the process itself can tell."""
+        """Whether this process has the duty: it renewed the lease in time, by its own clock."""
         return name in self._held and self._clock() < self._until
 
     def keep(self, names: Collection[str]) -> None:
-        """Renew what is held, and take what nobody does. Call it every RENEW_SECONDS. Raises StoreError."""
+        """Renew this process's leases and take free ones. Call it every RENEW_SECONDS. Raises StoreError."""
         asked_at = self._clock()
         self._held = frozenset(self._taken(names))
         self._until = asked_at + LEASE_SECONDS - _MARGIN
 
     def release(self) -> None:
-        """Let others do it from now on. Raises StoreError."""
+        """Give all duties up. Raises StoreError."""
         self._held = frozenset()
         release_duties(database=self._database, owner=self.owner)
 
     def others_may_write(self, user_email: str) -> bool:
-        """Whether a request of this closed account may be under way in another process. Raises StoreError."""
+        """Whether another process may still run a request of this closed account. Raises StoreError."""
         return others_may_write(database=self._database, owner=self.owner, user_email=user_email)
 
     def _taken(self, names: Collection[str]) -> set[str]:

@@ -1,7 +1,7 @@
-"""Places that all processes count together: how many requests of a kind one client has under way, in any process.
+"""A concurrency limit over all processes: how many requests of a kind one client may run at once.
 
-They are counted by a script in Valkey. A place is a lease, which the process that took it renews, so that a process
-that dies holds none. While Valkey is gone each process counts for itself; afterwards the renewals bring it up to date.
+A script in Valkey counts them. A place is a lease that its process renews, so that a dead process holds none. While
+Valkey is unreachable each process counts for itself; afterwards the renewals restore the common count.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 
 
 class NoPlaceError(Exception):
-    """The client has all its places already."""
+    """The client already uses all its places."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A request under way. key: of its kind and client, in Valkey."""
+    """A running request. key: of its kind and client, in Valkey."""
 
     key: str
     name: str = field(default_factory=partial(secrets.token_hex, 12))
 
 
 class SharedPlaces:
-    """The places of one process among several. Safe to use from any thread."""
+    """The places of one process among several. Thread-safe."""
 
     def __init__(self, broker: Broker, *, lease: float = LEASE_SECONDS) -> None:
-        """lease: seconds after which the places of a process that died are free."""
+        """lease: after so many seconds the places of a dead process are free."""
         self._broker = broker
         self._lease = round(lease * 1000)
         self._lock = threading.Lock()
@@ -83,7 +83,7 @@ class SharedPlaces:
                 self._threads.submit(self.give_back, place)
 
     def take(self, kind: str, client: str, *, most: int) -> _Place | None:
-        """A place, which the caller gives back; None while nobody counts them. Raises NoPlaceError."""
+        """A place, which the caller must free; None while Valkey is unreachable. Raises NoPlaceError."""
         digest = hashlib.sha256(client.encode("utf-8", "surrogatepass")).hexdigest()[:24]
         place = _Place(self._broker.key("under-way", kind, digest))
         try:
@@ -107,7 +107,7 @@ class SharedPlaces:
             self._broker.ask(lambda redis: redis.zrem(place.key, place.name))
 
     def renew(self) -> None:
-        """Renew the leases of all places that are held, also in a Valkey that was started empty."""
+        """Renew the leases of all held places; also restores them in a Valkey that was restarted empty."""
         with self._lock:
             held = list(self._held)
         if held:
@@ -115,12 +115,12 @@ class SharedPlaces:
                 self._broker.ask(partial(self._renew, held))
 
     def close(self) -> None:
-        """Renew nothing any more."""
+        """Stop renewing."""
         self._ended.set()
         self._threads.shutdown()
 
     def _give_back_soon(self, taking: asyncio.Future[_Place | None]) -> None:
-        """Free a place that came when its client had gone."""
+        """Free a place that was granted after its client had disconnected."""
         if not taking.cancelled() and taking.exception() is None and (place := taking.result()) is not None:
             self._threads.submit(self.give_back, place)
 

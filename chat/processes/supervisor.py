@@ -1,8 +1,8 @@
-"""Several server processes on one port: the supervisor that starts them, and what each of them inherits.
+"""Several server processes on one port: the supervisor that starts them, and what each inherits from it.
 
-All processes accept connections from one listening socket, which the supervisor keeps, so that no connection is lost
-when one of them ends. Each has a line to the supervisor: it says there that it serves, is told there to leave, and
-stops when the line breaks, because then the supervisor is gone.
+All processes accept connections from one listening socket, which the supervisor keeps open, so that no connection is
+lost when one of them exits. Each has a socket to the supervisor: over it the process says that it serves and is told to
+exit; when it breaks, the supervisor is gone and the process stops.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LOOK_EVERY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """What the supervisor gave this process: sockets that are bound already, and the line."""
+    """The listening sockets and the socket to the supervisor that this process inherited."""
 
     sockets: list[socket.socket]
     line: socket.socket
 
 
 def inherited() -> Inherited | None:
-    """What the supervisor gave this process; None where there is none. Later children don't see it."""
+    """What this process inherited from a supervisor; None without one. Hidden from later children."""
     numbers, line = os.environ.pop(_SOCKETS, ""), os.environ.pop(_LINE, "")
     if not line:
         return None
@@ -60,7 +60,7 @@ class Worker:
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """Where one of the processes belongs. pause: how long it waits before it is started again, in seconds."""
+    """A slot for one process. pause: seconds to wait before it is started again."""
 
     number: int
     worker: Worker | None = None
@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(slots=True)
 class Renewal:
-    """A restart of all processes, one after the other. `newcomer` takes the place of the worker there."""
+    """A rolling restart. `newcomer` will replace the worker of that slot."""
 
     waiting: list[Place] = field(default_factory=list)
     place: Place | None = None
@@ -81,13 +81,13 @@ class Renewal:
 class Supervisor:
     """Keeps `count` processes of `command` serving on one port.
 
-    SIGTERM and SIGINT stop all. SIGHUP renews all: each gets a successor, and leaves when that serves. A process that
-    dies is started again, after a pause that doubles from half a second to 30. Where none has ever served, the
-    supervisor ends with the exit status of the first.
+    SIGTERM and SIGINT stop all. SIGHUP restarts all, one after the other: each exits once its successor serves. A
+    process that dies is started again after a back-off that doubles from half a second to 30. If none has ever served,
+    the supervisor exits with the status of the first.
     """
 
     def __init__(self, command: Sequence[str], *, count: int, host: str, port: int) -> None:
-        """Listens when `run` is called. port: 0 for any."""
+        """The port is opened by `run`. port: 0 for any free one."""
         self._command = list(command)
         self._address = host, port
         self._places = [Place(number) for number in range(1, count + 1)]
@@ -99,7 +99,7 @@ class Supervisor:
         self._status = 0
 
     def run(self) -> int:
-        """Serve until a signal comes; the exit status. Call it in the main thread. Raises OSError for a taken port."""
+        """Serve until a signal; returns the exit status. Main thread only. Raises OSError if the port is taken."""
         self._sockets = _bound(*self._address)
         with self._hearing_signals():
             try:
@@ -116,7 +116,7 @@ class Supervisor:
 
     @contextmanager
     def _hearing_signals(self) -> Iterator[None]:
-        """Signals come as bytes on a socket, between two rounds."""
+        """Deliver signals as bytes on a socket, which the loop reads between two rounds."""
         reading, writing = socket.socketpair()
         reading.setblocking(False)
         writing.setblocking(False)
@@ -142,7 +142,7 @@ class Supervisor:
                 self._stop(0)
 
     def _attend(self) -> bool:
-        """Start what is to be started; False when all is over."""
+        """Start the processes that are due; False once all have exited."""
         now = time.monotonic()
         if self._stops_at is not None:
             if now > self._stops_at:
@@ -157,7 +157,7 @@ class Supervisor:
         return True
 
     def _renew_next(self) -> None:
-        """Start the next successor, when the one before serves and its predecessor has left."""
+        """Start the next successor once the previous one serves and its predecessor has exited."""
         renewal = self._renewal
         if renewal.newcomer is None and not renewal.leaving and renewal.waiting:
             renewal.place = renewal.waiting.pop(0)
@@ -229,7 +229,7 @@ class Supervisor:
         place.pause = min(2 * place.pause, _LONGEST_PAUSE)
 
     def _buried(self, worker: Worker) -> int:
-        """The exit status of a worker whose line broke."""
+        """Reap a worker whose socket broke; returns its exit status."""
         self._selector.unregister(worker.line)
         worker.line.close()
         try:
@@ -245,16 +245,16 @@ class Supervisor:
                 worker.process.terminate()
 
     def _workers(self) -> list[Worker]:
-        """All that live."""
+        """All running workers."""
         renewal = self._renewal
         there = [place.worker for place in self._places] + [renewal.newcomer]
         return [worker for worker in there if worker is not None] + renewal.leaving
 
 
 def serve_by_line(line: socket.socket, *, leave: Callable[[], None], stop: Callable[[], None]) -> Callable[[], None]:
-    """Say that this worker serves. What is returned is for its loop to call when the line can be read.
+    """Tell the supervisor that this worker serves; returns a callback for the loop's reader of the socket.
 
-    leave: called when the supervisor asks for it. stop: called when the supervisor is gone.
+    leave: called when the supervisor asks this worker to exit. stop: called when the supervisor is gone.
     """
 
     def heard() -> None:
@@ -272,7 +272,7 @@ def serve_by_line(line: socket.socket, *, leave: Callable[[], None], stop: Calla
 
 
 def _bound(host: str, port: int) -> list[socket.socket]:
-    """Sockets that hold the port on each address of `host`; nobody listens on them yet. Raises OSError."""
+    """Sockets bound to the port on each address of `host`, not yet listening. Raises OSError."""
     found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     sockets: list[socket.socket] = []
     try:

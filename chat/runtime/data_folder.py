@@ -1,7 +1,7 @@
-"""Whether the data folder keeps what processes on one or several machines rely on.
+"""Checks that the data folder gives the guarantees that one or several machines rely on.
 
-Files are replaced whole, by renaming: who reads one gets the former or the new content. A network file system that
-can't do that, or can't flush, is found out when a server starts, and not when it loses something.
+Files are replaced by renaming: a reader gets the old content or the new, whole. A network file system that can't do
+that, or can't flush, is found when a server starts, and not when it loses data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .startup import DataFolderError
 
 
 def probe(data_dir: Path) -> None:
-    """Write, flush and replace a file in the folder, which is made where it is missing. Raises DataFolderError."""
+    """Write, flush and replace a file in the folder, which is created if missing. Raises DataFolderError."""
     token = secrets.token_hex(8)
     kept, draft = data_dir / f".probe-{token}", data_dir / f".probe-{token}.new"
     try:

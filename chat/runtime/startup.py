@@ -64,7 +64,7 @@ class DataFolderError(StorageFailedError):
 
 @contextlib.contextmanager
 def sole_process(data_dir: Path, *, database: Database) -> Iterator[None]:
-    """Hold data folder and database for a command that no server may run beside.
+    """Lock data folder and database for a command that no server may run beside.
 
     Raises ServerRunningError while a server holds either, DataFolderError, StoreError.
     """
@@ -139,11 +139,11 @@ class ServerProcess:
         self._watches: tuple[FileWatch, ...] = ()
 
     def begin(self, *, upkeep: bool = True) -> None:
-        """Hold the store until the process ends, recover from crashes, and start the upkeep. Idempotent.
+        """Lock the store until the process ends, recover from crashes, and start the upkeep. Idempotent.
 
         `python server.py` calls this before it listens; under another WSGI server the first request does. upkeep: start
-        models and indexing in the background; False where the caller's event loop does that. Raises
-        ServerRunningError, and StoreError where the store can't be written; it may be called again then.
+        models and indexing in the background; False if the caller's event loop does that. Raises ServerRunningError,
+        and StoreError if the store can't be written; it may be called again then.
         """
         if self._lost_database:
             raise ServerRunningError(_DATABASE_TAKEN)
@@ -163,7 +163,7 @@ class ServerProcess:
             self._begun_in = os.getpid()
 
     def _hold_database(self) -> ServerHold:
-        """Be a server of the database, the only one until it is in order. Raises ServerRunningError."""
+        """Register as a server of the database, the only one during recovery. Raises ServerRunningError."""
         if self._hold is None:
             self._hold = self._holding.enter_context(self._database.backend.held_for_server())
         if not self._hold.is_held():
@@ -172,7 +172,7 @@ class ServerProcess:
         return self._hold
 
     def _put_in_order(self, hold: ServerHold) -> None:
-        """What a crash left, where no other server is at work; what those leave is closed when their leases end."""
+        """Recover from a crash if no other server runs; turns that one abandons are closed when their leases expire."""
         is_alone = hold.is_alone()
         if self._database.backend.is_shared:
             self._check_folder(is_alone=is_alone)
@@ -183,7 +183,7 @@ class ServerProcess:
             bring_in_order(database=self._turns.database, report_of=self._turns.report_of)
 
     def _check_folder(self, *, is_alone: bool) -> None:
-        """Raises ServerRunningError where other servers of the database have another data folder."""
+        """Raises ServerRunningError if other servers of the database use another data folder."""
         try:
             serve_folder(database=self._database, folder_id=_folder_id(self._data_dir), is_alone=is_alone)
         except ConflictError:
@@ -195,9 +195,9 @@ class ServerProcess:
         self._holding.close()
 
     def check_database(self) -> None:
-        """Refuse requests from now on where a command took the database while its connection was broken.
+        """Refuse requests once a command has taken the database while this server's connection was broken.
 
-        Requests are served again when that command has ended. Raises StoreError where the database can't be reached.
+        Requests are served again when that command has ended. Raises StoreError if the database can't be reached.
         """
         is_lost = self._hold is not None and not self._hold.is_held()
         if is_lost and not self._lost_database:
@@ -224,7 +224,7 @@ class ServerProcess:
                 watch.begin(wait=_CHECK_SECONDS)
 
     async def keep_up(self) -> None:
-        """The upkeep, and a look every few seconds whether the database is still held; until it is cancelled."""
+        """Run the upkeep, and check every few seconds that the database is still held; until it is cancelled."""
         try:
             await asyncio.gather(self._upkeep(), self._keep_checking())
         finally:
@@ -259,7 +259,7 @@ def _folder_id(data_dir: Path) -> str:
 
 
 def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) -> None:
-    """Before the first request: close turns that a crash interrupted, and delete other unfinished work.
+    """Recover before the first request: close interrupted turns, and delete other unfinished work.
 
     report_of: resolves the references of a turn whose report was not stored yet.
     """

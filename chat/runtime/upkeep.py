@@ -51,23 +51,23 @@ class InboxWork(Protocol):
     """Has agents answer their inboxes by themselves: `InboxWorker`."""
 
     def look(self) -> object:
-        """Begin to answer what waits."""
+        """Begin to answer pending items."""
         ...
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Begin no further answers."""
         ...
 
 
 def _nothing() -> None:
-    """Where a part has no work to be done."""
+    """For a part that has no such work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerWork:
-    """What the parts of a server want done again and again, beside what follows from its stores.
+    """Recurring work that the parts of a server add to that of its stores.
 
-    inboxes: makes what has agents answer their inboxes.
+    inboxes: makes the worker that has agents answer their inboxes.
     """
 
     erase_closed_accounts: Callable[[], object] = _nothing
@@ -93,11 +93,10 @@ async def keep_up(
     work: ServerWork = _STORES_ALONE,
     duties: Duties = EVERY_DUTY,
 ) -> None:
-    """Index new messages and memories, and purge what has expired. Runs until it is cancelled.
+    """Index new messages and memories, and purge expired rows. Runs until it is cancelled.
 
-    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. duties:
-    which of it this process does, where several servers share the store; what each server has to do for itself is no
-    duty.
+    Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. duties: the
+    work that this process does for all servers of the store; work that each server does for itself is no duty.
     """
     own, shared = Upkeep(), Upkeep(duties)
     await asyncio.gather(
@@ -111,7 +110,7 @@ async def keep_up(
 
 
 def _of_each_server(own: Upkeep, work: ServerWork, vaults: Vaults, *, look_every: float) -> Iterator[_Repeated]:
-    """What a server has to do for itself: what it keeps in memory, and what nobody else would be in time for."""
+    """Work of every server: for what it keeps in memory, and for what needs an immediate response."""
     yield own.repeat(work.look_for_changes, what="the streams of changes", every=look_every)
     yield own.repeat(
         work.close_abandoned_turns, what="turns of processes that are gone", every=_CLOSE_EVERY, after_failure=_EVERY
@@ -122,7 +121,7 @@ def _of_each_server(own: Upkeep, work: ServerWork, vaults: Vaults, *, look_every
 def _of_one_server(
     shared: Upkeep, work: ServerWork, database: Database, knowledge: KnowledgeAccess, vaults: Vaults
 ) -> Iterator[_Repeated]:
-    """What one of the servers that share a store does for all."""
+    """Work that one of the servers of a store does for all."""
 
     def tell_and_erase() -> None:
         # In this order: a change must not be recorded again after its account was erased.
@@ -143,7 +142,7 @@ def _of_one_server(
 def _embedding(
     shared: Upkeep, knowledge: KnowledgeAccess, vectors: MessageVectors, vaults: Vaults
 ) -> Iterator[_Repeated]:
-    """What asks the embedding model. Loading it must not delay the first page."""
+    """Work that asks the embedding model. Loading the model must not delay the first page."""
     kinds: dict[str, Callable[[], object]] = {
         "vectors of memories": EmbeddingUpkeep(knowledge).embed_pending,
         "vectors of messages": partial(vectors.embed_pending, budget_seconds=_EMBED_SECONDS),
@@ -155,7 +154,7 @@ def _embedding(
 
 
 async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) -> None:
-    """Look into the inboxes again and again; begin nothing more at the end."""
+    """Poll the inboxes; stop beginning answers when cancelled."""
     if make is None:
         return
     inboxes = make()
@@ -166,7 +165,7 @@ async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) 
 
 
 def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher, work: ServerWork) -> list[JobKind]:
-    """What every store needs once an hour; one after the other, so that a slow one delays only the others."""
+    """Hourly upkeep of the store, one job after the other, so that a slow one delays only the others."""
     hourly: dict[str, Callable[[], object]] = {
         "purge_changes": partial(purge_changes, database=database),
         "purge_events": partial(purge_events, database=database),
@@ -186,9 +185,9 @@ def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatche
 
 
 class Upkeep:
-    """Repeats work, also after failures: a server that stopped indexing would grow stale.
+    """Repeats work, also after failures: a server that stopped indexing would become outdated.
 
-    duties: of what this process does; the rest it leaves to other servers. names: of what is repeated.
+    duties: which of the work this process does; other servers do the rest. names: of the repeated work.
     """
 
     def __init__(self, duties: Duties = EVERY_DUTY) -> None:
@@ -204,7 +203,7 @@ class Upkeep:
         after_failure: float = _AFTER_FAILURE,
         begin_after: float = 0.0,
     ) -> None:
-        """Do `work` in a thread of its own every so many seconds, until it is cancelled."""
+        """Run `work` in its own thread every so many seconds, until it is cancelled."""
         self.names.append(what)
         thread = WorkerThreads(1, name=f"upkeep of {what}")
         try:
@@ -217,7 +216,7 @@ class Upkeep:
 
 
 async def _done(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> bool:
-    """Run `work` once; False where it failed. Failures are logged."""
+    """Run `work` once; False if it failed. Failures are logged."""
     try:
         await asyncio.get_running_loop().run_in_executor(thread, work)
     except (StoreError, KnowledgeUnavailableError, ModelError) as error:

@@ -1,8 +1,8 @@
-"""What models propose, and what is done once the person has decided.
+"""Proposals of models, and the functions that carry them out once the person has accepted.
 
-A call that needs consent and has none makes a proposal of the kind `tool_call`, and the answer ends there. Once the
-person has decided on all calls of the answer that wait, the answer goes on: the calls that were accepted are made, of
-the others the model is told that they were refused. What waits is in the store, so that it survives a restart.
+A tool call that lacks consent makes a proposal of the kind `tool_call` and ends the answer. When the person has decided
+on all pending calls of the answer, the answer continues: accepted calls are made, and the model is told which ones were
+refused. Pending calls are stored, so they survive a restart.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Apply = Callable[[Proposal, ToolContext], dict[str, Any]]
 
 
 class UnknownProposalError(ToolError):
-    """A proposal of a kind that nobody can accept here."""
+    """The kind of a proposal has no function in `APPLY`."""
 
 
 @tool(reads_only=False, on_by_default=True)
@@ -52,13 +52,13 @@ def add_memory(
     type: Annotated[str, Field(description=f"One of {', '.join(ClaimType)}.")] = ClaimType.FACT.value,
     domain: Annotated[str, Field(description=f"One of {', '.join(ContextDomain)}.")] = ContextDomain.PERSONAL.value,
 ) -> dict[str, Any]:
-    """Propose something to remember about the person, who has to accept it."""
+    """Propose a memory about the person, who has to accept it."""
     payload = {"statement": statement.strip(), "claim_type": type, "context_domain": domain}
     return propose(context, kind="memory", payload=payload)
 
 
 def propose(context: ToolContext, *, kind: Kind, payload: Mapping[str, Any], diff: str = "") -> Result:
-    """Propose a change in the name of the caller; the result of the call. Raises InvalidChangeError."""
+    """Store a proposed change for the caller; returns the result of the tool call. Raises InvalidChangeError."""
     proposal = create_proposal(
         database=context.database,
         user_email=context.user_email,
@@ -88,10 +88,10 @@ def described(proposal: Proposal) -> dict[str, Any]:
 
 
 def accept(proposal_id: str, context: ToolContext) -> tuple[Proposal, dict[str, Any]]:
-    """Make the change that was proposed; the proposal, and what came of it.
+    """Carry out a proposal; returns the proposal and its outcome.
 
-    Raises ProposalNotFoundError, ProposalDecidedError, ProposalOutdatedError where the document was changed since, and
-    what the change itself raises: then it stays open.
+    Raises ProposalNotFoundError, ProposalDecidedError, ProposalOutdatedError if the document has changed since, and the
+    errors of the change itself, which leave the proposal open.
     """
     scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
     proposal = get_proposal(**scope, proposal_id=proposal_id)
@@ -151,9 +151,9 @@ _UNDECIDED = {
 
 
 def ask_consent(turn: Turn, context: ToolContext, *, tool: str, arguments: Mapping[str, Any]) -> Result:
-    """The result of a call without consent: it holds the proposal that the person decides on.
+    """The result of a call without consent: the proposal for the person to decide on.
 
-    There is none in an answer that is not kept, or that another agent's model waits for. Raises InvalidChangeError.
+    None is made in an ephemeral answer, or in one that another agent's model waits for. Raises InvalidChangeError.
     """
     if not turn.accepted.kept or context.call_depth:
         return failure(ConsentNeededError.code, _UNASKABLE)
@@ -169,27 +169,27 @@ def ask_consent(turn: Turn, context: ToolContext, *, tool: str, arguments: Mappi
 
 
 def proposal_in(result: Any) -> str | None:
-    """The id of the proposal that the result of a call waits for; None for any other result."""
+    """The id of the proposal that a call's result waits for; None for any other result."""
     error = result.get("error") if isinstance(result, Mapping) else None
     proposal = error.get("proposal") if isinstance(error, Mapping) else None
     return proposal.get("proposal_id") if isinstance(proposal, Mapping) else None
 
 
 def decisions_of(turn: Turn) -> dict[str, str]:
-    """What became of the proposals of the turn's answer, by id."""
+    """The state of each proposal of the turn's answer, by id."""
     assert turn.database is not None
     found = proposals_of_message(database=turn.database, user_email=turn.user_email, message_id=turn.answer_id)
     return {each.proposal_id: each.state for each in found} | dict(turn.decided_calls or {})
 
 
 def not_made(state: str) -> Result:
-    """The result of a call that the person did not agree to."""
+    """The result of a call that the person refused."""
     return failure(*_UNDECIDED.get(state, (ConsentNeededError.code, _UNASKABLE)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
-    """The answer that a proposal belongs to, and the other proposals that it waits for."""
+    """The answer that a proposal belongs to, and the answer's other pending proposals."""
 
     conversation_id: str
     message_id: str
@@ -199,12 +199,11 @@ class _Waiting:
 def decide_on_call(
     proposal_id: str, decision: Decision, context: ToolContext, *, for_conversation: bool, go_on: GoOn
 ) -> tuple[Proposal, dict[str, Any]]:
-    """Decide on a call that waits; the proposal, and the answer that goes on with it.
+    """Accept or refuse a pending call; returns the proposal, and the continued answer if this was the last decision.
 
-    for_conversation: who wanted to call the tool, the conversation's own model or an agent, may call it there from now
-    on without asking. The answer goes on with the last decision that it waits for. Where it can't (`go_on` raises), the
-    proposal stays open.
-    Raises ProposalNotFoundError, ProposalDecidedError (also where the answer does not wait for it any more).
+    for_conversation: the caller (the conversation's model, or an agent) needs no consent for this tool in this
+    conversation from now on. If the answer can't continue (`go_on` raises), the proposal stays open.
+    Raises ProposalNotFoundError, ProposalDecidedError (also if the answer does not wait for the call any more).
     """
     scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
     proposal = get_proposal(**scope, proposal_id=proposal_id)
@@ -232,15 +231,15 @@ def decide_on_call(
 
 
 def _is_last(waiting: _Waiting, scope: Mapping[str, Any]) -> bool:
-    """Whether the other proposals were decided on meanwhile."""
+    """Whether all other proposals of the answer are decided."""
     known = proposals_of_message(**scope, message_id=waiting.message_id)
     return not any(each.state == "open" for each in known if each.proposal_id in waiting.others)
 
 
 def _waiting(proposal: Proposal, scope: Mapping[str, Any]) -> _Waiting | None:
-    """What the proposal belongs to; None where its answer says something else by now.
+    """The answer that waits for the proposal; None if it has changed since.
 
-    Raises TurnInProgressError while the answer is written.
+    Raises TurnInProgressError while the answer is being written.
     """
     if proposal.message_id is None:
         return None

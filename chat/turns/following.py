@@ -1,9 +1,9 @@
-"""Watching turns that another process runs: their committed events, read from the store for all watchers together.
+"""Watching turns that another process runs: one reader fetches their committed events for all watchers.
 
-Every FOLLOW_SECONDS one statement asks for what is new of all followed turns; an announcement of the process that runs
-them wakes the reader sooner. A turn whose process died ends for its watchers when another process has closed it.
+Every FOLLOW_SECONDS one statement reads the new events of all followed turns; an announcement by the process that runs
+them wakes the reader sooner. If that process dies, the stream ends once another process has closed the turn.
 
-The events of a turn that is not kept are in no store: its own process is asked for them, by announcements.
+Ephemeral turns have no stored events: their process is asked for them, by announcements.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ _KEPT_UNWATCHED = 5.0
 
 
 class FollowedStream(LiveStream):
-    """The events of a turn that another process runs, as far as they are known, while anybody watches them.
+    """The events of a turn that another process runs, kept while anybody watches.
 
-    checked_at: when it was last known to go on. asked_at: when events were last asked for that no store has.
+    checked_at: when the turn was last known to run. asked_at: when an ephemeral turn's process was last asked for
+    events.
     """
 
     def __init__(self, *, message_id: str, conversation_id: str, user_email: str, kept: bool) -> None:
@@ -72,13 +73,13 @@ class FollowedStream(LiveStream):
             yield from super().lines(after)
 
     def is_wanted(self) -> bool:
-        """Whether anybody watches it, or did so a moment ago."""
+        """Whether the stream has a watcher now, or had one a moment ago."""
         with self._counting:
             return bool(self._watchers) or time.monotonic() - self._left_at < _KEPT_UNWATCHED
 
     @property
     def quiet_seconds(self) -> float:
-        """So long nothing has to be heard of it until the store is asked whether it still goes on."""
+        """After this many seconds without an event, the store is asked whether the turn still runs."""
         return _CHECK_SECONDS if self.kept else _SILENT_SECONDS
 
     @contextmanager
@@ -94,9 +95,9 @@ class FollowedStream(LiveStream):
 
 
 class FollowedTurns:
-    """The turns of other processes that are watched in this one. `follow` may be called from any thread.
+    """The turns of other processes that this process watches. `follow` may be called from any thread.
 
-    loop: on which they are read; asked for when the first one is followed.
+    loop: the loop that reads them; requested when the first turn is followed.
     """
 
     def __init__(
@@ -116,9 +117,9 @@ class FollowedTurns:
     def follow(
         self, *, message_id: str, answer_id: str, conversation_id: str, user_email: str, kept: bool
     ) -> FollowedStream:
-        """The stream that is stored under `message_id`, of which `answer_id` is the answer that is being written.
+        """The stream stored under `message_id`, whose current answer is `answer_id`.
 
-        kept: False where no store has its events. Then it raises StreamElsewhereError while its process can't be asked.
+        kept: False for an ephemeral turn; raises StreamElsewhereError if its process can't be asked.
         """
         if not kept and not self._announcements.reaches_others:
             raise StreamElsewhereError
@@ -139,7 +140,7 @@ class FollowedTurns:
         return stream
 
     async def _read_on(self) -> None:
-        """Read until nobody watches any more."""
+        """Read events until the last watcher leaves."""
         while streams := self._followed():
             self._woken.clear()  # before the store is read: what is committed from now on wakes again
             stored = [stream for stream in streams if stream.kept]
@@ -163,15 +164,15 @@ class FollowedTurns:
             return list(self._streams.values())
 
     def _tell_owners(self, streams: Sequence[FollowedStream]) -> None:
-        """Ask those who run the turns to announce new events."""
+        """Ask the processes that run the turns to announce new events."""
         if streams and time.monotonic() - self._told_at > WATCHED_SECONDS / 2:
             self._told_at = time.monotonic()
             self._announcements.announce(WATCHED, orjson.dumps([stream.message_id for stream in streams]))
 
     def _ask_owners(self, streams: Sequence[FollowedStream]) -> None:
-        """Ask those who run turns that are not kept for what is new, again and again; end these where nobody hears it.
+        """Ask the processes of ephemeral turns for new events; if no process can be reached, end the streams.
 
-        Whoever watches comes again, and is told then why it can't be watched here.
+        Their watchers reconnect, and get an error that says why the turn can't be watched here.
         """
         now = time.monotonic()
         if not self._announcements.reaches_others:
@@ -194,7 +195,7 @@ class FollowedTurns:
         return len(rows)
 
     async def _check(self, streams: Sequence[FollowedStream]) -> None:
-        """End the streams whose turns have ended without telling so: their closing events are made from the answer."""
+        """End the streams whose turns ended without an event; their closing events are made from the answer."""
         now = time.monotonic()
         quiet = [stream for stream in streams if not stream.closed and now - stream.checked_at > stream.quiet_seconds]
         if not quiet:
@@ -228,14 +229,14 @@ class FollowedTurns:
             stream.close()
 
     async def _pause(self) -> None:
-        """Wait for the next look, or for an announcement."""
+        """Wait until the next read is due, or for an announcement."""
         await asyncio.sleep(_PAUSE)
         with suppress(TimeoutError):
             async with asyncio.timeout(FOLLOW_SECONDS - _PAUSE):
                 await self._woken.wait()
 
     def _hear_told(self, told: bytes) -> None:
-        """Take events that another process tells: those that follow on what is known; others are asked for again."""
+        """Take events that another process announces; if some are missing before them, ask for these again."""
         head, *lines = told.split(b"\n")
         said = orjson.loads(head)
         with self._lock:
@@ -263,7 +264,7 @@ class FollowedTurns:
 
 
 def publish_stored(stream: FollowedStream, events: Sequence[tuple[int, bytes]]) -> None:
-    """Give watchers stored events, as far as they follow on what they have; the last one of a turn ends the stream."""
+    """Give watchers stored events that follow the last known one; the turn's last event ends the stream."""
     fitting: list[bytes] = []
     for seq, event in events:
         if seq == stream.last_seq + len(fitting) + 1:

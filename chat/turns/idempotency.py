@@ -1,4 +1,4 @@
-"""Requests that a client repeats while their turn runs: each gets the stream that the first one opened."""
+"""Repeated requests while their turn runs: each gets the stream that the first request opened."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentMessage:
-    """What a client sent. what: the conversation, the answer that shall be made again (or None), the text."""
+    """A message as the client sent it. what: the conversation, the answer to regenerate (or None), the text."""
 
     user_email: str
     client_message_id: str
@@ -29,17 +29,17 @@ class SentMessage:
 
     @property
     def key(self) -> Key:
-        """Under what the person's client knows it."""
+        """The key under which this person's client knows the message."""
         return (self.user_email, self.client_message_id)
 
     @property
     def digest(self) -> str:
-        """Of `what`: by it other processes know the message."""
+        """A digest of `what`, by which other processes recognise the message."""
         return hashlib.sha256(orjson.dumps(self.what)).hexdigest()
 
 
 def sent_message(query: Mapping[str, Any], *, user_email: str, conversation_id: str) -> SentMessage | None:
-    """What `query` sends; None where the client gave it no id."""
+    """The message in `query`; None if the client gave no id for it."""
     client_message_id = query.get("client_message_id")
     if client_message_id is None:
         return None
@@ -52,7 +52,7 @@ def sent_message(query: Mapping[str, Any], *, user_email: str, conversation_id: 
 
 @dataclass(slots=True)
 class _Gate:
-    """Lets one request of a key pass at a time. users: how many hold it or wait for it."""
+    """A lock for the requests of one key. users: how many hold it or wait for it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
@@ -68,7 +68,7 @@ class SentMessages:
 
     @contextmanager
     def one_at_a_time(self, sent: SentMessage) -> Iterator[None]:
-        """Of requests under one id, the second waits until the first is accepted and has its stream."""
+        """Serialise the requests under one id: the second waits until the first is accepted and has its stream."""
         with self._lock:
             gate = self._gates.setdefault(sent.key, _Gate())
             gate.users += 1
@@ -82,7 +82,7 @@ class SentMessages:
                     del self._gates[sent.key]
 
     def stream_of(self, sent: SentMessage) -> LiveStream | None:
-        """The stream that this request opened before. Raises ConflictError for another message under the same id."""
+        """The stream that this request opened before. Raises ConflictError if its id was used for another message."""
         with self._lock:
             known, stream = self._streams.get(sent.key, (sent, None))
         if known.what != sent.what:
@@ -90,12 +90,12 @@ class SentMessages:
         return stream
 
     def remember(self, sent: SentMessage, stream: LiveStream) -> None:
-        """Give `stream` to whoever sends the same again."""
+        """Keep `stream` for repetitions of this request."""
         with self._lock:
             self._streams[sent.key] = (sent, stream)
 
     def forget(self, stream: LiveStream) -> None:
-        """From now on the store alone knows what was sent."""
+        """Drop the stream; from now on only the store knows what was sent."""
         with self._lock:
             for key in [key for key, (_, known) in self._streams.items() if known is stream]:
                 del self._streams[key]

@@ -1,7 +1,7 @@
-"""Turns and the other servers of the same store: having them stop theirs, and letting them watch and stop ours.
+"""Turns across servers that share a store: stopping another server's turns, and letting other servers watch ours.
 
-The events of a turn that is not kept are in no store. Its server announces every two seconds which such turns it
-has, tells their events to whoever asks, and new ones for as long as somebody goes on asking.
+Events of ephemeral turns are in no store. Their server announces every two seconds which ones it runs, sends their
+events on request, and sends new ones while requests continue.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HOLD_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Unkept:
-    """A turn that another server has in memory. sent: key and digest of the message, or None. until: monotonic."""
+    """An ephemeral turn of another server. sent: key and digest of the message, or None. until: monotonic time."""
 
     messages: tuple[str, ...]
     user_email: str
@@ -43,7 +43,7 @@ class _Unkept:
 
 
 class OtherServers:
-    """The other servers, as the one named `owner` sees them. Safe to use from any thread.
+    """The other servers, as seen by the one named `owner`. Thread-safe.
 
     exist: whether there may be any.
     """
@@ -67,7 +67,7 @@ class OtherServers:
             announcements.subscribe(STOPS, self._wake)
 
     def ask_to_stop(self, *, user_email: str, conversation_id: str | None = None) -> bool:
-        """Have them stop what they answer for a person, or in one conversation; whether they answer anything.
+        """Ask the other servers to stop a person's answers, or those of one conversation; returns whether they run any.
 
         Raises StoreError.
         """
@@ -81,7 +81,7 @@ class OtherServers:
         return bool(owners)
 
     async def hear_stops(self, stop: Callable[[str], None], *, is_needed: Callable[[], bool]) -> None:
-        """Call `stop` with each answer of this server that others want stopped, on this loop, while `is_needed`."""
+        """While `is_needed`, call `stop` on this loop for each answer of this server that another one wants stopped."""
         self._hearing = asyncio.get_running_loop()
         while is_needed():
             self._stop_asked.clear()
@@ -94,37 +94,37 @@ class OtherServers:
         self._hearing = None
 
     def announce_events(self, stored: asyncio.Future[None], rows: Sequence[tuple[str, int, bytes]]) -> None:
-        """Tell those who watch these events (message_id, seq, event) elsewhere, once they are `stored`."""
+        """Send events (message_id, seq, event) to their watchers at other servers, once they are `stored`."""
         names = {name for name, _, _ in rows} & self._watched.keys() if self._watched else ()
         if names:
             stored.add_done_callback(lambda _: self._announcements.announce(EVENTS, orjson.dumps(list(names))))
 
     def show(self, stream: LiveStream, sent: SentMessage | None) -> None:
-        """Let others watch a turn that is not kept, until `hide`. sent: the request that opened it."""
+        """Let other servers watch an ephemeral turn, until `hide`. sent: the request that began it."""
         if self.exist:
             self._shown[stream] = sent
             stream.on_news = partial(self._tell_news, stream)
             self.tell_unkept()
 
     def hide(self, stream: LiveStream) -> None:
-        """Forget a stream that was shown; a no-op for another one."""
+        """Forget a stream given to `show`; a no-op for any other stream."""
         self._shown.pop(stream, None)
 
     def tell_unkept(self) -> None:
-        """Announce which turns that are not kept run here, or end now."""
+        """Announce which ephemeral turns run here, or have just ended."""
         running = [_described(stream, sent) for stream, sent in list(self._shown.items()) if not stream.closed]
         if running:
             self._announcements.announce(UNKEPT, orjson.dumps({"owner": self._owner, "turns": running}))
 
     def has_unkept(self, message_id: str, *, user_email: str) -> bool:
-        """Whether another server has said just now that it has the turn of this answer in memory."""
+        """Whether another server announced a moment ago that it runs the ephemeral turn of this answer."""
         known = self._elsewhere.get(message_id)
         return known is not None and known.user_email == user_email and known.until > time.monotonic()
 
     def unkept_answer(self, sent: SentMessage) -> str | None:
-        """The message id of the answer that another server has in memory to a message that is sent again.
+        """The message id of another server's ephemeral answer to a message that is sent again.
 
-        Raises ConflictError for another message under the same id.
+        Raises ConflictError if a different message had the same client id.
         """
         for known in list(self._elsewhere.values()):
             if known.sent is not None and known.sent[0] == sent.key and known.until > time.monotonic():
@@ -134,10 +134,10 @@ class OtherServers:
         return None
 
     def ask_for_room(self, connection: Any, user_email: str, *, most: int | None) -> Callable[[], None]:
-        """Ask how many turns a person has written by all servers together, within the transaction that accepts one.
+        """Count a person's turns over all servers, within the transaction that accepts a new one.
 
-        What is returned reads the answer, and raises TooManyTurnsError where they are as many as one may have. Where
-        this server knows by itself, nothing is asked.
+        Returns a function that reads the count, and raises TooManyTurnsError at the limit. No statement is sent if this
+        server knows the answer by itself.
         """
         if most is None or not self.exist:
             return lambda: None
@@ -155,7 +155,7 @@ class OtherServers:
             loop.call_soon_threadsafe(self._stop_asked.set)
 
     def _note_watched(self, streams: bytes) -> None:
-        """Announce the events of these streams, where they are written here, for the next seconds."""
+        """Announce the events of these streams, if this server writes them, for the next seconds."""
         now = time.monotonic()
         kept = {name: until for name, until in self._watched.items() if until > now}
         self._watched = kept | dict.fromkeys(orjson.loads(streams), now + WATCHED_SECONDS)
@@ -171,7 +171,7 @@ class OtherServers:
         self._elsewhere = {name: each for name, each in self._elsewhere.items() if each.until > now} | told
 
     def _answer_asked(self, turns: bytes) -> None:
-        """Tell what others ask for: also where nothing is new, so that they know that this server lives."""
+        """Send the events that others ask for; sent even without new ones, as proof that this server is alive."""
         asked = {turn["message_id"]: turn for turn in orjson.loads(turns)}
         for stream in list(self._shown):
             wanted = [asked[name] for name in stream.answers if name in asked]
@@ -190,6 +190,6 @@ class OtherServers:
 
 
 def _described(stream: LiveStream, sent: SentMessage | None) -> dict[str, Any]:
-    """A turn that is not kept, as `_note_unkept` reads it."""
+    """An ephemeral turn, in the form that `_note_unkept` reads."""
     opened = None if sent is None else [sent.client_message_id, sent.digest]
     return {"messages": stream.answers, "user_email": stream.user_email, "sent": opened}

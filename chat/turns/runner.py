@@ -1,4 +1,4 @@
-"""Runs turns: each a task that outlives whoever asked, watched by any number of clients, stopped by one call."""
+"""Runs turns: each is a task that outlives its request, has any number of watchers, and can be stopped."""
 
 from __future__ import annotations
 
@@ -119,12 +119,11 @@ class TurnRunner:
         return asyncio.run_coroutine_threadsafe(work, self._running_loop())
 
     def start(self, conversation: Replies, query: Mapping[str, Any]) -> LiveStream | StoredStream:
-        """Accept a turn and let it run.
+        """Accept a turn and run it.
 
-        A request that was sent before, under the same `client_message_id`, gets the stream of the turn that it began.
-        Raises what `reply` raises before anything is stored; afterwards the turn survives anything. ConflictError:
-        another message was sent under this `client_message_id`. TooManyTurnsError, QuotaReachedError: this would be a
-        new turn, and the person runs as many as one may, or has used what they may use.
+        A repeated request with the same `client_message_id` gets the stream of the turn that the first one began.
+        Raises what `reply` raises before anything is stored. ConflictError: the same `client_message_id` was used for
+        another message. TooManyTurnsError, QuotaReachedError: a limit of the person is reached.
         """
         sent = sent_message(query, user_email=conversation.user_id, conversation_id=conversation.conversation_id)
         if sent is None:
@@ -136,7 +135,7 @@ class TurnRunner:
                 return self.watch(user_email=sent.user_email, message_id=error.message_id, after=0)
 
     def _refuse_sent_elsewhere(self, sent: SentMessage) -> None:
-        """Raises AlreadySentError where another server has the answer in memory, which the store does not know."""
+        """Raises AlreadySentError if another server runs this message as an ephemeral turn, unknown to the store."""
         answer_id = self._others.unkept_answer(sent)
         if answer_id is not None:
             raise AlreadySentError(message_id=answer_id)
@@ -194,10 +193,10 @@ class TurnRunner:
         return stream
 
     def _admission(self, user_email: str, *, is_new: bool) -> Admission:
-        """What counts a message within the transaction that accepts it, and refuses what there is no room for.
+        """Checks limits and counts the message within the transaction that accepts it.
 
-        is_new: False where an answer goes on, which is no further message. It raises TooManyTurnsError and
-        QuotaReachedError.
+        is_new: False if an answer is continued, which counts as no further message.
+        Raises TooManyTurnsError, QuotaReachedError.
         """
 
         def ask(connection: Any) -> Callable[[], None]:
@@ -222,8 +221,8 @@ class TurnRunner:
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
         """The events of the turn that wrote an answer, after number `after`, live or stored.
 
-        An answer that is not kept can be watched again for half a minute after its end. Raises MessageNotFoundError,
-        StreamExpiredError, StreamElsewhereError.
+        An ephemeral answer can be watched until half a minute after its end.
+        Raises MessageNotFoundError, StreamExpiredError, StreamElsewhereError.
         """
         with self._lock:
             stream = self._streams.get(message_id) or self._ended.get(message_id)
@@ -242,9 +241,9 @@ class TurnRunner:
         return StoredStream(message_id=message_id, events=[event for _, event in stored.events])
 
     def cancel(self, *, user_email: str, conversation_id: str) -> bool:
-        """Stop what this conversation is answering, keeping what was said. False when nothing runs.
+        """Stop the running answer of this conversation and keep its text; False if none runs.
 
-        Raises ConversationNotFoundError for what is missing or another's.
+        Raises ConversationNotFoundError if the conversation is missing or belongs to another person.
         """
         get_conversation(database=self.database, user_email=user_email, conversation_id=conversation_id)
         with self._lock:
@@ -254,14 +253,14 @@ class TurnRunner:
         return bool(running) or self._others.ask_to_stop(user_email=user_email, conversation_id=conversation_id)
 
     def stop(self, message_id: str) -> None:
-        """Stop the turn that writes this answer, if it runs here, keeping what was said."""
+        """Stop the turn that writes this answer, if it runs in this process; its text is kept."""
         with self._lock:
             stream = self._streams.get(message_id)
         if stream is not None:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
 
     def cancel_all(self, *, user_email: str) -> None:
-        """Stop whatever is being answered for this person."""
+        """Stop all running answers of this person."""
         with self._lock:
             running = {stream for stream in self._streams.values() if stream.user_email == user_email}
         for stream in running:
@@ -274,13 +273,13 @@ class TurnRunner:
             return self._turns_of.total()
 
     async def finish(self) -> None:
-        """Wait until all turns have ended, with what they do after their last event, such as a new summary."""
+        """Wait until all turns have ended, including their work after the last event, such as a new summary."""
         while self._tasks:
             await asyncio.wait(self._tasks.values())
             await asyncio.sleep(0)  # ended tasks are forgotten by their callbacks
 
     async def drain(self, *, timeout: float) -> None:  # noqa: ASYNC109 - it waits for others, and then acts
-        """Take no new turns; let the running ones finish, and after `timeout` seconds store them as interrupted."""
+        """Refuse new turns; wait up to `timeout` seconds for running ones, then store the rest as interrupted."""
         with self._lock:
             self._draining = True
         await self._until_quiet(timeout)
@@ -315,7 +314,7 @@ class TurnRunner:
             self._hearing_stops = asyncio.get_running_loop().create_task(hearing)
 
     def _renew_leases(self) -> None:
-        """Renew the leases of this process, again and again until none of its turns runs."""
+        """Renew this process's leases periodically, until none of its turns runs."""
         self._renewing = bool(self._tasks or self._salvaging)
         if self._renewing:
             # Where this fails it is tried again soon; nobody but other processes closes our turns meanwhile.
@@ -345,7 +344,7 @@ class TurnRunner:
                     self._close(stream)
 
     def _add_answer(self, stream: LiveStream, message_id: str) -> None:
-        """Let watchers find the stream by this answer too."""
+        """Register the stream under this answer's id as well."""
         if message_id not in stream.answers:
             with self._lock:
                 stream.answers.append(message_id)
@@ -367,7 +366,7 @@ class TurnRunner:
         self._close(stream)
 
     async def _salvage(self, stream: LiveStream) -> None:
-        """Close a turn that could not be stored as soon as the store can be written again: its conversation waits."""
+        """Close a turn that could not be stored once the store accepts writes again: its conversation waits for it."""
         await self._current_journal().settle(stream)
         while not self._draining:
             await asyncio.sleep(_SALVAGE_EVERY)
@@ -432,9 +431,9 @@ class TurnRunner:
 
     @staticmethod
     def _say_farewell(stream: LiveStream, error: BaseException) -> None:
-        """Tell the watchers that nothing more will be stored of this stream; which is itself not stored.
+        """Tell watchers that this stream will not be stored any further; this event itself is not stored.
 
-        The turn ends as interrupted: by `journeys.flushed`, or by `_salvage`.
+        The turn ends as interrupted, by `steps.flushed` or by `_salvage`.
         """
         if stream.closed:
             return

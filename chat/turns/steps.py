@@ -1,4 +1,4 @@
-"""The steps of a turn's journey, for `Conversation.reply`: each takes the turn on by one."""
+"""The steps of a turn, called in order by `Conversation.reply`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _INTERRUPTIONS = {"interrupted": say("server_stopped"), "storage_failed": say("n
 
 
 def with_files_read(turn: Turn, history: Sequence[Message]) -> Sequence[Message]:
-    """Read what is attached to the question; the history with what the model is told of the files of its messages."""
+    """Read the files attached to the question; returns the history with what the model gets of its messages' files."""
     accepted, services = turn.accepted, turn.services
     who: Mapping[str, Any] = {
         "user_email": turn.user_email,
@@ -64,15 +64,15 @@ def with_files_read(turn: Turn, history: Sequence[Message]) -> Sequence[Message]
 
 
 def _plan_title(turn: Turn) -> None:
-    """Have the title of a new conversation made beside the answer, once that is well under way.
+    """Request the title of a new conversation once the answer is well under way.
 
-    It is shown at the end of the answer: the first words of this one and of others come before it.
+    The title is shown at the end of the answer: the first words of this answer, and of others, take precedence.
     """
     turn.title_due = asyncio.get_running_loop().call_later(_TITLE_AFTER, _begin_title, turn)
 
 
 def _begin_title(turn: Turn) -> asyncio.Task[str]:
-    """The title that is being made; from now on, where that has not begun."""
+    """The task that makes the title; started by this call if it was not running."""
     if turn.title is None:
         turn.title = asyncio.create_task(_title(turn))
     return turn.title
@@ -87,7 +87,7 @@ def _needs_title(turn: Turn) -> bool:
 
 
 async def chosen_title(turn: Turn) -> str | None:
-    """The title, waited for as long as it may take; a turn that was stopped doesn't wait."""
+    """Wait for the title until its deadline; a stopped turn does not wait."""
     if not _needs_title(turn):
         return None
     if turn.title_due is None:
@@ -109,9 +109,9 @@ async def chosen_title(turn: Turn) -> str | None:
 
 
 async def flushed(turn: Turn) -> None:
-    """Wait until the events so far are stored. Where they could not be, watchers were told so, and the status agrees.
+    """Wait until all events so far are stored. If storing failed, watchers have been told, and the status agrees.
 
-    Whoever wants the turn stopped comes too late: nothing but storing it is left to be done.
+    A request to stop the turn comes too late here: only storing is left.
     """
     if turn.flush is not None and not await undisturbed(turn.flush()):
         turn.status = "interrupted"
@@ -119,7 +119,7 @@ async def flushed(turn: Turn) -> None:
 
 
 async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn, title: str | None) -> FinishedTurn:
-    """The finished turn, once it is stored: while another program holds the store, it is tried again."""
+    """Store the finished turn and return it; retried while another program holds the store."""
     for _ in range(_BUSY_TRIES):
         try:
             return await in_thread(finish, turn, title)
@@ -129,7 +129,7 @@ async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn,
 
 
 async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
-    """The context as it goes into the prompt, condensed if it is too large."""
+    """The context for the prompt, condensed if it is over its budget."""
     if not context.items or not needs_distilling(context.items, model=turn.model, services=turn.services):
         return Distilled(items=context.items)
     cheap = turn.services.models.cheap()
@@ -220,7 +220,7 @@ async def _one_answer(turn: Turn, context: GatheredContext, *, keep: KeepReport)
 
 
 async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
-    """End the answer and begin the next answerer's; the event that tells of it. None where nobody else answers."""
+    """End this answer and begin the next answerer's; returns the event that says so, None after the last answerer."""
     if not turn.accepted.kept or turn.answering + 1 >= len(turn.answerers):
         return None
     stops: list[asyncio.CancelledError] = []
@@ -241,7 +241,7 @@ async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
 
 
 async def _begun(turn: Turn, go_on: GoOn, stops: Sequence[object]) -> FinishedTurn | None:
-    """The turn with its next answer. None where somebody stopped it, or what was asked is gone meanwhile."""
+    """Begin the next answer of the turn; None if the turn was stopped, or its question was deleted meanwhile."""
     named = await chosen_title(turn)
     await flushed(turn)
     if stops or turn.status != "complete":
@@ -290,12 +290,12 @@ def cited_entries(names: Sequence[str], make_scope: Callable[[], ReferenceScope]
 
 
 def _told_answer(turn: Turn, *, short_id: str) -> events.Event:
-    """The event with which an answer of a turn with several begins."""
+    """The event that begins an answer of a turn with several."""
     return turn.of_answer(events.answer(message_id=turn.answer_id, short_id=short_id, agent=turn.agent))
 
 
 def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
-    """What the person ought to know of an answer before it begins, and what it says already where it goes on."""
+    """The events before the first word: notices about this answer, and the earlier text of a continued answer."""
     if found.note:
         yield events.status(found.note)
     if turn.notice:
@@ -311,7 +311,7 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
 
 
 def failed(turn: Turn, code: str, message: str) -> events.Event:
-    """Note that the model broke off; what it said is kept."""
+    """Record that the model failed; the text so far is kept."""
     turn.status = "failed"
     turn.config["error"] = events.failure(code, message)
     turn.services.metrics.count("model_failures", job="answer")
@@ -320,7 +320,7 @@ def failed(turn: Turn, code: str, message: str) -> events.Event:
 
 
 def stopped(turn: Turn, stop: asyncio.CancelledError) -> events.Event:
-    """Note that somebody stopped the answer, or the server is stopping; the task goes on to store what was said."""
+    """Record that a person or the server's shutdown stopped the answer; the task continues, to store the text."""
     _go_on()
     why = str(stop.args[0]) if stop.args else ""
     fate = _KEPT if turn.accepted.kept else say("not_kept")
@@ -340,7 +340,7 @@ def _go_on() -> None:
 
 
 def broken(turn: Turn, error: Exception) -> events.Event:
-    """Note a failure of ours; the log has the whole of it, the person a sentence."""
+    """Record an internal error: the log gets the traceback, the person one sentence."""
     code = "internal_error"
     message: str = say("fault")
     if isinstance(error, NotFoundError):
@@ -356,13 +356,13 @@ def broken(turn: Turn, error: Exception) -> events.Event:
 
 
 def renamed(turn: Turn, finished: FinishedTurn) -> bool:
-    """Whether title or friendly id came into being in this turn."""
+    """Whether this turn made the title or the friendly id."""
     before = (turn.accepted.title, turn.accepted.conversation_friendly_id)
     return before != (finished.title, finished.conversation_friendly_id)
 
 
 def summary_before(turn: Turn, history: History) -> str:
-    """The running summary; "" where it tells of what came after a question that is answered again."""
+    """The running summary; empty if it covers messages after a question that is answered again."""
     if isinstance(turn.accepted, RepeatedTurn) and history.count_summarised() >= turn.accepted.user_message_index:
         return ""
     return str(history.memory()["running_summary"])

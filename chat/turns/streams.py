@@ -1,4 +1,4 @@
-"""A turn that people watch: its events, for any number of watchers, from any point."""
+"""The events of a turn, for any number of watchers, each from any position."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ class LiveStream:
             self.on_news(before)
 
     def beyond(self, after: int) -> list[bytes]:
-        """The events after number `after` that there are now."""
+        """The known events after number `after`."""
         return self._lines[after:]
 
     def close(self) -> None:
-        """No more events will come."""
+        """Mark the stream as complete."""
         self._closed = True
         self._wake()
 
     async def tail(self, after: int = 0) -> AsyncIterator[bytes]:
-        """Chunks of whole NDJSON lines; what is ready together comes together.
+        """Chunks of whole NDJSON lines; lines that are ready together share a chunk.
 
-        A heartbeat where nothing happens for long.
+        A heartbeat is sent during long pauses.
         """
         position = after
         while True:
@@ -115,7 +115,7 @@ class LiveStream:
                 self._changed.notify_all()
 
     def _wait_beyond(self, position: int) -> None:
-        """Wait, in a thread, until there is an event behind `position`, or the end, or for a heartbeat."""
+        """Block this thread until an event after `position`, the end of the stream, or the next heartbeat."""
         with self._changed:
             self._blocked += 1
             try:
@@ -131,7 +131,7 @@ def _settle(changed: asyncio.Future[bool], news: bool) -> None:
 
 
 class StoredStream:
-    """The events of an answer that nobody generates any more, read from the store: the same shape as a live one."""
+    """The events of an ended answer, read from the store; same interface as a live stream."""
 
     def __init__(self, *, message_id: str, events: Sequence[bytes]) -> None:
         self.message_id = message_id
@@ -149,5 +149,5 @@ class StoredStream:
 
 
 def heartbeat(seq: int) -> bytes:
-    """A line that says nothing but that the connection lives; it repeats the number of the last event."""
+    """A line that only shows that the connection is alive; it repeats the number of the last event."""
     return orjson.dumps({"seq": seq, "text": "", "status": "", "heartbeat": True}) + b"\n"

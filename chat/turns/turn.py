@@ -1,4 +1,4 @@
-"""One turn on its way: what was asked, what is known so far, and the stream of events that it is watched by."""
+"""A running turn: the accepted question, the context gathered so far, and the stream of its events."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ Flush = Callable[[], Coroutine[Any, Any, bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answerer:
-    """Who gives one answer of a turn.
+    """The model or agent that gives one answer of a turn.
 
-    agent: the `{id, title}` that its answer is shown with; None: the model alone. system_prompt: what the agent is told
-    instead of what the conversation says; None: what that says. tools: those that it may call; None: as the
-    conversation says. has_own_model, notice: see `Turn`. waits: the agent answers later, from its inbox; its answer in
-    the turn is the notice alone.
+    agent: the `{id, title}` that its answer is shown with; None for the model alone. system_prompt: replaces the
+    conversation's own; None keeps that. tools: the tools that it may call; None for the conversation's setting.
+    has_own_model, notice: see `Turn`. waits: the agent answers later, from its inbox; its answer in the turn is the
+    notice alone.
     """
 
     model: ChatModel
@@ -70,7 +70,7 @@ class Answerer:
 
     @property
     def title(self) -> str:
-        """What the others call it."""
+        """The title under which the other answerers see this one."""
         return self.agent["title"] if self.agent else self.model.name
 
 
@@ -149,7 +149,7 @@ class Turn:
             self._answer_as(self.answerers[0])
 
     def begin_next(self, answer_id: str, *, short_id: str) -> None:
-        """Go on to the next answerer: what it says is an answer of its own."""
+        """Switch to the next answerer; its answer is a message of its own."""
         said_by = self.answerers[self.answering].title
         self.given.append(GivenAnswer(title=said_by, text=self.answer_text, short_id=self.answer_short_id))
         self.answering += 1
@@ -174,7 +174,7 @@ class Turn:
 
     @property
     def waits(self) -> bool:
-        """Whether who answers now does so later, from its inbox."""
+        """Whether the present answerer answers later, from its inbox."""
         return bool(self.answerers) and self.answerers[self.answering].waits
 
     def ended(self) -> dict[str, Any]:
@@ -190,11 +190,11 @@ class Turn:
 
     @property
     def marks(self) -> Marks | None:
-        """How the history is marked for the model that answers; None where it is not."""
+        """How the history is marked for the model that answers; None if the history has no marks."""
         return Marks(user=self.preferences.name) if shows_marks(self.model) else None
 
     def mark_remover(self) -> MarkRemover | None:
-        """What takes a mark away that the model begins with; None where it was shown none, or goes on in the middle."""
+        """Removes a leading mark from the model's answer; None if it was shown no marks, or continues an answer."""
         if self.continued or (marks := self.marks) is None:
             return None
         agent = self.agent["title"] if self.agent else ""
@@ -207,14 +207,14 @@ class Turn:
 
     @property
     def opens_documents(self) -> bool:
-        """Whether the model that answers can read documents by itself."""
+        """Whether the model that answers can read documents by calling tools."""
         tools = self.services.tools
         return tools is not None and tools.offers(self, "read_document")
 
     def documents_returned(self, tool: str, result: Any) -> Event | None:
-        """Keep which documents the tool `tool` (by its own name, no alias) has really returned.
+        """Record which documents the tool `tool` (by its own name, not an alias) returned.
 
-        The event that tells watchers of them; None where there is nothing new. Raises nothing.
+        Returns the event that tells watchers of them; None if there are no new ones. Never raises.
         """
         if not tracks_documents(self.query, self.services) or not self.documents.returned(tool, result):
             return None
@@ -222,7 +222,7 @@ class Turn:
 
     @property
     def answer_text(self) -> str:
-        """What was said so far."""
+        """The text of the answer so far."""
         return self.continued + "".join(self.answer)
 
     def note(self, sentence: Sentence) -> Event:
@@ -321,9 +321,10 @@ def wait_for_abandoned_turns() -> None:
 
 
 def _finish_dropped(turn: Turn, finish: Finish) -> None:
-    """Finish the turn of a stream that nobody holds any more.
+    """Finish the turn of a stream that was garbage-collected.
 
-    In a thread of its own: the garbage collector calls this anywhere, also where a lock of ours is held.
+    This runs in a new thread: the garbage collector may call it anywhere, even while this process holds one of its
+    locks.
     """
     if turn.finished:
         return

@@ -1,7 +1,7 @@
-"""What an import changes beside the conversations and messages that it brings, noted so that it can be taken back.
+"""Changes that an import makes to existing rows, recorded so that they can be undone.
 
-Of rows of conversations a note says which values they had and which they got. It is taken back where the row still has
-the latter; where the person has changed it since, it stays.
+A record holds the values before and after the import. Undoing restores the former if the row still has the latter; if
+the person has changed the row since, it is left alone.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ no conversation is taken back in `portability.imports.taking_back`.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A note. former: {} for what was not there."""
+    """A recorded change. former: {} if the thing did not exist before."""
 
     kind: str
     thing_id: str
@@ -85,7 +85,7 @@ _FIELDS = tuple(_c[name] for name in Change.__dataclass_fields__)
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Changes rows, and notes that an import does so. import_id: None notes nothing."""
+    """Changes rows and records what an import changes. import_id: None records nothing."""
 
     connection: Connection
     user_email: str
@@ -93,7 +93,7 @@ class Notes:
     conversation_id: str | None = None
 
     def change(self, kind: str, thing_id: str, **values: Any) -> None:
-        """Set these columns of the row, if there is one."""
+        """Update these columns of the row, if it exists."""
         table, this_one = _ROWS[kind](thing_id)
         former = self.connection.execute(select(*(table.c[name] for name in values)).where(this_one)).first()
         if former is None:
@@ -102,7 +102,7 @@ class Notes:
         self.changed(kind, thing_id, dict(zip(values, former, strict=True)), values)
 
     def changed(self, kind: str, thing_id: str, former: Mapping[str, Any], became: Mapping[str, Any]) -> None:
-        """Note that these columns are changed."""
+        """Record that these columns were changed."""
         if self.import_id is None:
             return
         mine = (_c.import_id == self.import_id) & (_c.kind == kind) & (_c.thing_id == thing_id)
@@ -114,7 +114,7 @@ class Notes:
             self.connection.execute(update(imported_changes).where(mine).values(values))
 
     def added(self, kind: str, thing_ids: Iterable[str], *, became: Mapping[str, Any] | None = None) -> None:
-        """Note that these were not there before."""
+        """Record that these things are new."""
         if self.import_id is not None:
             self._insert([self._row(kind, thing_id, {}, became or {}) for thing_id in thing_ids])
 

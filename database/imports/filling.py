@@ -1,8 +1,8 @@
-"""Conversations that are too long for one transaction: they are stored slice by slice, each in its own.
+"""Importing conversations that are too long for one transaction: each is stored in slices, one transaction each.
 
-A new one is filled while nobody sees it, as a clone is, and appears with the batch that it belongs to. What a crash
-left half filled is erased by whoever goes on with the import, or by a server that starts when nobody has its lease;
-the import stores it again. One that is here already grows.
+A new one is filled while it is hidden, like a clone, and appears with its batch. What a crash left half filled is
+erased when the import is resumed, or by a starting server if nobody holds the import's lease; the import then stores it
+again. A conversation that exists already grows slice by slice.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TargetOf = Callable[[Connection], Target]
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A conversation that nobody sees yet. last_ordinal: how many of its messages are stored."""
+    """A conversation that is still hidden. last_ordinal: how many of its messages are stored."""
 
     arriving: ArrivingConversation
     conversation_id: str
@@ -71,10 +71,10 @@ class Filled:
 def long_ones_filled(
     arriving: Sequence[ArrivingConversation], *, database: Database, which: Import, owner: str, target_of: TargetOf
 ) -> Iterator[dict[str, Filled]]:
-    """Store those of `arriving` that are long and not here yet, all but visibly, by their ids at the source.
+    """Store the long, new conversations among `arriving`, still hidden; by their ids at the source.
 
-    The caller lets them appear with `reveal`; where it fails they are erased. Long ones that are here get all that is
-    new in them but the last slice. Raises StoppedError where `owner` may not go on.
+    The caller makes them visible with `reveal`, or erases them if that fails. Long ones that exist already get all new
+    messages but the last slice. Raises StoppedError if `owner` has lost the lease, or the import was stopped.
     """
     filled: dict[str, Filled] = {}
     work = _Slices(database, which, owner, target_of)
@@ -104,7 +104,7 @@ def is_long(arriving: ArrivingConversation) -> bool:
 
 
 def reveal(connection: Connection, filled: Filled, *, target: Target, recorded: bool) -> None:
-    """Let a conversation appear that is filled. Raises ConflictError where it was erased meanwhile."""
+    """Make a filled conversation visible. Raises ConflictError if it was erased meanwhile."""
     each, conversation_id = filled.arriving, filled.conversation_id
     path = branches_of(connection, conversation_id).path()
     here = messages.c.conversation_id == conversation_id
@@ -129,7 +129,7 @@ def reveal(connection: Connection, filled: Filled, *, target: Target, recorded: 
 
 @dataclass(frozen=True, slots=True)
 class _Slices:
-    """Writes slices: each renews the lease of the import, and none is written that the import must not go on with."""
+    """Writes slices; each renews the lease of the import, and none is written once the import must stop."""
 
     database: Database
     which: Import
@@ -161,7 +161,7 @@ def _store_slices(each: ArrivingConversation, work: _Slices, filled: dict[str, F
 
 
 def _begin(connection: Connection, each: ArrivingConversation, target: Target) -> Filled | None:
-    """Store a conversation without its messages, where nobody sees it; None where it is here already."""
+    """Store a hidden conversation without its messages; None if it exists already."""
     if known_conversations(connection, [each.source_id], target):
         return None
     friendly_id = free_friendly_ids(connection, [each], target)[each.source_id]
@@ -176,7 +176,7 @@ def _begin(connection: Connection, each: ArrivingConversation, target: Target) -
 
 
 def _grow(connection: Connection, each: ArrivingConversation, target: Target) -> bool:
-    """Store a slice of what is new in a conversation that is here; whether more than one slice was left."""
+    """Store a slice of what is new in an existing conversation; returns whether more than one slice was left."""
     identity = known_conversations(connection, [each.source_id], target).get(each.source_id)
     if identity is None or identity.digest == each.digest or not is_live(connection, identity.conversation_id):
         return False

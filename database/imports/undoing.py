@@ -1,4 +1,4 @@
-"""Taking an import back: what it brought is erased, what it changed becomes as it was, unless the person went on."""
+"""Undoing an import: what it added is erased, what it changed is restored, unless the person has changed it since."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ _ic, _im = imported_conversations.c, imported_messages.c
 
 @dataclass(slots=True)
 class Undone:
-    """What a step took back. kept: what had to stay, `{item, reason}` each."""
+    """The result of a step. kept: what could not be undone, `{item, reason}` each."""
 
     is_over: bool = False
     kept: list[dict[str, str]] = field(default_factory=list)
 
 
 def undo_some(*, database: Database, which: Import) -> Undone:
-    """Take a part of an import back: conversations that it brought, then what it added to others, and changed there.
+    """Undo a part of an import: its conversations first, then what it added to or changed in others.
 
-    What it brought beside conversations is taken back afterwards (`portability.imports.taking_back`).
+    What it brought beside conversations is undone afterwards (`portability.imports.taking_back`).
     """
     undone = Undone()
     marked = database.write(lambda connection: _mark_some(connection, which, undone), urgency=Urgency.INDEX)
@@ -99,7 +99,7 @@ def _mark_some(connection: Connection, which: Import, undone: Undone) -> Sequenc
 
 
 def _continued(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
-    """Those of these conversations to which the person added something here: an activity, an edit, another answer."""
+    """Those of these conversations in which the person has since added an activity, an edit or another answer."""
     return (
         _with_own_activities(connection, conversation_ids)
         | _with_own_edits(connection, conversation_ids)
@@ -144,7 +144,7 @@ def _with_own_variants(connection: Connection, conversation_ids: Sequence[str]) 
 
 
 def _take_changes_back(connection: Connection, which: Import, undone: Undone) -> bool:
-    """Take back what the import did to one conversation that it had not brought; whether none is left."""
+    """Undo what the import did to one older conversation; returns whether none is left."""
     undone.kept.clear()
     conversation_id = _changed_one(connection, which)
     if conversation_id is None:
@@ -169,7 +169,7 @@ def _take_changes_back(connection: Connection, which: Import, undone: Undone) ->
 
 
 def _changed_one(connection: Connection, which: Import) -> str | None:
-    """A conversation that the import added something to, or changed; None where none is left."""
+    """A conversation that the import extended or changed; None if none is left."""
     for table in (imported_messages, imported_changes):
         # What a crash left half stored is erased by the next start.
         query = select(table.c.conversation_id).join(conversations, _c.conversation_id == table.c.conversation_id)
@@ -181,9 +181,9 @@ def _changed_one(connection: Connection, which: Import) -> str | None:
 
 @dataclass(slots=True)
 class _MessagesBack:
-    """Takes back messages and variants that an import added to a conversation, the newest ones.
+    """Removes messages and variants that an import added to a conversation, the newest first.
 
-    stays: whether the person shows one of the variants. is_followed: whether messages of the person's come after.
+    stays: whether the person has chosen one of the variants. is_followed: whether messages of the person come after.
     """
 
     connection: Connection
@@ -193,7 +193,7 @@ class _MessagesBack:
     is_followed: bool = False
 
     def run(self, activity_ids: Sequence[str]) -> None:
-        """Take some back, with other activities that the import added; those that stay are known as kept."""
+        """Remove a batch, and other activities that the import added; those that must stay are recorded as kept."""
         rows = self._some()
         self.is_followed = bool(rows) and self._has_own_behind()
         own = self._of_others([row.message_id for row in rows])

@@ -1,4 +1,4 @@
-"""Whether a person has anything that a search beside their conversation could find."""
+"""Whether a search beyond the present conversation could find anything of this person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from database.schema import conversations, documents, file_passages
 
 
 class Findable(NamedTuple):
-    """What there is. conversations: other ones than the one that is going on."""
+    """What exists. conversations: others than the present one."""
 
     conversations: bool
     documents: bool
@@ -19,7 +19,7 @@ class Findable(NamedTuple):
 
 
 def findable_by(user_email: str, *, database: Database, conversation_id: str) -> Findable:
-    """What `user_email` has beside the conversation, by one statement."""
+    """What `user_email` has besides the present conversation, by one statement."""
     c, d = conversations.c, documents.c
     others = exists().where(c.user_email == user_email, c.conversation_id != conversation_id)
     files = exists().where(file_passages.c.user_email == user_email)

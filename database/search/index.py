@@ -1,8 +1,8 @@
-"""The full-text index over messages: SQLite's FTS5 (here) or PostgreSQL's (`postgresql`), joined to them by `seq`.
+"""The full-text index of messages: SQLite's FTS5 (here) or PostgreSQL's (`postgresql`), joined by `seq`.
 
-It is filled behind the answer, in order of `seq`, up to a mark. Each row carries two private tokens, one for its
-owner and one for its conversation, so that a search touches only the caller's rows however many others there are. The
-index keeps no texts; words are cut here, the same way for what is stored and for what is asked.
+It is filled asynchronously, in order of `seq`, up to a mark. Each row carries two private tokens, one for its owner and
+one for its conversation, so that a search reads only the caller's rows, however many others there are. The index keeps
+no texts. Words are split here, the same way for stored texts and for queries.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _BREAKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 class IndexedText(NamedTuple):
-    """What the index is told of one message: a row of its table."""
+    """A row of the index: what it stores of one message."""
 
     seq: int
     owner: str
@@ -81,7 +81,7 @@ def create_table(connection: Connection) -> None:
 
 
 def folded(text: str) -> str:
-    """`text` without what a search doesn't see: case, optional marks, compatibility forms."""
+    """`text` normalised for search: lower case, without optional diacritics and compatibility forms."""
     if text.isascii():
         return text.lower()
     # Compatibility forms first: what they stand for may have a case of its own.
@@ -108,7 +108,7 @@ def indexed_seq(connection: Connection) -> int:
 
 
 def waiting_behind(connection: Connection) -> int | None:
-    """The mark, where messages behind it wait to be indexed, anybody's; None where all are indexed."""
+    """The mark if messages of anybody after it wait to be indexed; None if all are indexed."""
     row = _MARK_AND_NEWEST.row(connection)
     assert row is not None
     mark, newest = row
@@ -116,7 +116,7 @@ def waiting_behind(connection: Connection) -> int | None:
 
 
 def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int, queues_vectors: bool = True) -> None:
-    """Add `texts` and move the mark to `up_to`. queues_vectors: have the vectors made that are missing."""
+    """Add `texts` and move the mark to `up_to`. queues_vectors: also queue missing vectors."""
     _put(connection, texts)
     if queues_vectors:
         queue_vectors(connection, [text.seq for text in texts])
@@ -124,9 +124,9 @@ def advance(connection: Connection, texts: Sequence[IndexedText], *, up_to: int,
 
 
 def reindex(connection: Connection, message: MessageRow, *, text: str | None) -> None:
-    """Replace what the index knows of `message`, as it is stored now, by `text`; None takes it out.
+    """Replace the row of `message`, as it is stored now, by `text`; None removes it.
 
-    Call it before the row itself is changed.
+    Call it before the message itself is changed.
     """
     if message.seq > indexed_seq(connection):
         return  # its turn is still to come
@@ -138,19 +138,19 @@ def reindex(connection: Connection, message: MessageRow, *, text: str | None) ->
 
 
 def readmit(connection: Connection, message: MessageRow) -> None:
-    """Index `message` again, which had been taken out."""
+    """Index a removed `message` again."""
     if message.seq <= indexed_seq(connection):
         _put(connection, [_as_indexed(message, message.text)])
         renew_vectors(connection, message, keep=True)
 
 
 def forget(connection: Connection, seqs: Sequence[int]) -> None:
-    """Take the messages with these `seq` out of the index; before their rows are deleted for good."""
+    """Remove the messages with these `seq` from the index; before their rows are deleted."""
     _remove(connection, _within_index(connection, seqs))
 
 
 def admit(connection: Connection, seqs: Sequence[int]) -> None:
-    """Put the messages with these `seq` into the index, as far as it reaches; they are not in it."""
+    """Add the messages with these `seq` up to the mark; they must not be in the index."""
     _put(connection, _within_index(connection, seqs))
 
 
@@ -184,9 +184,9 @@ def newest_hits(
 
 
 def owns_all(connection: Connection, user_email: str) -> bool:
-    """Whether nobody else has conversations, so that messages need not be told apart by their owners.
+    """Whether this person owns all conversations, so that owners need not be compared.
 
-    PostgreSQL tells them apart for next to nothing; there it is always False.
+    Always False on PostgreSQL, where comparing costs next to nothing.
     """
     if _is_postgresql(connection):
         return False

@@ -1,4 +1,4 @@
-"""Keeping the full-text index filled behind the answers, and rebuilding it while people write and search."""
+"""Filling the full-text index asynchronously, and rebuilding it while people write and search."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .index import IndexedText, indexed_text
 
 
 def index_pending(*, database: Database, slice_ms: float = 20) -> int:
-    """Index what is not indexed yet, in slices that hold the writer for about `slice_ms`; how many messages it were.
+    """Index pending messages, in slices that hold the writer for about `slice_ms`; returns how many messages.
 
-    What comes after an answer that is still being written waits for it; searches read that tail themselves. Words that
-    no message says any more are forgotten.
+    Messages after an answer that is still being written wait for it; searches read this tail directly. Words that no
+    message contains any more are deleted.
     """
     indexed = sum(indexed for indexed, _ in index_slices(database=database, slice_ms=slice_ms))
     vocabulary.forget_unsaid(database=database)
@@ -88,10 +88,10 @@ _PARTS = tuple(
 
 
 def reindex_messages(*, database: Database, slice_ms: float = 20) -> Iterator[tuple[int, int]]:
-    """Fill a new index, or go on where an earlier run was stopped.
+    """Fill a new index, or resume an earlier run.
 
-    Yields, for each slice, how many messages it indexed and up to which `seq` the index reaches after it; a slice holds
-    the writer for about 20 ms.
+    Yields for each slice how many messages it indexed and up to which `seq` the index reaches; a slice holds the writer
+    for about 20 ms.
     """
     database.write(_begin, urgency=Urgency.INDEX)
     yield from index_slices(database=database, slice_ms=slice_ms)
@@ -99,7 +99,7 @@ def reindex_messages(*, database: Database, slice_ms: float = 20) -> Iterator[tu
 
 
 def clear_retired_index(*, database: Database) -> None:
-    """Remove what is left of an old index, slice by slice; a no-op where there is nothing."""
+    """Delete the rest of an old index, slice by slice; a no-op without one."""
     store = database
     with store.reading() as connection:
         left = _has_retired(connection)
@@ -108,7 +108,7 @@ def clear_retired_index(*, database: Database) -> None:
 
 
 def newest_seq(*, database: Database) -> int:
-    """The `seq` of the newest message, up to which an index reaches that is complete; 0 where there is none."""
+    """The `seq` of the newest message, up to which a complete index reaches; 0 without messages."""
     with database.reading() as connection:
         return connection.execute(select(func.max(messages.c.seq))).scalar() or 0
 

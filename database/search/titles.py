@@ -1,8 +1,8 @@
-"""The words of a person's conversation titles, held in memory: which titles have words that begin with what was typed.
+"""A cache of the words in each person's conversation titles, for completion.
 
-They are read once, and later brought up to date by the person's changes (`database.changes`): whatever writes a title
-records a change of the conversation in the same transaction. What is in the bin, temporary or of another domain is held
-too, so that nothing but titles counts; whoever asks looks the conversations up.
+Titles are read once, and later updated from the person's changes (`database.changes`): every write of a title records a
+change of its conversation in the same transaction. Titles of conversations in the bin, temporary ones and those of
+other domains are cached too; the caller filters by reading the conversations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def title_words(title: str) -> str:
 
 
 class PersonTitles:
-    """The titles of one person, as they were when `seen` was the person's newest change."""
+    """The titles of one person at the time when `seen` was the newest change."""
 
     def __init__(self, words: Mapping[str, str], seen: ChangesSeen) -> None:
         """words: of each title, by conversation id, see `title_words`."""
@@ -64,7 +64,7 @@ class PersonTitles:
 
 
 class HeldTitles:
-    """The titles of the people who searched last."""
+    """The titles of the people who searched most recently."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -79,7 +79,7 @@ class HeldTitles:
         return None if titles is None else list(titles.with_words([f" {word.casefold()}" for word in words]))
 
     def forget(self, user_email: str) -> None:
-        """Drop what is held of a person."""
+        """Drop the titles of a person."""
         with self._lock:
             self._people.pop(user_email, None)
 
@@ -106,7 +106,7 @@ def _read(connection: Connection, user_email: str, seen: ChangesSeen) -> PersonT
 
 
 def _renewed(connection: Connection, user_email: str, held: PersonTitles, seen: ChangesSeen) -> PersonTitles | None:
-    """What was held, with the titles that were written since; None where that is not known any more."""
+    """The cached titles, updated with those written since; None if the changes since are not kept any more."""
     changed = changed_since(connection, CONVERSATION, user_email=user_email, before=held.seen, now=seen)
     if changed is None or len(changed) > _MOST_CHANGED:
         return None
@@ -124,6 +124,6 @@ _lock = threading.Lock()
 
 
 def titles_of(database: Database) -> HeldTitles:
-    """What is held of the titles of one store."""
+    """The cache of one store."""
     with _lock:
         return _held.setdefault(database, HeldTitles())

@@ -1,4 +1,4 @@
-"""Which messages need vectors: `search.meaning` makes them behind the answers."""
+"""The queue of messages that need vectors, which `search.meaning` makes asynchronously."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from database.schema import message_vectors, messages, unembedded_messages
 
 
 def queue_vectors(connection: Connection, seqs: Sequence[int]) -> None:
-    """Have vectors made of those messages that have none; they are new in the full-text index."""
+    """Queue those of these messages, new in the full-text index, that have no vectors."""
     if seqs:
         has_vectors = exists().where(message_vectors.c.seq == messages.c.seq)
         _queue(connection, and_(messages.c.seq.in_(seqs), ~has_vectors))
 
 
 def queue_new(connection: Connection, seqs: Sequence[int]) -> None:
-    """Have vectors made of messages that this transaction has stored."""
+    """Queue messages that this transaction has stored."""
     insert_rows(connection, unembedded_messages, [{"seq": seq} for seq in seqs])
 
 
 def renew_vectors(connection: Connection, message: MessageRow, *, keep: bool) -> None:
-    """Delete the vectors of a message whose text changes or goes, and of the one behind it, which was read with it.
+    """Delete the vectors of a changed or deleted message, and of the next one, which was embedded with it.
 
-    Both are queued again; the message itself only where it is kept.
+    Both are queued again; the message itself only if it is kept.
     """
     seqs = {message.seq, *_behind(connection, [message.seq])}
     connection.execute(delete(message_vectors).where(message_vectors.c.seq.in_(seqs)))
@@ -38,18 +38,18 @@ def renew_vectors(connection: Connection, message: MessageRow, *, keep: bool) ->
 
 
 def renew_vectors_of_moved(connection: Connection, message_ids: Sequence[str]) -> None:
-    """Have the vectors of messages made anew that stand in other places now, and of those behind them."""
+    """Queue messages whose place has changed, and the messages after them."""
     moved = connection.execute(select(messages.c.seq).where(messages.c.message_id.in_(message_ids))).scalars().all()
     _queue(connection, messages.c.seq.in_({*moved, *_behind(connection, moved)}))
 
 
 def renew_vectors_of_title(connection: Connection, *conversation_ids: str) -> None:
-    """Have the vectors of the first messages of conversations made anew, which are read together with the titles."""
+    """Queue the first messages of conversations, which are embedded together with the title."""
     _queue(connection, messages.c.conversation_id.in_(conversation_ids) & (messages.c.ordinal == 1))
 
 
 def _behind(connection: Connection, seqs: Sequence[int]) -> set[int]:
-    """The messages that are read with one of these, since they stand behind it; also first ones of branches."""
+    """The messages that are embedded with one of these: the next ones, also the first ones of branches."""
     m = messages.c
     next_ones = select(behind_on_branch()).where(m.seq.in_(seqs))
     behind = set(connection.execute(next_ones).scalars()) - {None}
@@ -61,7 +61,7 @@ def _behind(connection: Connection, seqs: Sequence[int]) -> set[int]:
 
 
 def queue_all_vectors(connection: Connection) -> None:
-    """Have the vectors of all messages made anew, by another model."""
+    """Queue all messages, for another model."""
     connection.execute(delete(message_vectors))
     connection.execute(delete(unembedded_messages))
     _queue(connection, messages.c.deleted_at.is_(None))
@@ -74,7 +74,7 @@ def _queue(connection: Connection, which: ColumnElement[bool]) -> None:
 
 
 def count_unembedded(*, database: Database, user_email: str) -> int:
-    """How many messages of a person wait for their vectors."""
+    """How many messages of a person are queued."""
     waiting = select(func.count()).select_from(unembedded_messages).join(messages)
     with database.reading() as connection:
         return int(connection.execute(waiting.where(messages.c.user_email == user_email)).scalar_one())

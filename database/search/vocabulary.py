@@ -1,7 +1,7 @@
-"""The words of all indexed messages, each once: reading this list tells which words hold a part of a word.
+"""The vocabulary of all indexed messages: tells which words contain a given part of a word.
 
-`index` adds the words of each message that it indexes. Where it takes a message out, the words of that message are
-doubted, and `forget_unsaid` deletes those that no other message says.
+`index` adds the words of each message that it indexes. The words of a message that is removed from the index are marked
+as doubtful, and `forget_unsaid` deletes those that no other message contains.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ _FORGET = {
 
 
 def add(connection: Connection, bodies: Iterable[str]) -> None:
-    """Add the words of texts that are indexed. bodies: words, parted by spaces."""
+    """Add the words of indexed texts. bodies: words separated by spaces."""
     _run(connection, _ADD, bodies)
 
 
 def doubt(connection: Connection, bodies: Iterable[str]) -> None:
-    """Doubt the words of texts that are taken out of the index."""
+    """Mark the words of texts that are removed from the index as doubtful."""
     _run(connection, _DOUBT, bodies)
 
 
 def empty(connection: Connection) -> None:
-    """Empty the list: the index is filled anew."""
+    """Empty the vocabulary before the index is filled anew."""
     connection.execute(delete(message_words))
 
 
 def forget_unsaid(*, database: Database) -> int:
-    """Delete the doubted words that no indexed message says, slice by slice; how many."""
+    """Delete the doubtful words that no indexed message contains, slice by slice; returns how many."""
     forgotten = 0
     while _are_doubted(database):
         forgotten += database.write(_forget_slice, urgency=Urgency.INDEX)

@@ -1,7 +1,7 @@
-"""Making one store equal to another, in rounds: find what differs, then mend it; a round that finds nothing proves it.
+"""Making one store equal to another in rounds: find differences, then fix them; a round without any proves equality.
 
-A round reads one snapshot of the source, so the source may be written meanwhile; the next round brings what came since.
-What was copied is known by the rows themselves: a transfer that was killed goes on where it was.
+A round reads one snapshot of the source, so the source may be written meanwhile; the next round copies the newer rows.
+Progress is visible in the rows themselves: a transfer that was killed resumes where it was.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Progress = Callable[[str, str, int], None]
 
 
 class RowRefusedError(StoreError):
-    """A row of the source is none that the target can hold."""
+    """The target can't hold a row of the source."""
 
     def __init__(self, table: str, key: Key, reason: str) -> None:
         super().__init__(f"A row of the table {table} can't be copied, the one with the key {key!r}: {reason}")
@@ -79,9 +79,9 @@ class _Sides(NamedTuple):
 
 
 def transfer_round(source: StoreTables, target: StoreTables, *, progress: Progress) -> list[TableFinding]:
-    """Compare all tables, and mend those of the target that differ; what was found before that.
+    """Compare all tables, and fix those of the target that differ; returns the differences found before that.
 
-    Raises RowRefusedError, UnorderedKeyError, and StoreError where a database fails.
+    Raises RowRefusedError, UnorderedKeyError, and StoreError if a database fails.
     """
     with source.database.reading() as snapshot:
         all_sides = [
@@ -98,7 +98,7 @@ def transfer_round(source: StoreTables, target: StoreTables, *, progress: Progre
 
 
 def _compare(sides: _Sides, *, store: str, progress: Progress) -> TableFinding:
-    """Compare a table; delete what is in the way: rows that the source has not, or that other keys identify."""
+    """Compare a table; delete conflicting rows: those missing in the source, or with another key there."""
     finding = TableFinding(store, sides.table.name)
     with sides.held.reading() as connection:
         nothing_there = sides.target.is_empty(connection)
@@ -210,7 +210,7 @@ def _insert(sides: _Sides, rows: Sequence[Row]) -> None:
 
 
 def _update(sides: _Sides, pairs: Sequence[tuple[Row, Row]]) -> None:
-    """Write what the second row of each pair has otherwise than the first, which is stored."""
+    """Store the columns in which the second row of each pair differs from the first, which is stored."""
     names, key = sides.target.names, sides.target.key
     changes = [([place for place, value in enumerate(old) if value != new[place]], new) for old, new in pairs]
     changes = sorted((change for change in changes if change[0]), key=lambda change: change[0])
@@ -245,7 +245,7 @@ def _run_update(connection: Connection, table: Table, names: Sequence[str], sent
 
 
 def _continue_numbers(sides: _Sides) -> None:
-    """Have the target number further rows as the source would: no number is given out twice."""
+    """Set the target's sequences so that it never reuses a number of the source."""
     column = sides.table.autoincrement_column
     if column is None:
         return
@@ -256,7 +256,7 @@ def _continue_numbers(sides: _Sides) -> None:
 
 
 def renew_statistics(database: Database) -> None:
-    """Have the planner of queries know the tables as they are now."""
+    """Refresh the statistics of the query planner."""
     database.write(lambda connection: connection.exec_driver_sql(engine_of(connection).STATISTICS).close())
 
 
@@ -272,7 +272,7 @@ def _slices(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
 
 
 def _reason(error: Exception) -> str:
-    """What the driver says, without the values that its further lines show."""
+    """The driver's message, without the values that its further lines show."""
     cause = error.__cause__ or error
     said = str(getattr(cause, "orig", None) or cause).strip()
     return said.splitlines()[0] if said else type(cause).__name__

@@ -1,7 +1,7 @@
-"""Closing turns that nobody writes any more, as interrupted, with all that was stored of them.
+"""Closing abandoned turns as interrupted, with all text that was stored.
 
-Most are closed together: the statements are the same dozen however many turns there are, so that a crowd which a
-killed process leaves behind keeps the writer busy for a moment only. What is out of the ordinary is closed by itself.
+Ordinary turns are closed together: the number of statements does not depend on the number of turns, so that many turns
+of a killed process keep the writer busy only briefly. Unusual turns are closed one by one.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ _asked = messages.alias("asked")
 
 
 class AbandonedTurn(NamedTuple):
-    """A running answer, and its question. question, report: None where the question is not there.
+    """A running answer that no process writes any more, and its question.
 
-    lost_report: what the turn should have told of its references; empty where it has, or where there is nothing.
+    question, report: None if the question is gone. lost_report: the report that the turn should have sent; empty if it
+    was sent, or if there is nothing to report.
     """
 
     message_id: str
@@ -55,7 +56,7 @@ class AbandonedTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Closing:
-    """A turn on its way to its end: the head of its conversation with the names that it has then."""
+    """A turn that is being closed: the head of its conversation, with the names that it will have."""
 
     turn: AbandonedTurn
     head: ConversationHead
@@ -68,10 +69,10 @@ class _Closing:
 def close_together(
     connection: Connection, turns: Collection[AbandonedTurn], *, if_still: ColumnElement[bool]
 ) -> tuple[int, list[AbandonedTurn]]:
-    """Close the ordinary ones among `turns`; how many, and those that have to be closed by themselves.
+    """Close the ordinary ones among `turns`; returns how many, and the turns that must be closed one by one.
 
-    Ordinary is the first answer to a question, made for the first time, in a turn that is kept. if_still: what must
-    hold of an answer at this moment, so that none is closed that another process has closed or goes on with.
+    Ordinary: the first answer to a question, not regenerated, in a turn that is not ephemeral. if_still: a condition on
+    the answer's row, checked now, so that no answer is closed that another process has closed or continues.
     """
     plain, special = _sorted_out(connection, turns, if_still)
     closings = _named(connection, _begun(connection, plain))
@@ -84,7 +85,7 @@ def close_together(
 
 
 def close_alone(connection: Connection, turn: AbandonedTurn, *, if_still: ColumnElement[bool]) -> int:
-    """Close one turn of any kind, and erase one that is not kept; 0 where `if_still` no longer holds of it."""
+    """Close one turn of any kind; an ephemeral one is erased. Returns 0 if `if_still` does not hold any more."""
     query = select(messages.c.seq).where(messages.c.message_id == turn.message_id, if_still)
     if connection.execute(query).first() is None:
         return 0
@@ -104,7 +105,7 @@ def close_alone(connection: Connection, turn: AbandonedTurn, *, if_still: Column
 def _sorted_out(
     connection: Connection, turns: Collection[AbandonedTurn], if_still: ColumnElement[bool]
 ) -> tuple[list[tuple[AbandonedTurn, str]], list[AbandonedTurn]]:
-    """The ordinary turns with the names of their models, and the others; without those that are closed already."""
+    """The ordinary turns with their models' names, and the others; turns that are closed already are left out."""
     m = messages.c
     query = (
         select(m.message_id, m.config, m.chosen_variant, (m.ordinal - _asked.c.ordinal).label("behind"))
@@ -127,7 +128,7 @@ def _is_plain(row: Row[*tuple[Any, ...]]) -> bool:
 
 
 def _begun(connection: Connection, turns: Sequence[tuple[AbandonedTurn, str]]) -> list[_Closing]:
-    """What is stored of each turn until now."""
+    """The stored state of each turn."""
     if not turns:
         return []
     heads = heads_even_in_bin(connection, {turn.conversation_id: turn.user_email for turn, _ in turns})
@@ -163,7 +164,7 @@ def _ended(events: Sequence[tuple[int, bytes]]) -> EndedAnswer:
 
 
 def _named(connection: Connection, closings: Sequence[_Closing]) -> list[_Closing]:
-    """With a title and a friendly id for each conversation whose first turn this is."""
+    """The turns, with a title and a friendly id for each conversation whose first turn this is."""
     titled = [each if each.was_named else _titled(each) for each in closings]
     new = [each.head for each in titled if not each.was_named]
     if not new:
@@ -214,7 +215,7 @@ def _store_lost_report(connection: Connection, turn: AbandonedTurn) -> None:
 
 
 def _let_go_on(connection: Connection, closings: Sequence[_Closing]) -> None:
-    """Let the conversations take their next turns."""
+    """Let the conversations accept new turns."""
     closed = {each.turn.message_id for each in closings}
     changes = {}
     for head in (each.head for each in closings):
@@ -224,7 +225,7 @@ def _let_go_on(connection: Connection, closings: Sequence[_Closing]) -> None:
 
 
 def _tell_ends(connection: Connection, closings: Sequence[_Closing]) -> None:
-    """Record the changes, and end the streams of events."""
+    """Record the changes, and end the event streams."""
     ends, names, rows = [], [], list[tuple[str, int, bytes]]()
     finished = finished_first_turns(connection, {each.turn.message_id: each.head for each in closings})
     for each in closings:
@@ -248,9 +249,9 @@ def _last_events(
     stream: str,
     was_named: bool,
 ) -> list[tuple[str, int, bytes]]:
-    """The events with which the stream of an interrupted turn ends; one that has told nothing begins with them.
+    """The closing events of an interrupted turn; a turn that has sent no event gets its first ones, too.
 
-    events: those of the stream until now.
+    events: the events stored so far.
     """
     whose = {} if stream == turn.message_id else {"message_id": turn.message_id}
     names = {"title": finished.title, "conversation_friendly_id": finished.conversation_friendly_id}

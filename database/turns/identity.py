@@ -1,4 +1,4 @@
-"""The identifiers of a question and its answer, as clients are told them; who answers, and how the answer ended."""
+"""The identifiers of a question and its answer, as sent to clients; who answers, and how the answer ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AgentIdentity = Mapping[str, str]
 
 
 def config_of_answer(model_name: str, agent: AgentIdentity | None) -> dict[str, Any]:
-    """What is known of an answer before it is given: who gives it."""
+    """The configuration of an answer before it begins: which model or agent gives it."""
     config: dict[str, Any] = {"model": model_name} if model_name else {}
     return config if agent is None else config | {"agent": dict(agent)}
 
@@ -30,7 +30,7 @@ raises where there is none."""
 
 
 def admit_all(_connection: Connection) -> Callable[[], None]:
-    """Accept a turn whatever else runs."""
+    """Accept a turn regardless of what else runs."""
     return _admitted
 
 
@@ -40,9 +40,9 @@ def _admitted() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAnswer:
-    """What an answer came to. status: as for `finish_turn`. config: None leaves the stored one.
+    """The result of an answer. status: as for `finish_turn`. config: None keeps the stored one.
 
-    references: what it cites, in the shape of a report's entries.
+    references: what the answer cites, in the form of report entries.
     """
 
     text: str
@@ -101,10 +101,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedTurn(Turn):
-    """A turn that the store will not lose any more.
+    """An accepted turn: stored, so that it survives a crash.
 
-    first_turn: the conversation had no message before. thread_id: of the question; None where it stands in no thread,
-    or where its answers alone will make one. files: the parts of the question that are files.
+    first_turn: the conversation was empty. thread_id: the question's thread; None if it has none, or if only its
+    answers will open one. files: the parts of the question that are files.
     """
 
     first_turn: bool
@@ -115,11 +115,10 @@ class AcceptedTurn(Turn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedTurn(AcceptedTurn):
-    """A turn that is answered once more.
+    """A turn whose answer is regenerated or continued.
 
-    text, question_config, report: of the question as it is stored. answer_config, answer_text, answer_parts,
-    answer_documents: of the answer until now. answers_before: what others have answered to the question before,
-    `{text, config, short_id}` each.
+    text, question_config, report: of the stored question. answer_config, answer_text, answer_parts, answer_documents:
+    of the answer so far. answers_before: earlier answers of others to the question, `{text, config, short_id}` each.
     """
 
     text: str
@@ -260,6 +259,6 @@ def _response(head: ConversationHead, answer: _Identity) -> dict[str, Any]:
 
 
 def _index(head: ConversationHead, identity: _Identity) -> int:
-    """Counted from the end, where the messages of a turn just finished are."""
+    """Counted from the end, near which the messages of a turn that just finished are."""
     is_shown = identity.deleted_at is None and identity.other_branch is None
     return head.message_count - identity.behind if is_shown else 0

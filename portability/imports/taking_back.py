@@ -1,4 +1,4 @@
-"""Taking back what an import brought beside conversations: documents, memories, settings, and empty folders."""
+"""Undoing what an import brought beside conversations: documents, memories, settings, and empty folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETTINGS = (AGENT, PRESET, PROMPT, TOLD)
 
 
 class Taker(Protocol):
-    """Takes back one thing; why it stays, "" where it doesn't. Raises StoreError."""
+    """Removes one thing; returns why it stays, or an empty text. Raises StoreError."""
 
     def take_back(self, user_email: str, change: Change) -> str:
         """See the class."""
@@ -26,7 +26,7 @@ class Taker(Protocol):
 
 
 def take_back_beside(*, database: Database, which: Import, takers: Mapping[str, Taker | None]) -> Undone:
-    """Take back some things; whether none is left. takers: by the kinds of things."""
+    """Remove a batch of things; returns whether none is left. takers: by the kinds of things."""
     undone = Undone()
     some = noted_beside(database=database, import_id=which.import_id, kinds=tuple(takers))
     if not some:
@@ -40,7 +40,7 @@ def take_back_beside(*, database: Database, which: Import, takers: Mapping[str, 
 
 
 def _why_it_stays(user_email: str, change: Change, taker: Taker | None) -> tuple[str, str]:
-    """Take one thing back; why it stays, and its name for the report."""
+    """Remove one thing; returns why it stays, and its name for the report."""
     name = str(change.became.get("name") or change.became.get("title") or change.thing_id)
     if taker is None:
         return say("import_not_taken_back_here"), name
