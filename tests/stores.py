@@ -39,8 +39,10 @@ def put_empty_store(users_dir: str | Path) -> str:
 
 
 def put_empty_knowledge_base(users_dir: str | Path) -> None:
-    """Put an empty knowledge base beside the store in `users_dir`."""
-    shutil.copy(Path(_template().name) / "pkb.sqlite", users_dir)
+    """Put an empty knowledge base beside the store in `users_dir`; what lies there already stays."""
+    target = Path(users_dir) / "pkb.sqlite"
+    if not target.exists():
+        shutil.copy(Path(_template().name) / target.name, target)
 
 
 def memory_image(base: PKBDatabase) -> bytes:

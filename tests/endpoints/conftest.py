@@ -29,7 +29,7 @@ from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
 from server import build_state, create_app
 from settings import Settings, load_settings
-from tests.stores import put_empty_store
+from tests.stores import put_empty_knowledge_base, put_empty_store
 
 PASSWORD = "correct horse battery"
 OWN_PAGE = {"Origin": "http://localhost"}
@@ -118,6 +118,7 @@ def running_app(
     )
     if settings.database_url is None:
         put_empty_store(settings.users_dir)
+        put_empty_knowledge_base(settings.users_dir)
     application = with_own_routes(settings, models) if own_routes else with_shared_routes(settings, models)
     undescribed = watch_answers(application)
     yield application
