@@ -28,14 +28,20 @@ _THOROUGH_FOLDERS = (
     "tests/load/",
     "tests/portability/",
 )
-# Folders, and a module that stores much, whose tests say nothing of the packages that coverage is measured of.
+# Folders, and a module that stores much, whose tests say nothing of the packages that coverage is measured of, or what
+# the tests of those packages say, too.
 _UNMEASURED = (
     "tests/attachments/",
+    "tests/attack/",
     "tests/benchmarks/",
+    "tests/commands/",
     "tests/database/",
     "tests/deploy/",
     "tests/endpoints/http/test_query_plans.py",
     "tests/language_models/",
+    "tests/load/",
+    "tests/mutations/",
+    "tests/portability/",
     "tests/search/",
 )
 # Contracts above stores whose own tests (`tests/database`, `tests/search`, `tests/truth_management_system`) say on both
@@ -141,9 +147,9 @@ def mark_by_fixtures(items: list[pytest.Item]) -> None:
 def mark_unmeasured(items: list[pytest.Item]) -> None:
     """Mark as `unmeasured` what `.ci/run others` runs: coverage slows it, and tells nothing that other tests don't.
 
-    These are the tests of packages that stand below the measured ones, and what both engines do alike on PostgreSQL,
-    but for `chat`, which asks which engine it has. They run apart: where measuring stops for single tests, it has
-    stopped for good in the threads that live on.
+    These are the tests of packages that stand below the measured ones or beside them, and what both engines do alike on
+    PostgreSQL, but for `chat`, which asks which engine it has. They run apart: where measuring stops for single tests,
+    it has stopped for good in the threads that live on.
     """
     for item in items:
         call = getattr(item, "callspec", None)
