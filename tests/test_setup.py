@@ -300,7 +300,7 @@ def test_the_systems_node_is_taken_where_it_is_new_enough_and_has_npm(
     assert node.find_node() == (node.Node(str(program), (str(npm),)) if is_taken else packaged)
 
 
-def test_the_browser_is_the_systems_else_one_that_is_installed_else_setting_up_says_so(
+def test_the_browser_is_a_light_one_else_the_systems_else_setting_up_says_so(
     programs: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link, python = tmp_path / "bin" / "chromium", tmp_path / "venv" / "bin" / "python"
@@ -311,15 +311,25 @@ def test_the_browser_is_the_systems_else_one_that_is_installed_else_setting_up_s
     programs("python", "").rename(python)  # Playwright has no Chromium either
     with pytest.raises(environment.SetupError, match="need Chromium"):
         browser.prepare_browser()
+    programs("chromium-browser", "")
+    browser.prepare_browser()
+    assert link.resolve().name == "chromium-browser"
     installed: list[str] = []
 
     def install(name: str) -> bool:
         installed.append(name)
-        programs("chromium-browser", "")
+        if name != "chromium":
+            return False
+        programs(name, "")
         return True
 
     monkeypatch.setattr(browser, "install_debian_package", install)
+    link.unlink()
     browser.prepare_browser()
-    assert (installed, link.resolve().name) == (["chromium"], "chromium-browser")
-    browser.prepare_browser()  # it is there by now
-    assert installed == ["chromium"]
+    assert (installed, link.resolve().name) == (["chromium-headless-shell", "chromium"], "chromium")
+    programs("chromium-headless-shell", "")
+    browser.prepare_browser()  # one is there by now
+    assert link.resolve().name == "chromium"
+    link.unlink()
+    browser.prepare_browser()
+    assert (len(installed), link.resolve().name) == (2, "chromium-headless-shell")
