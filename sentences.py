@@ -72,7 +72,7 @@ _MODEL = {
     "model_silent": "The model does not answer; trying again in {seconds} s",
     "model_thinking": "The model is thinking",
     "model_reading": "The model is reading your message and what goes with it.",
-    "model_reading_left": "The model is reading: about {seconds} s left.",
+    "model_reading_left": "The model is reading {tokens:,} tokens: about {seconds} s left.",
     "model_not_storable": "The model can't be stored.",
     "model_not_fetched": "The model could not be fetched.",
     "model_needs_room": "There is no room for the model.",

@@ -67,7 +67,7 @@ class SpeedMeter:
             speed = (done - cached) / seconds if done > cached and seconds > 0 else self._speed.reading
             if not speed:
                 return say("model_reading")
-            return say("model_reading_left", seconds=in_steps((total - done) / speed))
+            return say("model_reading_left", tokens=total - cached, seconds=in_steps((total - done) / speed))
         return None
 
 

@@ -22,7 +22,9 @@ class Answer:
     calls: tools that it calls after its pieces, each a name and the arguments as JSON. deltas: the pieces it streams;
     delay: seconds before each. pause_after: after so many pieces it waits for
     `RecordingModel.release`. break_after: after so many it drops the connection. hang: it never says a thing.
-    status: another than 200 is answered as an error, `retry_after` (seconds) with it.
+    status: another than 200 is answered as an error, `retry_after` (seconds) with it. reading: so many tokens its
+    prompt has; it tells, as llama.cpp's server does, that it read a tenth of them within two seconds. finish_reason:
+    why it ends.
     """
 
     deltas: tuple[str, ...] = ("Understood.",)
@@ -33,6 +35,8 @@ class Answer:
     status: int = 200
     retry_after: int | None = None
     calls: tuple[tuple[str, str], ...] = ()
+    reading: int = 0
+    finish_reason: str = "stop"
 
 
 def saying(*deltas: str, **how: Any) -> Answer:
@@ -181,6 +185,9 @@ class RecordingModel:
             return web.json_response(_whole("".join(answer.deltas)))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
+        if answer.reading:
+            progress = {"total": answer.reading, "cache": 0, "processed": answer.reading // 10, "time_ms": 2000}
+            await response.write(_event({"choices": [{"index": 0, "delta": {}}], "prompt_progress": progress}))
         async for piece in self._pieces(answer, released):
             if piece is None:
                 assert request.transport is not None
@@ -189,7 +196,7 @@ class RecordingModel:
             await response.write(_event({"choices": [{"index": 0, "delta": {"content": piece}}]}))
         for delta in _called(answer.calls):
             await response.write(_event({"choices": [{"index": 0, "delta": {"tool_calls": [delta]}}]}))
-        reason = "tool_calls" if answer.calls else "stop"
+        reason = "tool_calls" if answer.calls else answer.finish_reason
         await response.write(_event({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": _USAGE}))
         await response.write(b"data: [DONE]\n\n")
         return response

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.fakes import RecordingModel
+from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
 from .screens import findings
@@ -25,6 +25,7 @@ INPUT = "#composer-input"
 def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a_preset_of_them(
     open_page: OpenPage, person: Client, shared_model: RecordingModel
 ) -> None:
+    shared_model.scripts["cheap"] = saying("Aye.")
     page = open_page(person)
     page.click("#options-button")
     page.get_by_role("button", name="Settings of this conversation…").click()
@@ -35,6 +36,7 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     expect(dialog.get_by_role("alert")).to_contain_text("a number from 0 to 2")
     dialog.get_by_label("Temperature").fill("0.5")
     dialog.get_by_label("Longest answer").fill("300")
+    dialog.get_by_label("Model", exact=True).select_option(label="cheap")
     dialog.get_by_role("button", name="Save as a preset…").click()
     page.get_by_label("Name of the preset").fill("Pirate")
     page.keyboard.press("Enter")
@@ -44,10 +46,11 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     expect(dialog).to_have_count(0)
     page.fill(INPUT, "Hello")
     page.keyboard.press("Enter")
-    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
-    (request,) = shared_model.requests_to("main")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Aye.")
+    request = shared_model.requests_to("cheap")[0]
     assert request["messages"][0]["content"].startswith("Talk like a pirate.\n")
     assert (request["temperature"], request["max_tokens"]) == (0.5, 300)
+    assert shared_model.requests_to("main") == []
 
     other = person.create_conversation()
     allowed = {"allowed_tools": ["time__convert_time", "time__now"], "agents_allowed_tools": {"gone": ["time__now"]}}
@@ -58,6 +61,7 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     page.keyboard.press("Enter")
     dialog.get_by_label("Preset", exact=True).select_option(label="Pirate")
     expect(dialog.get_by_label("System prompt")).to_have_value("Talk like a pirate.")
+    expect(dialog.get_by_label("Model", exact=True).locator("option:checked")).to_have_text("cheap")
     dialog.get_by_label("System prompt").fill("Talk like a sailor.")
     dialog.get_by_label("Change documents at once").check()
     consent = dialog.get_by_role("group", name="Allowed without asking").get_by_role("checkbox")
@@ -71,6 +75,7 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
         dialog.get_by_role("button", name="Save", exact=True).click()
     settings = person.get(f"/get_conversation_settings/{other}").json()
     kept = {"system_prompt": "Talk like a sailor.", "temperature": 0.5, "answer_tokens": 300}
+    kept |= {"model_overrides": {"main": "cheap"}}
     assert settings == kept | {"allow_writing": True, "allowed_tools": ["time__convert_time"]}
     listed = person.get("/list_conversation_by_user/assistant").json()
     first = next(each for each in listed if each["conversation_id"] != other)

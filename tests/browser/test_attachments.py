@@ -36,6 +36,7 @@ COPY_PICTURE = """async () => {
   canvas.getContext('2d').fillRect(0, 0, 30, 10);
   await navigator.clipboard.write([new ClipboardItem({ 'image/png': await canvas.convertToBlob() })]);
 }"""
+TEXT_FILE = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"Sow in March."}
 PHOTO = {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": picture_of(40, 20, turned=True)}
 
 
@@ -148,6 +149,50 @@ def test_uploads_that_failed_or_were_on_their_way_stay_with_the_draft_over_a_rel
     expect(page.locator(PROBLEM)).to_be_hidden()
     page.reload()
     expect(chip.locator(".claim-chip-name")).to_have_text(["report.pdf", "photo.jpg"])
+
+
+def test_the_chip_of_a_running_upload_stays_the_same_while_other_files_come_fail_and_are_pressed(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person)
+    held: list[Route] = []
+    lost = iter([True])
+
+    def answer(route: Route) -> None:
+        if route.request.url.endswith("photo.jpg") and next(lost, False):
+            route.abort()
+        else:
+            held.append(route)
+
+    page.route("**/attachments?name=*", answer)
+    page.set_input_files("#attach-files", [REPORT])
+    chip = page.locator(".file-chip")
+    uploading = chip.filter(has=page.get_by_role("progressbar", name="Uploading report.pdf"))
+    uploading.evaluate("node => { node.dataset.same = 'yes'; }")
+    cancel = uploading.get_by_role("button", name="Do not attach report.pdf")
+    cancel.focus()
+    page.set_input_files("#attach-files", [PHOTO])
+    expect(chip.filter(has_text="photo.jpg").get_by_role("button", name="Try again")).to_be_visible()
+    expect(uploading).to_have_attribute("data-same", "yes")
+    expect(cancel).to_be_focused()
+    page.set_input_files("#attach-files", [TEXT_FILE])
+    expect(chip).to_have_count(3)
+    expect(uploading).to_have_attribute("data-same", "yes")
+
+    # What comes while it is pressed takes its place once it is let go of.
+    with page.expect_request("**/attachments?name=photo.jpg"):
+        chip.get_by_role("button", name="Try again").click()
+    expect(chip.get_by_role("progressbar")).to_have_count(2)
+    cancel.hover()
+    page.mouse.down()
+    with page.expect_response("**/attachments?name=photo.jpg"):
+        held[-1].continue_()
+    page.evaluate("() => new Promise((painted) => requestAnimationFrame(() => setTimeout(painted, 100)))")
+    expect(uploading).to_have_attribute("data-same", "yes")
+    page.mouse.up()
+    expect(chip.locator(".claim-chip-name")).to_have_text(["notes.txt", "photo.jpg"])
+    expect(chip.get_by_role("progressbar")).to_have_count(0)
 
 
 def test_over_a_slow_network_the_bar_follows_the_bytes_and_a_cancelled_file_leaves_nothing(

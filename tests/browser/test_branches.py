@@ -123,3 +123,12 @@ def test_an_answer_that_was_stopped_goes_on(person: Client, open_page: OpenPage,
     assert texts_of(person, talk)[3] == "One, two, three."
     variants = messages(person, talk.conversation_id)[3]["variants"]
     assert [each["status"] for each in variants] == ["cancelled", "complete"]
+
+    shared_model.scripts["main"] = saying("One, ", finish_reason="length")
+    send(page, "Once more.")
+    expect(card(page, 6)).to_contain_text("cut")
+    shared_model.scripts["main"] = saying("two.")
+    goes_on.click()
+    expect(body(page, 6)).to_have_text("One, two.")
+    expect(card(page, 6)).not_to_contain_text("cut")
+    assert texts_of(person, talk)[5] == "One, two."

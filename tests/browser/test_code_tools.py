@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems
 from tests.browser.screens import findings
 from tests.browser.transcript import body, card, clipboard, open_talk
 from tests.fakes import RecordingModel, saying
@@ -25,6 +26,10 @@ ANSWER = """```html
 <script>document.body.textContent = 'ran';</script>
 ```
 
+```svg
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10" onload="document.title = 'ran'"><circle r="4"/></svg>
+```
+
 | name | note |
 |---|---|
 | salt | a, b |
@@ -35,13 +40,14 @@ $$x^2$$
 
 @pytest.mark.shows("code-preview")
 def test_code_tables_and_formulas_have_their_tools(
-    person: Client, open_page: OpenPage, shared_model: RecordingModel
+    person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
 ) -> None:
+    page_problems.expect("Executing inline event handler violates")
     shared_model.scripts["main"] = saying(ANSWER, "\nThat is all.", delay=0.2)
     _, page = open_talk(person, open_page, "Show me.")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     answer = body(page, 2)
-    block = answer.locator(".code-block")
+    block, drawing = answer.locator(".code-block").first, answer.locator(".code-block").last
     block.get_by_role("button", name="Wrap lines").click()
     expect(block.locator("code")).to_have_css("white-space", "pre-wrap")
     with page.expect_download() as begun:
@@ -57,6 +63,9 @@ def test_code_tables_and_formulas_have_their_tools(
     assert findings(page, "code-preview", shown=block) == []
     block.get_by_role("button", name="Preview").click()
     expect(page.locator(".code-preview")).to_have_count(0)
+    drawing.get_by_role("button", name="Preview").click()
+    expect(page.frame_locator(".code-preview").locator("circle")).to_be_visible()
+    expect(page).not_to_have_title("ran")
 
     answer.locator("table").hover()
     answer.get_by_role("button", name="Copy as CSV").click()

@@ -220,6 +220,16 @@ def test_answers_are_marked_while_they_are_written_and_until_they_are_read_in_an
     expect(page).to_have_url(re.compile(r"\?message="))
     expect(page).to_have_title(re.compile("^Growing tomatoes"))
 
+    # Nobody is asked a second time.
+    page.reload()
+    expect(body(page, 8)).to_have_text("Well.")
+    page.evaluate(ALLOW_NOTIFICATIONS)
+    page.evaluate(HIDE)
+    assert list(person.send(talk.conversation_id, "How much pepper?"))[-1]["done"]
+    expect(body(page, 10)).to_have_text("Well.")
+    page.evaluate(SHOW)
+    expect(page.locator("#toasts").get_by_role("button", name="Notify me")).to_have_count(0)
+
 
 def test_many_conversations_that_are_deleted_elsewhere_go_together(person: Client, open_page: OpenPage) -> None:
     stays = hold_talk(person, "Growing tomatoes", "How much water?")

@@ -54,11 +54,12 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     expect(rail).to_contain_text("No question was asked again")
     person.post(
         f"/branch/{talk.conversation_id}/{messages(person, talk.conversation_id)[2]['message_id']}",
-        {"text": "And salt?"},
+        {"text": f"And **salt**? {tomatoes.reference(1)}"},
     )
     page.goto(talk.path)
-    expect(body(page, 3)).to_have_text("And salt?")
+    expect(body(page, 3)).to_contain_text("And salt?")
     rail.get_by_role("tab", name="Branches").click()
+    expect(rail.locator(".branch-preview")).to_have_text(["And light?", "And salt? Growing tomatoes › #1"])
     rail.get_by_role("button", name="And light?").click()
     expect(body(page, 3)).to_have_text("And light?")
 

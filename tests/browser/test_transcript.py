@@ -158,6 +158,26 @@ def test_a_messages_text_and_its_id_are_copied(
     choose(page, 2, "Copy permalink")
     expect(page.locator("#toasts")).to_contain_text("Permalink copied")
     assert clipboard(page) == f"{person.origin}/r/{talk.friendly_id}/{talk.hashes[1]}"
+    badge = card(page, 1).locator(".message-ref-badge")
+    badge.click()
+    expect(badge).to_contain_text("Copied!")
+    assert clipboard(page) == talk.reference(1)
+    badge.click(modifiers=["Shift"])
+    expect(page.locator("#toasts").get_by_text("Permalink copied")).to_have_count(2)
+    assert clipboard(page) == f"{person.origin}/r/{talk.friendly_id}/{talk.hashes[0]}"
+
+
+def test_who_waits_is_told_how_much_is_read_and_how_long_until_the_first_word(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Read.", reading=1_200, pause_after=0)
+    page = open_page(person)
+    send(page, "Read all of this.")
+    told = card(page, 2).get_by_text("The model is reading 1,200 tokens: about 20 s left.")
+    expect(told).to_be_visible()
+    shared_model.release()
+    expect(body(page, 2)).to_have_text("Read.")
+    expect(told).to_be_hidden()
 
 
 def test_who_stops_an_answer_can_ask_again_at_once(

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk, told
-from tests.browser.screens import NARROW
+from tests.browser.screens import NARROW, WIDE
 from tests.browser.transcript import (
     AGAIN,
     answer_again,
@@ -298,15 +298,20 @@ def test_earlier_texts_of_an_edited_message_can_be_read(
     assert former_texts(server, changed["message_id"]) == ["How much water?", warm]
 
 
-def test_on_a_phone_a_toast_leaves_a_message_that_is_changed_and_the_list_of_commands_free(
+def test_a_toast_leaves_a_message_that_is_changed_and_on_a_phone_the_list_of_commands_free(
     person: Client, open_page: OpenPage
 ) -> None:
     _, page = open_talk(person, open_page, "How much water?", "\n".join(["And light?"] * 40))
-    page.set_viewport_size(NARROW)
+    page.set_viewport_size(WIDE)
     choose(page, 3, "Edit")
     choose(page, 4, "Delete")
     undo = toasts(page).get_by_role("button", name="Undo")
     undo.focus()  # a toast under the focus stays
+    toast, buttons = toasts(page).bounding_box(), page.locator(".message-editor-buttons").bounding_box()
+    assert toast
+    assert buttons
+    assert toast["y"] + toast["height"] <= buttons["y"]
+    page.set_viewport_size(NARROW)
     for name in ("Cancel", "Save", "Save and answer again"):
         page.get_by_role("button", name=name, exact=True).click(trial=True)
     expect(undo).to_be_in_viewport(ratio=1)

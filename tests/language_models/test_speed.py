@@ -89,9 +89,12 @@ def test_one_who_waits_while_a_long_prompt_is_read_is_told_how_long_it_takes() -
     chunks = [progress(0, seconds=0.0), progress(200), progress(210), progress(600, seconds=3.0), progress(1_000)]
     assert statuses_after(*chunks) == [
         "The model is reading your message and what goes with it.",
-        "The model is reading: about 5 s left.",
+        "The model is reading 1,000 tokens: about 5 s left.",
     ]
-    assert statuses_after(progress(100, seconds=2.0)) == ["The model is reading: about 20 s left."]
+    assert statuses_after(progress(100, seconds=2.0)) == ["The model is reading 1,000 tokens: about 20 s left."]
+    # What it knows from before is not read.
+    told = progress(700, total=2_000, cache=600, seconds=2.0)
+    assert statuses_after(told) == ["The model is reading 1,400 tokens: about 30 s left."]
     assert statuses_after(progress(900, cache=800, seconds=2.0)) == []
 
 

@@ -102,11 +102,14 @@ def test_what_the_server_says_can_be_said_in_any_language_also_later(talk: Talk)
 
 
 def test_progress_is_told_with_its_code(talk: Talk) -> None:
-    told = Delta(status=say("model_reading_left", seconds=20))
+    told = Delta(status=say("model_reading_left", tokens=1200, seconds=20))
     talk.models.main_model = ScriptedChatModel(replies=[Reply(told, "Read.")])
     events = talk.say(talk.new(), "Read it.")
     assert [(event["status"], event["said"]) for event in events if event["status"]] == [
-        ("The model is reading: about 20 s left.", [{"code": "model_reading_left", "values": {"seconds": 20}}])
+        (
+            "The model is reading 1,200 tokens: about 20 s left.",
+            [{"code": "model_reading_left", "values": {"tokens": 1200, "seconds": 20}}],
+        )
     ]
 
 

@@ -73,7 +73,7 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
       const { bringToServer, createFileList } = await part();
       const upload = (one) => bringToServer(one, server);
       list ??= createFileList({ place, input, page, onRemove: remove, onCancel: cancel, onRetry: upload });
-      list.show(files, uploads);
+      await list.show(files, uploads);
       uploads.filter(({ controller, problem }) => !controller && !problem).forEach(upload);
     } catch (error) {
       onFailed(error, show);

@@ -10,7 +10,7 @@ import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
 import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
 import { openDialog } from '../ui/dialog.js';
-import { element, replaceChildrenKeepingFocus, setHidden } from '../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, setHidden, whenReleased } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { bringToServer, keep } from './uploads.js';
 
@@ -71,7 +71,7 @@ function removable(chip, name, onRemove) {
 /**
  * @param {{place: HTMLElement, input: HTMLElement, page: object, onRemove: (position: number) => void, onCancel: (upload: object) => void,
  *   onRetry: (upload: object) => void}} options
- * @returns {{show: (files: object[], uploads: object[]) => void, progressed: (upload: object) => void, removed: (name: string, position: number) => void}}
+ * @returns {{show: (files: object[], uploads: object[]) => Promise<void>, progressed: (upload: object) => void, removed: (name: string, position: number) => void}}
  */
 export function createFileList({ place, input, page, onRemove, onCancel, onRetry }) {
   /** The chips of files on their way, each with the problem that it tells. */
@@ -80,7 +80,9 @@ export function createFileList({ place, input, page, onRemove, onCancel, onRetry
   const list = element('ul', { class: 'claim-chips', 'aria-label': words.list, hidden: true });
   place.append(list);
   return {
-    show(files, uploads) {
+    async show(files, uploads) {
+      // What is pressed moves only when it is let go of: a click elsewhere than the press is none.
+      if (list.matches(':active')) await whenReleased();
       setHidden(list, files.length + uploads.length === 0);
       // A chip that says the same stays: it may be pressed just now, and its bar goes on.
       const isSame = (upload) => chips.get(upload)?.problem === upload.problem;

@@ -2,6 +2,7 @@
 
 import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
 import { createRenewal } from '../core/renewal.js';
+import { composes } from '../core/typing.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { createReferenceCache } from '../references/cache_model.js';
 import { attempt } from '../ui/attempts.js';
@@ -306,7 +307,7 @@ class DocumentsPanel {
   }
 
   #onKey(event) {
-    if (!this.#shown || event.key !== 'Escape' || event.defaultPrevented || event.isComposing || isSomethingOver()) return;
+    if (!this.#shown || event.key !== 'Escape' || event.defaultPrevented || composes(event) || isSomethingOver()) return;
     if (event.target !== document.body && !this.#node.contains(event.target)) return;
     event.preventDefault();
     if (event.target.matches?.('textarea, input')) this.#heading.focus({ preventScroll: true });

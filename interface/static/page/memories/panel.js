@@ -2,6 +2,7 @@
 
 import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
 import { bring } from '../core/api.js';
+import { composes } from '../core/typing.js';
 import { icon } from '../ui/icons.js';
 import { memoriesStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
@@ -235,7 +236,7 @@ class MemoriesPanel {
   }
 
   #onKey(event) {
-    if (!this.#shown || event.defaultPrevented || event.isComposing || this.#isElsewhere(event.target)) return;
+    if (!this.#shown || event.defaultPrevented || composes(event) || this.#isElsewhere(event.target)) return;
     if (event.key === 'Escape') this.#escape(event);
     else if (!event.ctrlKey && !event.metaKey && !event.altKey && !isEditable(event.target)) this.#current()?.handleKey?.(event);
   }

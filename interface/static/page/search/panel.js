@@ -4,6 +4,7 @@ import { icon } from '../ui/icons.js';
 import { leavePanel, writePanel } from '../core/address.js';
 import { createLatest } from '../core/latest.js';
 import { warningsIn } from '../core/said.js';
+import { composes } from '../core/typing.js';
 import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
@@ -194,7 +195,7 @@ class SearchPanel {
   }
 
   #onKey(event) {
-    if (event.defaultPrevented || event.isComposing) return;
+    if (event.defaultPrevented || composes(event)) return;
     if (event.key === 'Escape') this.#escape(event.target === this.#input);
     else if (!this.#step(event)) return;
     event.preventDefault();

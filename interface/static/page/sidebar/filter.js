@@ -7,6 +7,7 @@ import { formatAddress } from '../core/address.js';
 import { shownTitle } from '../core/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
+import { composes } from '../core/typing.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { element } from '../ui/dom.js';
 
@@ -146,6 +147,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   });
   for (const element of [input, list]) {
     element.addEventListener('keydown', (event) => {
+      if (composes(event)) return;
       if (event.key !== 'Escape') {
         moveFocus(event, { input, list });
         return;

@@ -1,3 +1,4 @@
+import { composes } from '../../core/typing.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { element, uniqueId } from '../../ui/dom.js';
 import { createListbox } from '../../ui/listbox.js';
@@ -63,7 +64,7 @@ export function createSuggestions(input, { label, onChoose, onAction }) {
   function handleKey(event) {
     if (!isOpen()) return false;
     if (!isCurrent && event.key === 'Enter') return false;
-    const takes = event.key === 'Tab' && isCurrent && list.active >= 0 && !event.shiftKey && !event.isComposing;
+    const takes = event.key === 'Tab' && isCurrent && list.active >= 0 && !event.shiftKey && !composes(event);
     if (!takes) return list.handleKey(event);
     list.choose(event);
     event.preventDefault();

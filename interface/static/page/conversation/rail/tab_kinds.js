@@ -77,7 +77,7 @@ registerRailTab('branches', {
   empty: words.noBranches,
   async load(page) {
     const tree = branchTree(await page.api.listBranches(page.conversationId()));
-    return tree.length === 0 ? [] : [branchList(tree, (node) => page.onAction('chooseBranch', { message_id: node.forkId }, node.number))];
+    return tree.length === 0 ? [] : [branchList(tree, (node) => page.onAction('chooseBranch', { message_id: node.forkId }, node.number), page)];
   },
 });
 

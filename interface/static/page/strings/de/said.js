@@ -59,7 +59,7 @@ export const saidWords = {
   model_silent: ({ seconds }) => `Das Modell antwortet nicht; neuer Versuch in ${number(seconds)} s`,
   model_thinking: 'Das Modell denkt nach',
   model_reading: 'Das Modell liest deine Nachricht und was dazugehört.',
-  model_reading_left: ({ seconds }) => `Das Modell liest: noch etwa ${number(seconds)} s.`,
+  model_reading_left: ({ tokens, seconds }) => `Das Modell liest ${number(tokens)} Token: noch etwa ${number(seconds)} s.`,
   model_not_storable: 'Das Modell lässt sich nicht speichern. Das Protokoll des Servers sagt, warum.',
   model_not_fetched: 'Das Modell ließ sich nicht holen. Das Protokoll des Servers sagt, warum.',
   model_needs_room: 'Für das Modell ist auf dem Datenträger des Servers kein Platz.',

@@ -59,7 +59,7 @@ export const saidWords = {
   model_silent: ({ seconds }) => `El modelo no responde; nuevo intento en ${number(seconds)} s`,
   model_thinking: 'El modelo está pensando',
   model_reading: 'El modelo lee tu mensaje y lo que lo acompaña.',
-  model_reading_left: ({ seconds }) => `El modelo está leyendo: quedan unos ${number(seconds)} s.`,
+  model_reading_left: ({ tokens, seconds }) => `El modelo está leyendo ${number(tokens)} tokens: quedan unos ${number(seconds)} s.`,
   model_not_storable: 'El modelo no se puede guardar. El registro del servidor dice por qué.',
   model_not_fetched: 'No se pudo descargar el modelo. El registro del servidor dice por qué.',
   model_needs_room: 'No hay espacio para el modelo en el disco del servidor.',

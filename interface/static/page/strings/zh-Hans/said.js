@@ -57,7 +57,7 @@ export const saidWords = {
   model_silent: ({ seconds }) => `模型没有回应；${number(seconds)} 秒后重试`,
   model_thinking: '模型正在思考',
   model_reading: '模型正在阅读你的消息及其附带内容。',
-  model_reading_left: ({ seconds }) => `模型正在阅读：还需约 ${number(seconds)} 秒。`,
+  model_reading_left: ({ tokens, seconds }) => `模型正在阅读 ${number(tokens)} 个词元：还需约 ${number(seconds)} 秒。`,
   model_not_storable: '模型无法保存。服务器日志说明了原因。',
   model_not_fetched: '无法下载模型。服务器日志说明了原因。',
   model_needs_room: '服务器磁盘没有空间存放模型。',
