@@ -126,9 +126,9 @@ def export(
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=is_whole)
     heading = replace(heading, files_in=files_in, words=words)
     if fmt == "json" and is_whole and heading.conversation is not None:
-        own = {"database": database, "user_email": user_email}
-        names = aliases_of(**own, conversation_id=heading.conversation.conversation_id)
-        heading = replace(heading, aliases=names.get(heading.conversation.conversation_id, ()))
+        conversation_id = heading.conversation.conversation_id
+        names = aliases_of(database=database, user_email=user_email, conversation_id=conversation_id)
+        heading = replace(heading, aliases=names.get(conversation_id, ()))
     told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
     source = _Source(**told, chosen=chosen, heading=heading, has_totals=fmt == "json")
     entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
