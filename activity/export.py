@@ -22,6 +22,7 @@ from database.activities.reading import MESSAGE, Activity
 from database.activities.threads import thread_totals
 from database.agents.repository import find_agents
 from database.conversations.conversation import ConversationRow
+from database.conversations.friendly_ids import aliases_of
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
 from database.errors import (
@@ -124,6 +125,10 @@ def export(
     is_whole = thread is None and recipe is None and after is None and limit is None
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=is_whole)
     heading = replace(heading, files_in=files_in, words=words)
+    if fmt == "json" and is_whole and heading.conversation is not None:
+        conversation_id = heading.conversation.conversation_id
+        names = aliases_of(database=database, user_email=user_email, conversation_id=conversation_id)
+        heading = replace(heading, aliases=names.get(conversation_id, ()))
     told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
     source = _Source(**told, chosen=chosen, heading=heading, has_totals=fmt == "json")
     entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
@@ -146,19 +151,20 @@ def whole_conversation(
     database: Database,
     recipes: RecipeRegistry,
     files_in: str = "",
+    aliases: Sequence[str] = (),
     words: PageWords = ENGLISH,
 ) -> Iterator[Mapping[str, bytes]]:
     """A whole conversation in all of `FORMATS`, piece by piece: the next piece of each format, by its name.
 
-    The store is read once for all of them. files_in, words: see `Heading`. Raises ConversationNotFoundError, also after
-    the first pieces.
+    The store is read once for all of them. files_in, aliases, words: see `Heading`. Raises ConversationNotFoundError,
+    also after the first pieces.
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
     chosen = _chosen(selection, database=database, after=None, limit=None)
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=True)
     if heading.conversation is None:
         raise ConversationNotFoundError
-    heading = replace(heading, files_in=files_in, words=words)
+    heading = replace(heading, files_in=files_in, aliases=aliases, words=words)
     source = _Source(
         database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=True
     )

@@ -45,7 +45,8 @@ class Heading:
     were asked for; recipe is a title. threads: all that the entries are in, by id; thread_titles: what these are
     called. is_whole: the document holds all messages of the conversation. summarised: how many of them the running
     summary tells of. files_in: the folder of the files of messages, as a relative path with "/" behind it; "" where
-    they are not beside the document. agent: the slug of the one that answers in `conversation`. words: of a page.
+    they are not beside the document. agent: the slug of the one that answers in `conversation`. aliases: the names that
+    `conversation` had elsewhere. words: of a page.
     """
 
     conversation: ConversationRow | None
@@ -58,6 +59,7 @@ class Heading:
     summarised: int
     files_in: str = ""
     agent: str | None = None
+    aliases: Sequence[str] = ()
     words: PageWords = ENGLISH
 
     @property

@@ -78,6 +78,7 @@ def _conversation(row: ConversationRow, heading: Heading) -> dict[str, Any]:
         # A summary of what is not in the file would say more than the file does.
         fields |= {"running_summary": row.running_summary, "summarised_messages": heading.summarised}
         fields |= {PINNED_CLAIMS: row.memory.get(PINNED_CLAIMS, []), "agent_slug": heading.agent}
+        fields["aliases"] = list(heading.aliases)
     return fields
 
 

@@ -16,6 +16,7 @@ import orjson
 from sentences import say
 
 from .errors import FileTooLargeError, FileTypeError
+from .reading_child import text_meta
 
 CHILD = Path(__file__).with_name("reading_child.py")
 TEXT = "text.json"
@@ -58,6 +59,11 @@ def extract(file: Path, name: str, *, into: Path, limits: Limits | None = None, 
     command = [sys.executable, "-I", str(child), str(file), name, str(into), str(limits.memory), str(limits.cpu)]
     _run(command, into, seconds=limits.time)
     return _extracted(_meta(into), has_picture=(into / PICTURE).is_file())
+
+
+def keep_text(text: str, name: str, *, into: Path) -> Extracted:
+    """A file of which only its text is there: nothing has to be read, so no process is started."""
+    return _extracted(text_meta(text, name, into), has_picture=False)
 
 
 def _run(command: list[str], folder: Path, *, seconds: float) -> None:

@@ -10,6 +10,7 @@ picture as JPEG or PNG, upright, without metadata, at most 2,048 pixels wide and
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import sys
@@ -29,7 +30,7 @@ _FILES = 64
 _FILE_BYTES = 512 * 1024 * 1024
 _PICTURES = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "MPO")
 _HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1")
-_PICTURE_BEGINS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
+_PICTURE_BEGINS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*")
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 DOCX = f"{_OPEN_XML}.wordprocessingml.document"
 _ODT = "application/vnd.oasis.opendocument.text"
@@ -101,9 +102,9 @@ def _begun(file: Path, name: str) -> Meta:
     """Type and kind of the file by its content; the name only tells kinds of text apart."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
-    if b"%PDF-" in head[:1024]:
+    if _begins_as_pdf(head):
         return {"media_type": "application/pdf", "kind": "pdf"}
-    if head.startswith(_PICTURE_BEGINS) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
+    if head.startswith(_PICTURE_BEGINS) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP") or _begins_as_bmp(head):
         return {"media_type": "image/*", "kind": "image"}
     if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS:
         return {"media_type": "image/heic", "kind": "image"}
@@ -112,6 +113,27 @@ def _begun(file: Path, name: str) -> Meta:
     if _encoding_by_mark(head) is None and b"\x00" in head:
         return {"refused": "unsupported"}
     return {"media_type": _text_type(head, name), "kind": "text"}
+
+
+def _begins_as_pdf(head: bytes) -> bool:
+    """Whether it is a PDF, before which anything may stand, and not a text about PDF files."""
+    if head.lstrip().startswith(b"%PDF-"):
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return b"%PDF-" in head[:1024]
+    return False
+
+
+def _begins_as_bmp(head: bytes) -> bool:
+    """Many a text begins with the same two letters; the reserved bytes of a BMP are zero."""
+    return head.startswith(b"BM") and head[6:10] == bytes(4)
+
+
+def text_meta(text: str, name: str, folder: Path) -> Meta:
+    """What a text is that needs no reading; it is written into the folder."""
+    return {"media_type": _text_type(text[:_HEAD].encode(), name), "kind": "text", **_kept(folder, [text])}
 
 
 def _in_zip(file: Path) -> Meta:

@@ -12,9 +12,10 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -31,7 +32,7 @@ from database.errors import UserNotFoundError
 from sentences import say
 
 from .errors import FilesUnavailableError, FileTooLargeError, QuotaExceededError
-from .extraction import PICTURE, TEXT, Extracted, Limits, extract
+from .extraction import PICTURE, TEXT, Extracted, Limits, extract, keep_text
 
 FOLDER = "attachments"
 INCOMING = "incoming"
@@ -83,6 +84,21 @@ class Attachments:
         Raises FileTooLargeError, FileTypeError, QuotaExceededError, FilesUnavailableError, UserNotFoundError.
         """
         name = tidy_name(name)
+        read = partial(extract, received, name, limits=self.limits)
+        return self._stored(user_email, received, name=name, read=read)
+
+    def store_text(self, user_email: str, text: str, *, name: str) -> Attachment:
+        """Keep a text as a file, whatever it looks like. Raises what `store` raises, but FileTypeError."""
+        name = tidy_name(name)
+        with self.receiving() as path:
+            try:
+                path.write_bytes(text.encode())
+            except OSError as error:
+                raise FilesUnavailableError(f"The file can't be stored: {error.strerror}.") from error
+            return self._stored(user_email, path, name=name, read=partial(keep_text, text, name))
+
+    def _stored(self, user_email: str, received: Path, *, name: str, read: Callable[..., Extracted]) -> Attachment:
+        """read: what is known of the file, written `into` a folder. Raises what `store` raises."""
         try:
             size = received.stat().st_size
             if size > self.largest * _MEGABYTE:
@@ -92,7 +108,7 @@ class Attachments:
                 known = self._known(user_email, sha256, name, size=size)
             if known is not None:
                 return known
-            with self._read(received, name) as (draft, extracted), self._placing:
+            with self._read(received, read) as (draft, extracted), self._placing:
                 # Other uploads of the person may have ended meanwhile.
                 known = self._known(user_email, sha256, name, size=size)
                 if known is not None:
@@ -145,15 +161,15 @@ class Attachments:
         return own.file_megabytes or 0
 
     @contextmanager
-    def _read(self, received: Path, name: str) -> Iterator[tuple[Path, Extracted]]:
-        """A folder with the file and what a child process has read of it, complete on the disk.
+    def _read(self, received: Path, read: Callable[..., Extracted]) -> Iterator[tuple[Path, Extracted]]:
+        """A folder with the file and what was read of it, complete on the disk.
 
         It is gone afterwards, unless it got its place. Raises OSError, FileTypeError, FileTooLargeError.
         """
         draft = self.folder / INCOMING / secrets.token_hex(16)
         _make(draft)
         try:
-            extracted = extract(received, name, into=draft, limits=self.limits)
+            extracted = read(into=draft)
             received.replace(draft / _ORIGINAL)
             for file in (*draft.iterdir(), draft):
                 _sync(file)

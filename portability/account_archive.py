@@ -20,6 +20,7 @@ from activity.export_document import PageWords
 from activity.recipes import RecipeRegistry
 from database.accounts.users import UserRow, get_user
 from database.agents.repository import AgentRules, list_agents
+from database.conversations.friendly_ids import aliases_of
 from database.conversations.overview import KeptConversation, all_conversations, count_conversations
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -123,12 +124,13 @@ def _manifest(user: UserRow, *, conversations: int) -> dict[str, Any]:
 def _conversations(
     source: AccountSource, listed: list[IndexedConversation], *, total: int, progress: Progress
 ) -> Iterator[ArchivedFile]:
-    found = all_conversations(database=source.database, user_email=source.user_email)
+    own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
+    aliases, found = aliases_of(**own), all_conversations(**own)
     for done, conversation in enumerate(found, 1):
         with ExitStack() as written:
             try:
                 drafts = {fmt: written.enter_context(_draft()) for fmt in _EXTENSIONS}
-                _write(source, conversation, drafts)
+                _write(source, conversation, drafts, aliases=aliases.get(conversation.conversation_id, ()))
             except ConversationNotFoundError:
                 continue
             stem = f"{CONVERSATIONS}{conversation.friendly_id or conversation.conversation_id.rpartition('_')[2]}"
@@ -143,10 +145,12 @@ def _draft() -> IO[bytes]:
     return tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
 
 
-def _write(source: AccountSource, conversation: KeptConversation, drafts: Mapping[str, IO[bytes]]) -> None:
-    """Write a conversation in each form. Raises ConversationNotFoundError."""
+def _write(
+    source: AccountSource, conversation: KeptConversation, drafts: Mapping[str, IO[bytes]], *, aliases: Sequence[str]
+) -> None:
+    """Write a conversation in each form. aliases: the names that it had elsewhere. Raises ConversationNotFoundError."""
     own: dict[str, Any] = {"database": source.database, "recipes": source.recipes, "files_in": f"../{ATTACHMENTS}"}
-    own["words"] = source.words
+    own |= {"aliases": aliases, "words": source.words}
     for pieces in whole_conversation(source.user_email, conversation.conversation_id, **own):
         for fmt, piece in pieces.items():
             drafts[fmt].write(piece)

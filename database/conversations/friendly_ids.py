@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any, NamedTuple
@@ -258,6 +259,21 @@ def _new_hashes(found: Sequence[Row[Any]], taken: dict[str, set[str]]) -> list[d
         hashes.add(short_hash)
         changes.append({"number": row.seq, "hash": short_hash})
     return changes
+
+
+def aliases_of(
+    *, database: Database, user_email: str, conversation_id: str | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The names that conversations had elsewhere, by the ids of these; conversation_id: of this one alone."""
+    c = conversation_aliases.c
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    query = select(c.conversation_id, c.alias).where(c.user_email == user_email).order_by(c.alias)
+    if conversation_id is not None:
+        query = query.where(c.conversation_id == conversation_id)
+    with database.reading() as connection:
+        for row in connection.execute(query):
+            found[row.conversation_id].append(row.alias)
+    return {each: tuple(names) for each, names in found.items()}
 
 
 def add_alias(connection: Connection, alias: str, conversation_id: str, *, user_email: str) -> None:

@@ -24,7 +24,7 @@ from database.engine.statements import Prepared, insert_rows, while_asking
 from database.engine.text import storable
 from database.errors import ConflictError
 from database.imports.changes import BroughtBy, Notes, note_conversation, note_said
-from database.imports.workspaces import Folder, workspace_at
+from database.imports.workspaces import Folder, workspace_at, workspace_or_default
 from database.messages.branches import BranchTree, Fork
 from database.messages.documents import document_rows
 from database.messages.parts import part_rows
@@ -233,13 +233,16 @@ class ImportedActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedConversation(_Head):
-    """A conversation of a file. folders: that it lies in, from the top down.
+    """A conversation of a file. folders: that it lies in, from the top down. workspace_id: where it goes without any.
 
     agent: the slug of the one that answers in it, if the person has it; None for the conversation's own model.
+    aliases: the names that it had elsewhere.
     """
 
     folders: Sequence[Folder] = ()
+    workspace_id: str | None = None
     agent: str | None = None
+    aliases: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,15 +298,18 @@ def store_file(
             own = {"user_email": user_email, "conversation_id": conversation_id}
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
             notes = Notes(connection, user_email, None if by is None else by.import_id, conversation_id)
-            place = workspace_at(notes, each.folders, domain=each.columns["domain"])
+            domain = each.columns["domain"]
+            place = workspace_at(notes, each.folders, domain=domain)
+            place = place or workspace_or_default(connection, each.workspace_id, user_email=user_email, domain=domain)
             if each.agent is not None:
                 names["agent_id"] = id_of_slug(connection, each.agent, user_email=user_email)
                 without_agent += [(each.columns["title"], each.agent)] if names["agent_id"] is None else []
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if by is not None:
                 note_conversation(notes, source=by.source, title=each.columns["title"])
-            if each.friendly_id is not None and friendly_ids[conversation_id] is None:
-                add_alias(connection, each.friendly_id, conversation_id, user_email=user_email)
+            moved = [each.friendly_id] if each.friendly_id is not None and friendly_ids[conversation_id] is None else []
+            for alias in (*moved, *each.aliases):
+                add_alias(connection, alias, conversation_id, user_email=user_email)
             insert_tags(connection, each.tags, **own)
         notes = Notes(connection, user_email, None if by is None else by.import_id)
         _store_imported(notes, activities_of_file, ids, friendly_ids)

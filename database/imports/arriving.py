@@ -11,7 +11,8 @@ from typing import Any
 class ArrivingVersion:
     """A message of the source. digest: of its text. parts: as `database.messages.parts` has them.
 
-    members: where the files lie in the file that is imported, by the ids of their parts.
+    members: where the files lie in the file that is imported, by the ids of their parts. contents: those that the
+    messages themselves hold.
     """
 
     source_id: str
@@ -21,6 +22,7 @@ class ArrivingVersion:
     config: Mapping[str, Any] = field(default_factory=dict)
     parts: Sequence[Mapping[str, Any]] = ()
     members: Mapping[int, str] = field(default_factory=dict)
+    contents: Mapping[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

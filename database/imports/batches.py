@@ -7,24 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from database.conversations.repository import workspace_for
 from database.engine.database import Database, Urgency
-from database.errors import ConflictError, InvalidChangeError, WorkspaceNotFoundError
+from database.errors import ConflictError
 from sentences import say
 
 from .arriving import ArrivingConversation
 from .changes import Notes
 from .filling import Filled, long_ones_filled, reveal
 from .repository import MOST_FAILURES, Import, advance
-from .storing import Stored, Target, store_conversations
-from .workspaces import workspaces_named
+from .storing import Stored, Target, known_conversations, store_conversations
+from .workspaces import workspace_or_default, workspaces_named
 
 _TOLD_CONVERSATIONS = 20
 """So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
@@ -117,24 +116,25 @@ def store_progress(*, database: Database, which: Import, owner: str, told: bool 
 
 
 def _target(connection: Connection, *, which: Import, arriving: Sequence[ArrivingConversation]) -> Target:
-    domain, names = which.choice.get("domain") or "assistant", {each.workspace for each in arriving if each.workspace}
-    return Target(
+    domain = which.choice.get("domain") or "assistant"
+    target = Target(
         import_id=which.import_id,
         source=which.source,
         user_email=which.user_email,
         domain=domain,
-        workspace_id=_workspace(connection, which, domain),
-        workspaces=workspaces_named(Notes(connection, which.user_email, which.import_id), names, domain=domain),
+        workspace_id=workspace_or_default(
+            connection, which.choice.get("workspace_id"), user_email=which.user_email, domain=domain
+        ),
+        workspaces={},
     )
-
-
-def _workspace(connection: Connection, which: Import, domain: str) -> str | None:
-    """The workspace that the person chose; the default one where it was deleted meanwhile."""
-    chosen = which.choice.get("workspace_id")
-    try:
-        return workspace_for(connection, user_email=which.user_email, domain=domain, workspace_id=chosen)
-    except (WorkspaceNotFoundError, InvalidChangeError):
-        return None
+    places = {each.source_id: each.workspace for each in arriving if each.workspace}
+    if not places:
+        return target
+    # Those that are here already stay where they are.
+    known = known_conversations(connection, places, target)
+    names = {name for source_id, name in places.items() if source_id not in known}
+    notes = Notes(connection, which.user_email, which.import_id)
+    return replace(target, workspaces=workspaces_named(notes, names, domain=domain))
 
 
 def _progress(which: Import, batch: Batch, done: Stored) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from database.schema import (
     imported_changes,
     imported_conversations,
     imported_messages,
+    imports,
     message_edits,
     message_parts,
     message_variants,
@@ -196,6 +197,28 @@ def noted_beside(*, database: Database, import_id: str, kinds: Sequence[str]) ->
     """`changes_beside` in a transaction of its own."""
     with database.reading() as connection:
         return changes_beside(connection, import_id, kinds=kinds)
+
+
+def brought_before(*, database: Database, user_email: str, import_id: str, kind: str, digest: str) -> str | None:
+    """What an earlier import of the same source has brought of this kind and digest, as it was called then.
+
+    None for what none has brought. The person may have changed it since.
+    """
+    source = select(imports.c.source).where(imports.c.import_id == import_id).scalar_subquery()
+    query = (
+        select(_c.thing_id)
+        .join(imports, imports.c.import_id == _c.import_id)
+        .where(
+            imports.c.user_email == user_email,
+            imports.c.source == source,
+            imports.c.import_id != import_id,
+            _c.kind == kind,
+            _c.became["digest"].as_string() == digest,
+        )
+        .limit(1)
+    )
+    with database.reading() as connection:
+        return connection.execute(query).scalar()
 
 
 def forget_beside(*, database: Database, import_id: str, change: Change) -> None:

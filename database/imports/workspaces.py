@@ -10,9 +10,11 @@ from functools import partial
 from sqlalchemy import Connection, delete, func, insert, select
 
 from database.changes import WORKSPACE, record
+from database.conversations.repository import workspace_for
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.schema import conversation_workspaces, workspaces
+from database.errors import InvalidChangeError, WorkspaceNotFoundError
+from database.schema import conversation_workspaces, imported_changes, imports, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_COLOR
 from database.workspaces.repository import access_workspace, record_created
 from sentences import say
@@ -27,18 +29,71 @@ _c = workspaces.c
 
 def workspaces_named(notes: Notes, names: Collection[str], *, domain: str) -> dict[str, str]:
     """The ids of the person's workspaces of these names. notes: of the import that makes those that are missing."""
-    tidy = {name: " ".join(name.split())[:_LONGEST_NAME] for name in names}
+    tidy = {name: _tidy(name) for name in names}
     wanted = {name for name in tidy.values() if name}
     if not wanted:
         return {}
-    own = (_c.user_email == notes.user_email) & (_c.domain == domain) & _c.workspace_name.in_(wanted)
+    found = _named(notes, wanted, domain=domain)
+    if missing := wanted - found.keys():
+        brought = _brought(notes, domain=domain)
+        for name in sorted(missing):
+            found[name] = brought.get(name) or _create(notes, Folder(name), domain=domain)
+    return {name: found[each] for name, each in tidy.items() if each}
+
+
+def add_workspace(name: str, *, database: Database, user_email: str, import_id: str, domain: str) -> bool:
+    """Make the workspace of a project; whether it was missing.
+
+    One that came with an earlier import stays as the person has renamed or deleted it since.
+    """
+
+    def job(connection: Connection) -> bool:
+        notes, wanted = Notes(connection, user_email, import_id), _tidy(name)
+        if not wanted or wanted in _named(notes, [wanted], domain=domain) or wanted in _brought(notes, domain=domain):
+            return False
+        _create(notes, Folder(wanted), domain=domain)
+        return True
+
+    return database.write(job, urgency=Urgency.INDEX)
+
+
+def workspace_or_default(
+    connection: Connection, workspace_id: str | None, *, user_email: str, domain: str
+) -> str | None:
+    """The workspace that the person chose; the default one where it is of another domain, or was deleted meanwhile."""
+    try:
+        return workspace_for(connection, user_email=user_email, domain=domain, workspace_id=workspace_id)
+    except (WorkspaceNotFoundError, InvalidChangeError):
+        return None
+
+
+def _tidy(name: str) -> str:
+    return " ".join(name.split())[:_LONGEST_NAME]
+
+
+def _named(notes: Notes, names: Collection[str], *, domain: str) -> dict[str, str]:
+    """The ids of the person's workspaces that have these names, of the oldest where several have one."""
+    own = (_c.user_email == notes.user_email) & (_c.domain == domain) & _c.workspace_name.in_(names)
     rows = notes.connection.execute(
         select(_c.workspace_name, _c.workspace_id).where(own).order_by(_c.created_at.desc())
     )
-    found = {row.workspace_name: row.workspace_id for row in rows}
-    for name in sorted(wanted - found.keys()):
-        found[name] = _create(notes, Folder(name), domain=domain)
-    return {name: found[each] for name, each in tidy.items() if each}
+    return {row.workspace_name: row.workspace_id for row in rows}
+
+
+def _brought(notes: Notes, *, domain: str) -> dict[str, str | None]:
+    """The workspaces that imports of the same source made, by their names there; None for one that is gone."""
+    source = select(imports.c.source).where(imports.c.import_id == notes.import_id).scalar_subquery()
+    here = (
+        (_c.user_email == notes.user_email) & (_c.domain == domain) & (_c.workspace_id == imported_changes.c.thing_id)
+    )
+    query = (
+        select(imported_changes.c.became, _c.workspace_id)
+        .join(imports, imports.c.import_id == imported_changes.c.import_id)
+        .outerjoin(workspaces, here)
+        .where(imported_changes.c.user_email == notes.user_email, imported_changes.c.kind == "workspace")
+        .where(imports.c.source == source)
+    )
+    return {str(row.became["workspace_name"]): row.workspace_id for row in notes.connection.execute(query)}
 
 
 @dataclass(frozen=True, slots=True)

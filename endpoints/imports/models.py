@@ -27,11 +27,11 @@ class ImportSource(Shape):
 
 class ImportItem(Shape):
     """An import. `state`: `counting` and `ready` before it is started; `conversations` and `messages` are those of the
-    file, of its whole once `counted`. `done`: messages that were read since it was started. `imported`, `updated`,
-    `skipped`, `failed`: conversations, and what came beside them, as documents; each memory of the first
-    implementation. `messages_per_second` and `seconds_left` are null where they are unknown.
-    `error_said`: why it failed, for other languages. `next_try_at`: when it is tried again, where it is under way and
-    could not be stored; `error` says why then, too.
+    file, of its whole once `counted`. `done`: messages that were read since it was started, also those of conversations
+    that were not chosen. `imported`, `updated`, `skipped`, `failed`: conversations, and what came beside them, as
+    documents; each memory of the first implementation. `messages_per_second` and `seconds_left` are null where they
+    are unknown. `error_said`: why it failed, for other languages. `next_try_at`: when it is tried again, where it is
+    under way and could not be stored; `error` says why then, too.
     """  # noqa: D205
 
     import_id: str

@@ -15,7 +15,7 @@ from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFE
 from portability.errors import BrokenImportError
 from sentences import say
 
-from .anaphora import members_of_files
+from .anaphora import members_of_files, title_of
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart, form_of
 from .json_stream import MOST_VALUES, parsed_json
@@ -129,7 +129,8 @@ def _item(file: ImportFile, name: str, beside: _Beside) -> ImportedItem | None:
     if name.startswith(CONVERSATIONS) and name.endswith(".json"):
         content = file.read(name, most=_LARGEST)
         messages = content.count(b'"message_short_hash"')
-        return ImportedExport(name, content, messages=messages, members=beside.members, folders=beside.folders)
+        title = title_of(content)
+        return ImportedExport(name, content, messages, title=title, members=beside.members, folders=beside.folders)
     if not name.startswith(DOCUMENTS):
         return None
     path = PurePosixPath(name.removeprefix(DOCUMENTS))

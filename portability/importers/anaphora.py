@@ -9,9 +9,11 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from activity.formatting import one_line
+from conversation_reference_utils import is_friendly_id
 from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place
 from database.agents.repository import LONGEST_SLUG
@@ -33,12 +35,16 @@ from sentences import say
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedExport, ImportedItem, form_of
 from .json_stream import parsed_json
+from .reading.values import line_of
 
 SCHEMA = 1
 EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
 _LARGEST = 256 * 2**20
 """In bytes, of one file: it is read whole."""
 _MOST_LOOKED_AT = 20
+_MOST_ALIASES = 1_000
+_TITLE = re.compile(rb'"title"\s*:\s*("(?:[^"\\]|\\.)*")')
+_BEGINNING = 8_192
 _FILE_OF_A_MESSAGE = re.compile(r"(?:^|/)attachments/([0-9a-f-]{36})/[^/]+$")
 _BESIDE = ("knowledge", "documents")
 """What the ids of the rooms beside the conversations end in."""
@@ -170,6 +176,7 @@ class _Conversation(_Fields):
     running_summary: str = ""
     summarised_messages: int = 0
     agent_slug: Annotated[str, Field(max_length=LONGEST_SLUG)] | None = None
+    aliases: Annotated[list[str], Field(max_length=_MOST_ALIASES)] = Field(default_factory=list)
     pinned_claim_ids: Annotated[list[str], Field(max_length=MOST_PINNED)] = Field(default_factory=list)
 
 
@@ -210,13 +217,14 @@ def import_export(
     user_email: str,
     keep_files: KeepFiles | None = None,
     folders: Mapping[str, Sequence[Folder]] = MappingProxyType({}),
+    workspace_id: str | None = None,
     by: BroughtBy | None = None,
 ) -> ImportedFile:
     """Store what an exported JSON file holds, whole or not at all; what was stored.
 
     keep_files: see `KeepFiles`; without it, messages keep the files that are the person's. folders: into which
-    conversations go, from the top down, by the ids that the export has for the workspaces they lie in. by: the import
-    that notes what it brings, so that it can be taken back.
+    conversations go, from the top down, by the ids that the export has for the workspaces they lie in. workspace_id:
+    for conversations in no folder. by: the import that notes what it brings, so that it can be taken back.
 
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
@@ -233,7 +241,9 @@ def import_export(
             tags=tidy_tags(each.tags),
             columns=_columns(each),
             folders=folders.get(each.workspace_id or "", ()),
+            workspace_id=workspace_id,
             agent=each.agent_slug,
+            aliases=[name for name in each.aliases if is_friendly_id(name)],
         )
         for each in file.conversations
     ]
@@ -495,7 +505,7 @@ class AnaphoraImporter:
                 yield FailedItem(name or file.name, error.message)
             else:
                 messages = content.count(b'"message_short_hash"')
-                yield ImportedExport(name or file.name, content, messages=messages, members=beside)
+                yield ImportedExport(name or file.name, content, messages, title=title_of(content), members=beside)
 
 
 def _exports(file: ImportFile) -> list[str | None]:
@@ -509,6 +519,15 @@ def _exports(file: ImportFile) -> list[str | None]:
 def members_of_files(members: Iterable[str]) -> dict[str, str]:
     """Where the files of messages lie in a ZIP or a folder, by their ids: in `attachments/<id>/`, wherever that is."""
     return {found[1]: name for name in members if (found := _FILE_OF_A_MESSAGE.search(name))}
+
+
+def title_of(export: bytes) -> str:
+    """The title in the beginning of an export, "" where none stands there; nothing else of it is read."""
+    found = _TITLE.search(export[:_BEGINNING])
+    try:
+        return line_of(orjson.loads(found[1])) if found else ""
+    except orjson.JSONDecodeError:
+        return ""
 
 
 def _is_ours(beginning: bytes) -> bool:

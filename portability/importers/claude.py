@@ -17,6 +17,7 @@ from .imported import (
     ImportedDocument,
     ImportedItem,
     ImportedToolCall,
+    ImportedWorkspace,
     form_of,
 )
 from .json_stream import UnreadableItem
@@ -52,7 +53,10 @@ class ClaudeImporter:
         return any(isinstance(each.get("chat_messages"), list) for each in first_items(file, _members(file)))
 
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
-        """Its conversations, then the documents of its projects, then what Claude remembered as a document."""
+        """Its conversations, then its projects with their documents, then what Claude remembered as a document.
+
+        Most exports don't say to which project a conversation belongs.
+        """
         projects = {} if file.is_single else _project_names(file)
         yield from read_conversations(file, _members(file), lambda raw: _conversation(raw, projects))
         if not file.is_single:
@@ -165,6 +169,8 @@ def _documents(file: ImportFile) -> Iterator[ImportedItem]:
     for project in _projects(file):
         folder = line_of(project.get("name")) or "Claude"
         project_id = id_of(project.get("uuid")) or folder
+        if project.get("name"):
+            yield ImportedWorkspace(folder)
         if prompt := text_of(project.get("prompt_template")):
             yield ImportedDocument(f"{project_id}/instructions", folder, "Instructions.md", prompt)
         for number, each in enumerate(mappings_of(project.get("docs")), 1):

@@ -22,12 +22,14 @@ class ImportedAttachment:
     """A file of a message.
 
     text: its words, where the source has them. member: its path inside the ZIP, where the file itself is there.
+    content: the file itself, where the message holds it.
     """
 
     name: str
     media_type: str = ""
     text: str | None = None
     member: str | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +105,25 @@ class ImportedDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedWorkspace:
+    """A project or folder of the source, which may have no conversations. item: its name."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedExport:
     """A file that this program exported, which is stored whole or not at all: ids, threads and activities stay.
 
-    item: its name for the report. content: JSON. messages: how many it holds. members: where the files of messages lie
-    in the file, by the ids that the export has for them. folders: that its workspaces are, from the top
-    down, by their ids there.
+    item: its name for the report. content: JSON. messages: how many it holds. title: of what it holds, "" for none.
+    members: where the files of messages lie in the file, by the ids that the export has for them. folders: that its
+    workspaces are, from the top down, by their ids there.
     """
 
     item: str
     content: bytes
     messages: int
+    title: str = ""
     members: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, Sequence[Folder]] = field(default_factory=dict)
 
@@ -142,7 +152,7 @@ class FailedItem:
     reason: str
 
 
-ImportedOther = ImportedDocument | ImportedExport | ImportedPart | ImportedKnowledgeBase
+ImportedOther = ImportedDocument | ImportedExport | ImportedPart | ImportedKnowledgeBase | ImportedWorkspace
 """What comes beside conversations of other programs, and is stored by itself."""
 ImportedItem = ImportedConversation | ImportedOther | FailedItem
 

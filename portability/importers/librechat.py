@@ -15,6 +15,8 @@ from .json_stream import json_value
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
+    embedded_file,
+    embedded_name,
     id_of,
     json_of,
     line_of,
@@ -117,7 +119,7 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
         elif kind == "tool_call":
             node.calls.append(_tool_call(mapping_of(part.get("tool_call"))))
         elif kind.startswith("image"):
-            node.attachments.append(_file(mapping_of(part.get(kind))))
+            node.attachments.append(_picture(mapping_of(part.get(kind))))
         else:
             texts.append(_value(part.get("text")))
     node.text = "\n\n".join(text for text in texts if text.strip()) or _value(message.get("text"))
@@ -138,6 +140,14 @@ def _tool_call(raw: Mapping[str, Any]) -> ImportedToolCall:
     arguments = raw.get("args") if "args" in raw else function.get("arguments", raw.get("code_interpreter"))
     output = raw.get("output") if "output" in raw else function.get("output")
     return ImportedToolCall(name, json_of(arguments), None if output is None else result_of(output))
+
+
+def _picture(raw: Mapping[str, Any]) -> ImportedAttachment:
+    """A picture that the export names, or holds itself as a `data:` URL."""
+    if (embedded := embedded_file(raw.get("url"))) is None:
+        return _file(raw)
+    kind, content = embedded
+    return ImportedAttachment(embedded_name(kind), kind, content=content)
 
 
 def _file(raw: Mapping[str, Any]) -> ImportedAttachment:

@@ -14,6 +14,8 @@ from .imported import FailedItem, ImportedAttachment, ImportedConversation, Impo
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
+    embedded_file,
+    embedded_name,
     id_of,
     json_of,
     line_of,
@@ -98,6 +100,7 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
     node = Node(node_id=node_id, parent_id=parent_id, sender=None)
     node.created_at = time_of(message.get("timestamp"))
     node.attachments = [_attachment(each) for each in mappings_of(message.get("files"))]
+    node.attachments += _pictures(message.get("content"))
     if role == "user":
         node.sender, node.text = "user", _text(message.get("content"))
     elif role == "assistant":
@@ -197,8 +200,19 @@ def _source(raw: Mapping[str, Any]) -> ImportedToolCall:
     )
 
 
+def _pictures(content: object) -> Iterator[ImportedAttachment]:
+    """The pictures among the parts of a text, in the form of the Chat Completions API."""
+    for part in mappings_of(content):
+        picture = mapping_of(part.get("image_url"))
+        if embedded_file(picture.get("url")) is not None:
+            yield _attachment({"type": "image", **picture})
+
+
 def _attachment(raw: Mapping[str, Any]) -> ImportedAttachment:
     inner = mapping_of(raw.get("file"))
+    if (embedded := embedded_file(raw.get("url"))) is not None:
+        kind, content = embedded
+        return ImportedAttachment(line_of(raw.get("name")) or embedded_name(kind), kind, content=content)
     name = line_of(raw.get("name")) or line_of(inner.get("filename")) or line_of(raw.get("type")) or "file"
     text = mapping_of(inner.get("data")).get("content")
     kind = line_of(mapping_of(inner.get("meta")).get("content_type")) or (

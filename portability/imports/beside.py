@@ -15,6 +15,7 @@ from database.errors import ConflictError, InvalidChangeError
 from database.imports.changes import BroughtBy
 from database.imports.repository import Import
 from database.imports.storing import Stored
+from database.imports.workspaces import add_workspace
 from portability.importers.anaphora import ExportedFile, KeepFiles, import_export
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import (
@@ -23,6 +24,7 @@ from portability.importers.imported import (
     ImportedKnowledgeBase,
     ImportedOther,
     ImportedPart,
+    ImportedWorkspace,
 )
 from sentences import say
 
@@ -62,6 +64,10 @@ class Beside:
             return self._export(each, file, which, failures, after_each=after_each)
         if isinstance(each, ImportedPart | ImportedKnowledgeBase):
             return self._part(each, file, which, failures)
+        if isinstance(each, ImportedWorkspace):
+            own: dict[str, Any] = {"user_email": which.user_email, "import_id": which.import_id}
+            domain = which.choice.get("domain") or "assistant"
+            return Stored(imported=add_workspace(each.item, database=self._database, domain=domain, **own))
         if self._store_document is None:
             raise InvalidChangeError(say("import_documents_not_here"))
         return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
@@ -79,7 +85,8 @@ class Beside:
         own["by"] = BroughtBy(which.import_id, which.source)
         own["keep_files"] = self._keep_files_of(each, file, which, failures, after_each=after_each)
         try:
-            stored = import_export(each.content, **own, folders=each.folders)
+            place = which.choice.get("workspace_id")
+            stored = import_export(each.content, **own, folders=each.folders, workspace_id=place)
         except ConflictError:
             return Stored()
         failures += _left_out(each, stored)

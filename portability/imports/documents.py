@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 from database.engine.database import Database
-from database.imports.changes import CHANGED_SINCE, Change, note_beside, noted_beside
+from database.imports.changes import CHANGED_SINCE, Change, brought_before, note_beside, noted_beside
 from database.imports.repository import Import
 from portability.importers.imported import ImportedDocument
 from vault.documents import Vault, Vaults
@@ -24,15 +24,23 @@ class DocumentStore:
         self._database = database
 
     def __call__(self, user_email: str, document: ImportedDocument, *, import_id: str) -> bool:
-        """Store a document as Markdown below its folder; False where it is there already. Raises StoreError."""
-        vault = self._vaults.of(user_email)
+        """Store a document as Markdown below its folder; False where it is there already. Raises StoreError.
+
+        One that came with an earlier import stays as the person has changed it since.
+        """
+        vault, digest = self._vaults.of(user_email), _digest_of(document)
         packed = _packed(vault, document)
-        report = import_files(vault, [packed], folder=document.folder)
+        own: dict[str, Any] = {"database": self._database, "user_email": user_email, "import_id": import_id}
+        earlier = brought_before(**own, kind=DOCUMENT, digest=digest) if packed.stands_beside else None
+        if earlier is not None:
+            if document.to_learn_from:
+                note_beside(**own, kind=TO_LEARN_FROM, thing_id=earlier, became={})
+            return False
+        report = import_files(vault, [packed.file], folder=document.folder)
         for _, refused in report.refused:
             raise refused
-        own: dict[str, Any] = {"database": self._database, "user_email": user_email, "import_id": import_id}
         for path in report.imported:
-            became = {"version": vault.read(path).version}
+            became = {"version": vault.read(path).version, "digest": digest}
             note_beside(**own, kind=DOCUMENT, thing_id=path, became=became)
         if document.to_learn_from:
             for path in (*report.imported, *report.unchanged):
@@ -53,18 +61,28 @@ class DocumentStore:
         return ""
 
 
-def _packed(vault: Vault, document: ImportedDocument) -> PackedFile:
+def _digest_of(document: ImportedDocument) -> str:
+    return blake2b(f"{document.source_id}\n{document.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+class _Packed(NamedTuple):
+    """A document with its name here. stands_beside: it is new, and its own name has another text."""
+
+    file: PackedFile
+    stands_beside: bool
+
+
+def _packed(vault: Vault, document: ImportedDocument) -> _Packed:
     """The document with its name here. Another text of the same name gets a number: the earlier one stays beside it."""
     stem = document.name.rsplit(".", 1)[0] if document.name.lower().endswith((".md", ".txt")) else document.name
     stem = " ".join(stem.replace("/", " ").split()) or "Document"
     content = document.text.encode("utf-8", "replace")
-    name = f"{stem}.md"
-    for number in itertools.count(2):
-        there = vault.read_if_there(f"{document.folder}/{name}".lstrip("/"))
-        if there is None or there.text == decoded(content):
+    name, number = f"{stem}.md", 2
+    while (there := vault.read_if_there(f"{document.folder}/{name}".lstrip("/"))) is not None:
+        if there.text == decoded(content):
             break
-        name = f"{stem} {number}.md"
-    return PackedFile(name, content)
+        name, number = f"{stem} {number}.md", number + 1
+    return _Packed(PackedFile(name, content), there is None and number > 2)
 
 
 def documents_to_learn_from(which: Import, *, vaults: Vaults) -> list[str]:

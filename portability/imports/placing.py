@@ -230,7 +230,7 @@ def _version(source_id: str, message: ImportedMessage, created_at: str) -> Arriv
     if parts:
         digest.update(orjson.dumps(parts))
     # The files are the last parts.
-    files = enumerate(message.attachments, len(parts) - len(message.attachments) + 1)
+    files = [*enumerate(message.attachments, len(parts) - len(message.attachments) + 1)]
     return ArrivingVersion(
         source_id=source_id,
         digest=digest.hexdigest(),
@@ -239,6 +239,7 @@ def _version(source_id: str, message: ImportedMessage, created_at: str) -> Arriv
         config=config,
         parts=parts,
         members={part_id: each.member for part_id, each in files if each.member is not None},
+        contents={part_id: each.content for part_id, each in files if each.content is not None},
     )
 
 

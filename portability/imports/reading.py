@@ -10,22 +10,34 @@ from typing import Any
 from database.imports.arriving import ArrivingConversation
 from database.imports.repository import State
 from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedConversation, ImportedItem, ImportedOther
+from portability.importers.imported import (
+    FailedItem,
+    ImportedConversation,
+    ImportedExport,
+    ImportedItem,
+    ImportedOther,
+)
 
 MOST_TITLES = 1_000
 _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
+_BATCH_BYTES = 8 * 2**20
+"""Of files that stand in the messages of a batch, whole or as their texts: they are in memory until it is stored."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """An import's file that is open. state: what it is read for. position: how many items were read."""
+    """An import's file that is open. state: what it is read for. position: how many items were read.
+
+    has_others: whether any of them stands beside conversations.
+    """
 
     items: Iterator[ImportedItem]
     file: ImportFile
     files: ExitStack
     state: State
     position: int = 0
+    has_others: bool = False
 
 
 @dataclass(slots=True)
@@ -37,6 +49,7 @@ class ReadItems:
     failures: list[FailedItem] = field(default_factory=list)
     items: int = 0
     messages: int = 0
+    file_bytes: int = 0
     left_out: int = 0
     is_last: bool = False
     broken: str = ""
@@ -50,7 +63,20 @@ class ReadItems:
     @property
     def is_full(self) -> bool:
         """Whether it is stored before more is read."""
-        return self.messages >= _BATCH_MESSAGES or self.items >= _BATCH_ITEMS or bool(self.others)
+        most = self.messages >= _BATCH_MESSAGES or self.items >= _BATCH_ITEMS or self.file_bytes >= _BATCH_BYTES
+        return most or bool(self.others)
+
+
+def is_conversation(item: ImportedItem) -> bool:
+    """Whether it is a conversation, of another program or of ours; not a document, memories or settings."""
+    return isinstance(item, ImportedConversation | ImportedExport)
+
+
+def id_in_file(item: ImportedItem) -> str:
+    """By which a person chooses a conversation of the file; "" for what is none."""
+    if isinstance(item, ImportedConversation):
+        return item.source_id
+    return item.item if isinstance(item, ImportedExport) else ""
 
 
 def is_more(item: ImportedItem) -> bool:
@@ -58,18 +84,27 @@ def is_more(item: ImportedItem) -> bool:
     return isinstance(item, ImportedConversation) and item.continues > 0
 
 
-def messages_of(item: ImportedItem, *, otherwise: int) -> int:
-    """How many messages are read with it; otherwise: where it is something that has none."""
+def messages_of(item: ImportedItem) -> int:
+    """How many messages are read with it."""
     if isinstance(item, ImportedConversation):
         return len(item.messages) - item.continues
-    return int(getattr(item, "messages", otherwise))
+    return item.messages if isinstance(item, ImportedExport) else 0
+
+
+def file_bytes_of(conversation: ImportedConversation) -> int:
+    """How much room the files take that its messages hold themselves."""
+    files = (each for message in conversation.messages for each in message.attachments)
+    return sum(len(each.content or "") + len(each.text or "") for each in files)
 
 
 def add_title(titles: list[dict[str, Any]], item: ImportedItem, count: int) -> None:
     """Add a conversation with `count` messages to the first titles of a file."""
-    if not isinstance(item, ImportedConversation):
+    if isinstance(item, ImportedExport):
+        if len(titles) < MOST_TITLES:
+            titles.append({"id": id_in_file(item), "title": (item.title or item.item)[:200], "messages": count})
+    elif not isinstance(item, ImportedConversation):
         return
-    if item.continues:
+    elif item.continues:
         for each in titles:
             each["messages"] += count if each["id"] == item.source_id else 0
     elif len(titles) < MOST_TITLES:

@@ -51,7 +51,7 @@ from .accepting import discard_upload
 from .beside import Beside
 from .placing import placed
 from .ports import StoreDocument, StoreFiles, StorePart
-from .reading import Reading, ReadItems, add_title, is_more, messages_of
+from .reading import Reading, ReadItems, add_title, file_bytes_of, id_in_file, is_conversation, is_more, messages_of
 from .taking_back import DOCUMENT, MEMORIES, SETTINGS, TO_LEARN_FROM, Taker, take_back_beside
 
 log = logging.getLogger(__name__)
@@ -205,11 +205,13 @@ class ImportRunner:
             conversations, messages, titles = 0, 0, []
         for item in reading.items:
             reading.position += 1
-            if not isinstance(item, FailedItem):
-                count = messages_of(item, otherwise=1)
+            if is_conversation(item):
+                count = messages_of(item)
                 conversations += not is_more(item)
                 messages += count
                 add_title(titles, item, count)
+            else:
+                reading.has_others |= not isinstance(item, FailedItem)
             if time.monotonic() > until:
                 ended = False
                 break
@@ -217,7 +219,7 @@ class ImportRunner:
         if not ended:
             return self._advance(which, told=True, **counted)
         self._close(which.import_id)
-        if not conversations:
+        if not (conversations or reading.has_others):
             return self._advance(which, state="failed", error=say("import_no_conversations"), **counted)
         return self._advance(which, state="ready", counted=1, **counted)
 
@@ -252,18 +254,20 @@ class ImportRunner:
             batch.items += 1
             if isinstance(item, FailedItem):
                 batch.failures.append(item)
-            elif not isinstance(item, ImportedConversation):
-                batch.others.append(item)
-                batch.messages += messages_of(item, otherwise=0)
-            elif wanted is not None and item.source_id not in wanted:
-                batch.left_out += not item.continues
-            else:
+            elif wanted is not None and is_conversation(item) and id_in_file(item) not in wanted:
+                batch.left_out += not is_more(item)
+                batch.messages += messages_of(item)
+            elif isinstance(item, ImportedConversation):
                 self._place(item, batch, seen)
+            else:
+                batch.others.append(item)
+                batch.messages += messages_of(item)
         reading.position += batch.items
         return batch
 
     def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str]) -> None:
-        batch.messages += messages_of(item, otherwise=0)
+        batch.messages += messages_of(item)
+        batch.file_bytes += file_bytes_of(item)
         try:
             made = placed(item)
         except (ValueError, TypeError, OverflowError, RecursionError):

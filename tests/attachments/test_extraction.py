@@ -67,6 +67,23 @@ def test_text_is_read_as_it_is(tmp_path, content, name, media_type, text):
     assert "".join(pages) == text
 
 
+@pytest.mark.parametrize("text", ["BMW sells more", "BM", "# Signatures\n\n`%PDF-1.7` begins a PDF, é.\n"])
+def test_a_text_that_begins_like_another_kind_is_a_text(tmp_path, text):
+    extracted, pages, _ = read(tmp_path, text.encode(), "notes.md")
+    assert (extracted.kind, extracted.problem, pages) == ("text", "", [text])
+
+
+@pytest.mark.parametrize("before", [b"\n\n", b"\x80\x81 junk\n"])
+def test_what_stands_before_a_pdf_does_no_harm(tmp_path, before):
+    extracted, pages, _ = read(tmp_path, before + pdf_of(["Hello"]), "a.pdf")
+    assert (extracted.kind, pages[0].strip()) == ("pdf", "Hello")
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_a_picture_of_any_form_is_known_by_its_beginning(tmp_path, form):
+    assert read(tmp_path, picture_of(fmt=form))[0].kind == "image"
+
+
 def test_text_in_an_older_encoding_is_recognised(tmp_path):
     german = "Die Größe der Bäume überrascht die Gäste, und die Straße führt über schöne Brücken. " * 20
     _, pages, _ = read(tmp_path, german.encode("cp1252"))

@@ -39,6 +39,12 @@ test('how far it came is known once the file is counted', () => {
   assert.equal(shareOf(given({ state: 'counting' })), null);
 });
 
+test('a file without conversations says so instead of counting none', () => {
+  const line = (conversations) => words.states.ready({ conversations, messages: 4 });
+  assert.equal(line(2), '2 conversations with 4 messages.');
+  assert.match(line(0), /no conversations\.$/);
+});
+
 test('each state has a line, which says speed and time left while it runs', () => {
   assert.equal(words.states.running(given({})), '50 of 200 messages · 25 a second · about 6 s left');
   assert.equal(words.states.running(given({ counted: false, seconds_left: null })), '50 messages · 25 a second');

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,6 +26,8 @@ _DEEPEST_ARGUMENT = DEEPEST_JSON - 4
 """Levels of a tool's arguments: they are stored inside of other JSON."""
 _MOST_ENTRIES = 10_000
 _TOO_DEEP = "…"
+_DATA_URL = re.compile(r"data:([a-z0-9]+/[a-z0-9.+-]+)(?:;[a-z0-9=._-]+)*;base64,", re.IGNORECASE)
+_LONGEST_DATA_HEAD = 200
 
 
 def text_of(value: object) -> str:
@@ -136,6 +141,23 @@ def result_of(value: object) -> str:
 
 def _part_text(part: object) -> str:
     return text_of(part) if isinstance(part, str) else text_of(mapping_of(part).get("text"))
+
+
+def embedded_file(url: object) -> tuple[str, bytes] | None:
+    """Media type and content of a file that stands in the JSON itself, as a `data:` URL. None for anything else."""
+    if not isinstance(url, str) or (match := _DATA_URL.match(url[:_LONGEST_DATA_HEAD])) is None:
+        return None
+    try:
+        content = base64.b64decode(url[match.end() :])
+    except (binascii.Error, ValueError):
+        return None
+    return (match[1].lower(), content) if content else None
+
+
+def embedded_name(media_type: str) -> str:
+    """A name for such a file where the source gives none: "image.png"."""
+    kind, _, form = media_type.partition("/")
+    return f"{kind}.{form.partition('+')[0]}"
 
 
 def unique_id(value: object, taken: Collection[str]) -> str:

@@ -216,12 +216,20 @@ def test_a_clone_keeps_the_files(ada: Person, files: Attachments) -> None:
     assert ada.get(f"/attachments/{part['attachment_id']}").get_data() == b"The code is 4711."
 
 
-def test_files_are_saved_and_never_shown_as_pages(ada: Person) -> None:
-    html = b"<!doctype html><script>alert(1)</script>"
-    file = attached(ada, html, "x.html")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.html", b"<!doctype html><script>alert(1)</script>"),
+        ("x.svg", b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+        ("x.png", b"<html><script>alert(1)</script></html>"),
+    ],
+)
+def test_files_are_saved_and_never_shown_as_pages(ada: Person, name: str, content: bytes) -> None:
+    file = attached(ada, content, name)
+    assert ada.get(f"/attachments/{file}/about").json["kind"] == "text"
     answer = ada.get(f"/attachments/{file}")
-    assert answer.get_data() == html
-    assert answer.headers["Content-Disposition"].startswith('attachment; filename="x.html"')
+    assert answer.get_data() == content
+    assert answer.headers["Content-Disposition"].startswith(f'attachment; filename="{name}"')
     assert answer.mimetype == "application/octet-stream"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in answer.headers["Content-Security-Policy"]

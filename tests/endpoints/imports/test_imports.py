@@ -69,7 +69,7 @@ def test_a_file_is_uploaded_counted_started_and_reported(app, ada, uploaded, wor
     assert ada.post(f"{path}/resume").json["state"] == "running"
     work()
     (listed,) = told(ada.get("/imports"), list[ImportItem])
-    assert (listed.state, listed.imported, listed.skipped, listed.done) == ("done", 2, 1, 4)
+    assert (listed.state, listed.imported, listed.skipped, listed.done) == ("done", 2, 1, 6)
     assert listed.messages_per_second is None or listed.messages_per_second > 0
     assert listed.seconds_left is None
     assert titles(app, ada) == ["Talk 0", "Talk 1"]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from portability.importers.imported import FailedItem, ImportedAttachment, ImportedDocument, ImportedToolCall
+from portability.importers.imported import (
+    FailedItem,
+    ImportedAttachment,
+    ImportedDocument,
+    ImportedToolCall,
+    ImportedWorkspace,
+)
 from tests.portability.importers.exports import (
     NO_PARENT_OF_CLAUDE,
     at,
@@ -107,6 +113,7 @@ def test_projects_and_memories_of_the_zip_come_along(tmp_path, read):
 
     assert (source, found.workspace) == ("claude", "Boat")
     assert documents == [
+        ImportedWorkspace("Boat"),
         ImportedDocument("p1/instructions", "Boat", "Instructions.md", "Be brief."),
         ImportedDocument("d1", "Boat", "rig.md", "# Rig"),
         ImportedDocument("memories", "", "What Claude remembered.md", remembered, to_learn_from=True),

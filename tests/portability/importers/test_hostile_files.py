@@ -16,7 +16,7 @@ from portability.account_archive import FORMAT, MANIFEST, MEMORIES, SCHEMA
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import MOST_LEVELS, MOST_WORKSPACES, ArchivedWorkspace, folders_of
 from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument
+from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument, ImportedWorkspace
 from portability.importers.json_stream import UnreadableItem, json_entries, json_items, parsed_json
 from portability.importers.registry import importer_for, importer_named, importers
 from sentences import said
@@ -137,7 +137,7 @@ def check(item):
     if isinstance(item, FailedItem):
         assert item.reason.endswith(".")
         return
-    if isinstance(item, ImportedDocument):
+    if isinstance(item, ImportedDocument | ImportedWorkspace):
         return
     assert isinstance(item, ImportedConversation)
     ids = [message.source_id for message in item.messages]

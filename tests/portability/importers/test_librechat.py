@@ -89,6 +89,7 @@ def test_parts_become_text_thoughts_calls_and_files(tmp_path, read_one):
             "tool_call": {"type": "function", "function": {"name": "draw", "arguments": "{}", "output": None}},
         },
         {"type": "image_file", "image_file": {"filepath": "/images/1/boat.png", "type": "image/png"}},
+        {"type": "image_url", "image_url": {"url": "data:image/webp;base64,Ym9hdA=="}},
         {"type": "text", "text": {"value": "At six."}},
         {"type": "text", "text": "Sharp."},
     ]
@@ -101,6 +102,7 @@ def test_parts_become_text_thoughts_calls_and_files(tmp_path, read_one):
     assert answer.tool_calls == (ImportedToolCall("tides", {"port": "Kiel"}, "six"), ImportedToolCall("draw", {}, None))
     assert answer.attachments == (
         ImportedAttachment("boat.png", "image/png"),
+        ImportedAttachment("image.webp", "image/webp", content=b"boat"),
         ImportedAttachment("log.txt", "text/plain", text="calm"),
     )
 

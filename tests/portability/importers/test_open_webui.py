@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 from portability.importers.imported import ImportedAttachment, ImportedToolCall
 from tests.portability.importers.exports import NOON, open_webui_chat, open_webui_message, write_json
 
@@ -103,6 +105,21 @@ def test_sources_and_files_come_along(tmp_path, read_one):
         ImportedAttachment("log.txt", "text/plain", text="calm"),
         ImportedAttachment("image", "image/*"),
     )
+
+
+def test_pictures_that_stand_in_the_file_come_along(tmp_path, read_one):
+    url = f"data:image/png;base64,{b64encode(b'a picture').decode()}"
+    asked = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": url}}]
+    files = [{"type": "image", "url": url}, {"type": "image", "url": "data:image/png;base64,a"}]
+    chat = open_webui_chat(
+        open_webui_message("q", None, "user", "And this?", files=files),
+        open_webui_message("r", "q", "user", asked),
+    )
+    question, again = read_one(write_json(tmp_path / "chats.json", [chat])).messages
+
+    picture = ImportedAttachment("image.png", "image/png", content=b"a picture")
+    assert question.attachments == (picture, ImportedAttachment("image", "image/*"))
+    assert (again.text, again.attachments) == ("What is this?", (picture,))
 
 
 def test_missing_and_cyclic_parents_are_cut(tmp_path, read_one):

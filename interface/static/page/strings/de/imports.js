@@ -63,7 +63,7 @@ export const importStrings = fill(english, {
   },
   states: {
     counting: (given) => `Die Datei wird gelesen: bisher ${conversations(given.conversations)}, ${messages(given.messages)}…`,
-    ready: (given) => `${conversations(given.conversations)} mit ${messages(given.messages)}.`,
+    ready: (given) => (given.conversations ? `${conversations(given.conversations)} mit ${messages(given.messages)}.` : 'Erinnerungen, Dokumente oder Einstellungen, und keine Unterhaltungen.'),
     running: (given) => `${given.counted ? `${number(given.done)} von ${messages(given.messages)}` : messages(given.done)} · ${number(Math.round(given.messages_per_second ?? 0))} pro Sekunde${timeLeft(given.seconds_left)}`,
     waiting: (given) => `Es konnte nicht gespeichert werden und wird um ${given.time} wieder versucht. ${given.error}`,
     paused: (given) => `Angehalten nach ${messages(given.done)}.`,

@@ -62,7 +62,7 @@ export const importStrings = {
   },
   states: {
     counting: (given) => `Looking at the file: ${conversations(given.conversations)}, ${messages(given.messages)} so far…`,
-    ready: (given) => `${conversations(given.conversations)} with ${messages(given.messages)}.`,
+    ready: (given) => (given.conversations ? `${conversations(given.conversations)} with ${messages(given.messages)}.` : 'Memories, documents or settings, and no conversations.'),
     running: (given) => `${given.counted ? `${number(given.done)} of ${messages(given.messages)}` : messages(given.done)} · ${number(Math.round(given.messages_per_second ?? 0))} a second${timeLeft(given.seconds_left)}`,
     waiting: (given) => `It could not be stored, and is tried again at ${given.time}. ${given.error}`,
     paused: (given) => `Paused after ${messages(given.done)}.`,

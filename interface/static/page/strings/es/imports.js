@@ -63,7 +63,7 @@ export const importStrings = fill(english, {
   },
   states: {
     counting: (given) => `Leyendo el archivo: ${conversations(given.conversations)}, ${messages(given.messages)} hasta ahora…`,
-    ready: (given) => `${conversations(given.conversations)} con ${messages(given.messages)}.`,
+    ready: (given) => (given.conversations ? `${conversations(given.conversations)} con ${messages(given.messages)}.` : 'Recuerdos, documentos o ajustes, y ninguna conversación.'),
     running: (given) => `${given.counted ? `${number(given.done)} de ${messages(given.messages)}` : messages(given.done)} · ${number(Math.round(given.messages_per_second ?? 0))} por segundo${timeLeft(given.seconds_left)}`,
     waiting: (given) => `No se pudo guardar; se intentará de nuevo a las ${given.time}. ${given.error}`,
     paused: (given) => `En pausa tras ${messages(given.done)}.`,

@@ -62,7 +62,7 @@ export const importStrings = fill(english, {
   },
   states: {
     counting: (given) => `正在读取文件：目前 ${conversations(given.conversations)}，${messages(given.messages)}…`,
-    ready: (given) => `${conversations(given.conversations)}，共 ${messages(given.messages)}。`,
+    ready: (given) => (given.conversations ? `${conversations(given.conversations)}，共 ${messages(given.messages)}。` : '记忆、文档或设置，没有对话。'),
     running: (given) => `${given.counted ? `${number(given.done)} / ${messages(given.messages)}` : messages(given.done)} · 每秒 ${number(Math.round(given.messages_per_second ?? 0))} 条${timeLeft(given.seconds_left)}`,
     waiting: (given) => `未能保存，将于 ${given.time} 重试。${given.error}`,
     paused: (given) => `已暂停，已处理 ${messages(given.done)}。`,
