@@ -58,17 +58,15 @@ class Conversation:
     ) -> None:
         self.user_id = user_id
         self.conversation_id = conversation_id
-        self.domain = domain
         self._history: History
         if isinstance(storage, Database):
             self._history = History(database=storage, user_email=user_id, conversation_id=conversation_id)
-            self.domain = self._history.domain
             self._storage = storage.folder / "bundles" / conversation_id
         else:
             self._storage = Path(storage) / conversation_id
             bundle = bundle_of(self._storage, user_id=user_id, conversation_id=conversation_id, domain=domain)
             self._history = BundleHistory(bundle)
-            self.domain = bundle.domain
+        self.domain = self._history.domain
 
     # ------------------------------------------------------------------ the journey of a message
 
@@ -261,6 +259,10 @@ class Conversation:
         """Whether this object is up to date with the store, which other processes change too."""
         return self._history.version() == self._history.snapshot_version
 
+    def keep_up(self) -> bool:
+        """Bring this object up to date with the store; whether the conversation is still there."""
+        return self._history.keep_up()
+
     def get_metadata(self) -> dict[str, Any]:
         """The conversation as lists show it: ids, title, dates, counts, settings."""
         return self._history.metadata()
@@ -320,8 +322,7 @@ class Conversation:
         """
         bundle = load_bundle(Path(folder))
         conversation = cls.__new__(cls)
-        conversation.user_id = bundle.user_id
-        conversation.conversation_id = bundle.conversation_id
+        conversation.user_id, conversation.conversation_id = bundle.user_id, bundle.conversation_id
         conversation.domain = bundle.domain
         conversation._storage = Path(folder)
         conversation._history = BundleHistory(bundle)
@@ -367,9 +368,8 @@ class Conversation:
     def _recent_messages(self, turn: Turn) -> Sequence[Message]:
         if turn.accepted.first_turn:
             return []
-        recent = self._history.last_messages(
-            max_chars=turn.model.context_window * 4, before=turn.accepted.user_message_index
-        )
+        most, before = turn.model.context_window * 4, turn.accepted.user_message_index
+        recent = self._history.last_messages(max_chars=most, before=before)
         own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
         return [message for message in recent if message["message_id"] not in own]
 

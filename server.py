@@ -368,12 +368,12 @@ def _loaders(database: Database) -> Callable[[str], ConversationLoader]:
 
 
 def _conversation_cache(database: Database, *, most: int) -> DefaultDictQueue[str, Conversation]:
-    """The conversations that were opened last, each opened anew when it has changed."""
+    """The conversations that were opened last, each brought up to date at each access."""
 
     def load(conversation_id: str) -> Conversation:
         return Conversation(_owner(conversation_id), database, conversation_id)
 
-    return DefaultDictQueue(maxsize=most, factory=load, is_current=lambda _, conversation: conversation.is_current())
+    return DefaultDictQueue(maxsize=most, factory=load, is_current=lambda _, conversation: conversation.keep_up())
 
 
 def _owner(conversation_id: str) -> str:

@@ -130,7 +130,7 @@ def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
     return DefaultDictQueue(
         maxsize=200,
         factory=lambda conversation_id: Conversation(EMAIL, database, conversation_id),
-        is_current=lambda _, conversation: conversation.is_current(),
+        is_current=lambda _, conversation: conversation.keep_up(),
     )
 
 

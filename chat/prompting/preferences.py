@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from chat.context.items import cut, neutralised
-from database.accounts.users import told_to_models
+from database.accounts.users import asked_told_to_models, told_to_models
 from database.engine.database import Database
 from language_models.ports import ChatModel
 
@@ -50,5 +52,14 @@ def preferences_of(user_email: str, *, database: Database | None) -> Preferences
     """What `user_email` wrote; nothing where there is no store."""
     if database is None:
         return Preferences()
-    name, about, manner = told_to_models(database=database, user_email=user_email)
+    return _preferences(*told_to_models(database=database, user_email=user_email))
+
+
+def asked_preferences(connection: Any, user_email: str) -> Callable[[], Preferences]:
+    """Asks for `preferences_of`, within a transaction; what is returned reads the answer."""
+    ask = asked_told_to_models(connection, user_email)
+    return lambda: _preferences(*ask())
+
+
+def _preferences(name: str, about: str, manner: str) -> Preferences:
     return Preferences(about=about.strip(), manner=manner.strip(), name=name.strip())

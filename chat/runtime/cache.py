@@ -14,8 +14,9 @@ V = TypeVar("V")
 class DefaultDictQueue(Generic[K, V]):
     """A thread-safe LRU cache of `maxsize` values, loaded by `factory` on first access.
 
-    `is_current(key, value)` is called at each access; a stale value is loaded again. Each key has its own lock while
-    its value loads: a slow load blocks no other key, and concurrent readers of one key load it once.
+    `is_current(key, value)` is called at each access, and may bring the value up to date; a stale one is loaded again.
+    Each key has its own lock while its value loads: a slow load blocks no other key, and concurrent readers of one key
+    load it once.
     """
 
     def __init__(

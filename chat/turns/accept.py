@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.context.documents import AnswerDocuments
 from chat.ports import TurnServices
 from chat.prompting.options import AnswerOptions, answer_options
-from chat.prompting.preferences import Preferences, preferences_of
+from chat.prompting.preferences import Preferences, asked_preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
 from chat.runtime.services import default_services
 from conversation_reference_utils import parse_references
 from database.connection import database_of
 from database.engine.database import Database
 from database.engine.text import storable
-from database.turns.identity import AcceptedTurn, admit_all
+from database.turns.identity import AcceptedTurn, Admission, admit_all
 from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel
 from language_models.unavailable import UnavailableChatModel
@@ -130,11 +130,35 @@ class _Means:
     settings: Any
     options: AnswerOptions
     chosen: ChosenModel
-    preferences: Preferences
     user_email: str
     conversation_id: str
     database: Database | None
     has_agents: bool
+
+
+class _AskedPreferences:
+    """What the person wants models to know, asked for in the transaction that accepts the turn: an `Admission`.
+
+    A database server is asked for it together with the rest. The conversation of a bundle is in another store than its
+    owner: there it is read before.
+    """
+
+    def __init__(self, admit: Admission, means: _Means, history: History) -> None:
+        self._admit, self._user_email = admit, means.user_email
+        self._is_beside = history.database is not None
+        self.told = Preferences() if self._is_beside else preferences_of(means.user_email, database=means.database)
+
+    def __call__(self, connection: Any) -> Callable[[], None]:
+        """Asks for both; what is returned reads the answers."""
+        admitted = self._admit(connection)
+        ask = asked_preferences(connection, self._user_email) if self._is_beside else None
+
+        def read() -> None:
+            admitted()
+            if ask is not None:
+                self.told = ask()
+
+        return read
 
 
 def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
@@ -155,6 +179,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         query = {**query, **_asked_with(config), "files": config.get("files") or ()}
     means = _means(query, history, user_email=user_email)
     answerers: Sequence[Answerer] = query.get(ANSWERERS) or ()
+    preferences = _AskedPreferences(query.get(ADMISSION) or admit_all, means, history)
     accepted = history.accept(
         text=text,
         config=_asked_with(query),
@@ -169,9 +194,9 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         opens_thread=len(answerers) > 1,
         notify=query.get(NOTIFIED) or (),
         files=query.get("files") or (),
-        admit=query.get(ADMISSION) or admit_all,
+        admit=preferences,
     )
-    return _turn(query, accepted, means, text=text)
+    return _turn(query, accepted, means, preferences.told, text=text)
 
 
 def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
@@ -179,6 +204,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     means = _means(query, history, user_email=user_email)
     decided: Mapping[str, str] | None = query.get(DECIDED_CALLS)
     is_continued = bool(query.get(CONTINUED)) or decided is not None
+    preferences = _AskedPreferences(query.get(ADMISSION) or admit_all, means, history)
     accepted = history.accept_again(
         str(query[ANSWER_AGAIN]),
         model_name=means.chosen.model.name,
@@ -186,7 +212,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         owner=query.get(OWNER),
         needs_text=is_continued and decided is None,
         agent=next((answerer.agent for answerer in query.get(ANSWERERS) or ()), None),
-        admit=query.get(ADMISSION) or admit_all,
+        admit=preferences,
     )
     # The documents that the question names are found in its text again.
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report if entry["kind"] != "document"))
@@ -199,7 +225,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
         "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
     }
     means = replace(means, options=answer_options(means.settings, query.get("options") or {}))
-    turn = _turn(query, accepted, means, text=accepted.text)
+    turn = _turn(query, accepted, means, preferences.told, text=accepted.text)
     turn.given = [_given(answer) for answer in accepted.answers_before]
     turn.decided_calls = decided
     if is_continued:
@@ -241,7 +267,6 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
         settings=settings,
         options=options,
         chosen=chosen,
-        preferences=preferences_of(user_email, database=database),
         user_email=user_email,
         conversation_id=str(metadata["conversation_id"]),
         database=database,
@@ -249,7 +274,9 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
     )
 
 
-def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, text: str) -> Turn:
+def _turn(
+    query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, preferences: Preferences, *, text: str
+) -> Turn:
     references, claim_ids = named_references(query, text, documents=tracks_documents(query, means.services))
     return Turn(
         accepted=accepted,
@@ -260,7 +287,7 @@ def _turn(query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, *, te
         model=means.chosen.model,
         query=query,
         loader=query.get("_conversation_loader"),
-        preferences=means.preferences,
+        preferences=preferences,
         has_own_model=means.chosen.is_own,
         options=means.options,
         notice=means.chosen.notice,

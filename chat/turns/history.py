@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -11,9 +12,15 @@ from database import documents as stored_documents
 from database import references as stored_references
 from database.conversations import repository as conversations
 from database.conversations import summary as running_summary
-from database.conversations.conversation import ConversationRow, conversation_metadata
+from database.conversations.conversation import (
+    ConversationRow,
+    conversation_metadata,
+    conversation_since,
+    conversation_version,
+)
 from database.conversations.summary import Unsummarised
 from database.engine.database import Database
+from database.errors import ConversationNotFoundError
 from database.messages import reading, variants
 from database.messages.message import MessageRow, message_shape, text_shape
 from database.messages.parts import is_file
@@ -22,6 +29,7 @@ from database.turns.identity import AcceptedTurn, Admission, AgentIdentity, Fini
 
 _REMEMBERED = 256
 _UNREAD = object()
+_SHOWING = threading.Lock()
 _FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
 
 
@@ -73,7 +81,19 @@ class History:
 
     def version(self) -> int | None:
         """The version that is stored now; None when the conversation is gone."""
-        return conversations.conversation_version(**self._who)
+        return conversation_version(**self._who)
+
+    def keep_up(self) -> bool:
+        """Read the conversation again if its version has changed; whether it is still there."""
+        try:
+            row = conversation_since(self._row.version, **self._who)
+        except ConversationNotFoundError:
+            return False
+        with _SHOWING:
+            # Another thread may have asked later, and shown a newer one.
+            if row is not None and row.version > self._row.version:
+                self._show(row)
+        return True
 
     @property
     def agent_id(self) -> str | None:
@@ -198,6 +218,7 @@ class History:
             client_message_id=client_message_id,
             owner=owner,
             instead_of=instead_of,
+            friendly_id=self._row.conversation_friendly_id,
             **who_answers,
         )
         if instead_of is not None:
@@ -289,7 +310,9 @@ class History:
         )
 
     def _refresh(self) -> None:
-        row = conversations.get_conversation(**self._who)
+        self._show(conversations.get_conversation(**self._who))
+
+    def _show(self, row: ConversationRow) -> None:
         # In this order: what was read before never stands beside the new row.
         self._named = {}
         self._row = row

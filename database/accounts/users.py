@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -317,9 +317,18 @@ def told_to_models(*, database: Database, user_email: str) -> tuple[str, str, st
     Also "" where there is no such account, as in a store that a script made.
     """
     with database.reading() as connection:
-        row = _TOLD.row(connection, owner=account_key(user_email))
-    name, detail, preference = row or ("", {}, {})
-    return str(name), str(detail.get("text") or ""), str(preference.get("text") or "")
+        return asked_told_to_models(connection, user_email)()
+
+
+def asked_told_to_models(connection: Connection, user_email: str) -> Callable[[], tuple[str, str, str]]:
+    """Asks for what `told_to_models` gives; what is returned reads it, within the transaction."""
+    rows = _TOLD.asked(connection, owner=account_key(user_email))
+
+    def read() -> tuple[str, str, str]:
+        name, detail, preference = next(iter(rows()), ("", {}, {}))
+        return str(name), str(detail.get("text") or ""), str(preference.get("text") or "")
+
+    return read
 
 
 def checked_address(email: str) -> str:

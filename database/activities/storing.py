@@ -11,7 +11,7 @@ from itertools import chain, filterfalse
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Text, bindparam, insert, select, union_all
+from sqlalchemy import BigInteger, Connection, Text, bindparam, cast, func, insert, literal_column, select, union_all
 
 from database.engine.statements import Prepared
 from database.schema import activities, former_short_ids
@@ -33,6 +33,11 @@ _OF_AN_ACTIVITY = {
 """What the columns hold of a NewActivity."""
 _COLUMNS = ("conversation_id", "short_id", *_OF_AN_ACTIVITY)
 _values_of = attrgetter(*_OF_AN_ACTIVITY.values())
+_NUMBERS = Prepared(
+    select(func.nextval(func.pg_get_serial_sequence(activities.name, activities.c.seq.name))).select_from(
+        func.generate_series(literal_column("1"), cast(bindparam("count"), BigInteger))
+    )
+)
 _AT_ONCE = 50
 """So many are one statement: more would be more parameters than some databases take."""
 
@@ -86,19 +91,32 @@ def insert_activities(
     *,
     user_email: str,
     conversation_id: str,
-    short_ids: Sequence[str] | None = None,
 ) -> list[StoredActivity]:
-    """Store activities of one conversation, in this order.
-
-    short_ids: theirs, by `asked_for_short_ids` of this transaction, for at most 50; None: they get them here.
-    """
+    """Store activities of one conversation, in this order."""
     stored: list[StoredActivity] = []
     for start in range(0, len(born), _AT_ONCE):
         some = born[start : start + _AT_ONCE]
-        free = short_ids or allocate_short_ids(connection, some, conversation_id=conversation_id)
+        free = allocate_short_ids(connection, some, conversation_id=conversation_id)
         placed = [(conversation_id, *each) for each in zip(free, some, strict=True)]
         stored += _insert(connection, placed, user_email=user_email)
     return stored
+
+
+def insert_as_asked(
+    connection: Connection,
+    born: Sequence[NewActivity],
+    *,
+    user_email: str,
+    conversation_id: str,
+    short_ids: Sequence[str],
+    numbers: Sequence[int] | None,
+) -> list[StoredActivity]:
+    """`insert_activities` of at most 50, for which the same transaction has asked before.
+
+    short_ids, numbers: what `asked_for_short_ids` and `asked_for_numbers` have read.
+    """
+    placed = [(conversation_id, *each) for each in zip(short_ids, born, strict=True)]
+    return _insert(connection, placed, user_email=user_email, numbers=numbers)
 
 
 def insert_into_new(
@@ -133,6 +151,17 @@ def asked_for_short_ids(
     return _free_short_ids(connection, [_candidates(each, None) for each in activity_ids], conversation_id)
 
 
+def asked_for_numbers(connection: Connection, count: int) -> Callable[[], list[int] | None]:
+    """Asks for the next places in the order of everything; what is returned reads them.
+
+    They spare a wait for a database server; SQLite gives them with the rows, and there it reads None.
+    """
+    if connection.dialect.name == "sqlite":
+        return lambda: None
+    rows = _NUMBERS.asked(connection, count=count)
+    return lambda: [number for (number,) in rows()]
+
+
 def short_id_in(connection: Connection, conversation_id: str, *, activity_id: str, short_id: str) -> str:
     """The short id that an activity has once it is in this conversation: its own, or another where that is taken."""
     return _free_short_ids(connection, [_candidates(activity_id, short_id)], conversation_id)()[0]
@@ -161,15 +190,24 @@ def _first_free(candidates: Sequence[str], taken: set[str]) -> str:
 
 
 def _insert(
-    connection: Connection, placed: Sequence[tuple[str, str, NewActivity]], *, user_email: str
+    connection: Connection,
+    placed: Sequence[tuple[str, str, NewActivity]],
+    *,
+    user_email: str,
+    numbers: Sequence[int] | None = None,
 ) -> list[StoredActivity]:
     """placed: the conversation of each activity, and its short id."""
     values: dict[str, Any] = {"user_email": user_email}
     for number, (conversation_id, short_id, new) in enumerate(placed):
         values.update(zip(_parameters(number), (conversation_id, short_id, *_values_of(new)), strict=True))
-    numbers: dict[str, int] = dict(_inserting(len(placed)).rows(connection, **values))
+    if numbers is None:
+        seqs: dict[str, int] = dict(_inserting(len(placed)).rows(connection, **values))
+    else:
+        seqs = {new.activity_id: number for (_, _, new), number in zip(placed, numbers, strict=True)}
+        values.update({f"seq_{place}": number for place, number in enumerate(numbers)})
+        _inserting(len(placed), numbered=True).run(connection, **values)
     return [
-        StoredActivity(seq=numbers[new.activity_id], activity_id=new.activity_id, short_id=short_id)
+        StoredActivity(seq=seqs[new.activity_id], activity_id=new.activity_id, short_id=short_id)
         for _, short_id, new in placed
     ]
 
@@ -181,7 +219,7 @@ def _parameters(number: int) -> tuple[str, ...]:
 
 
 @cache
-def _inserting(count: int) -> Prepared:
+def _inserting(count: int, *, numbered: bool = False) -> Prepared:
     owner = bindparam("user_email", type_=Text)
     rows = [
         {
@@ -193,6 +231,9 @@ def _inserting(count: int) -> Prepared:
         }
         for number in range(count)
     ]
+    if numbered:
+        seqs = [{"seq": bindparam(f"seq_{number}", type_=activities.c.seq.type)} for number in range(count)]
+        return Prepared(insert(activities).values([row | seq for row, seq in zip(rows, seqs, strict=True)]).inline())
     # Told of each row which one it is: a database need not return them in the order in which they were given.
     return Prepared(insert(activities).values(rows).returning(activities.c.activity_id, activities.c.seq))
 

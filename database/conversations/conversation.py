@@ -14,7 +14,8 @@ from sqlalchemy import Connection, ScalarSelect, Select, Text, and_, bindparam, 
 from database.agents.inbox import has_rules
 from database.changes import CONVERSATION, ChangeType, record_each
 from database.engine.clock import now_iso
-from database.engine.statements import Prepared
+from database.engine.database import Database
+from database.engine.statements import Prepared, pipelined
 from database.errors import ConversationNotFoundError
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
@@ -351,3 +352,43 @@ def _head(row: Sequence[Any]) -> ConversationHead:
     for flag in ("title_force_set", "stateless", "has_takers"):
         values[flag] = bool(values[flag])
     return ConversationHead(**values)
+
+
+LIVE = and_(
+    conversations.c.user_email == bindparam("owner"),
+    conversations.c.conversation_id == bindparam("conversation"),
+    conversations.c.deleted_at.is_(None),
+)
+"""A conversation that is there: takes `owner` and `conversation`."""
+_VERSION = Prepared(select(conversations.c.version).where(LIVE))
+_ROW_SINCE = Prepared(select_conversations().where(LIVE, conversations.c.version != bindparam("known")))
+
+
+def conversation_version(*, database: Database, user_email: str, conversation_id: str) -> int | None:
+    """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
+    with database.reading() as connection:
+        row = _VERSION.row(connection, owner=user_email, conversation=conversation_id)
+    return None if row is None else row[0]
+
+
+def conversation_since(
+    version: int, *, database: Database, user_email: str, conversation_id: str
+) -> ConversationRow | None:
+    """The conversation as `get_conversation` finds it, where its version is not `version` any more; None where it is.
+
+    A database server is asked once, for both. Raises ConversationNotFoundError.
+    """
+    who = {"owner": user_email, "conversation": conversation_id}
+    with database.reading() as connection:
+        with pipelined(connection):
+            ask_version = _VERSION.asked(connection, **who)
+            # In the same process a question costs more than an answer that is waited for.
+            is_asked = connection.dialect.name != "sqlite"
+            ask_row = _ROW_SINCE.asked(connection, **who, known=version) if is_asked else None
+        stored = ask_version()
+        if not stored:
+            raise ConversationNotFoundError
+        if stored == [(version,)]:
+            return None
+        (row,) = ask_row() if ask_row else _ROW_SINCE.rows(connection, **who, known=version)
+        return conversation_row(row)

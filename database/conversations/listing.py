@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 from database.engine.database import Database
-from database.engine.statements import Prepared, Row
+from database.engine.statements import Prepared, Row, pipelined
 from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
@@ -40,7 +40,8 @@ T = TypeVar("T")
 _c = conversations.c
 _place = conversation_workspaces.c
 _PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
-# The first columns of ConversationListRow in its order; what is the same for all, or read once for all, is added later.
+# The first columns of ConversationListRow in its order, and then the place; what is the same for all, or read once for
+# all, is added later.
 _COLUMNS: list[ColumnElement[Any]] = [
     _c.conversation_id,
     _c.created_at,
@@ -55,9 +56,13 @@ _COLUMNS: list[ColumnElement[Any]] = [
     _c.stateless,
     _c.pinned_at,
     joined_tags(),
-    _place.workspace_id,
 ]
+# For a page: where the whole place is joined, PostgreSQL may read everybody's places to find those of fifty rows.
+_PLACE_OF_ROW = (
+    select(_place.workspace_id).where(_place.conversation_id == _c.conversation_id).correlate(conversations)
+).scalar_subquery()
 _TITLE = _COLUMNS.index(_c.title)
+# A user has far fewer workspaces than conversations, so a join per row would cost more.
 _NAMES = Prepared(
     select(workspaces.c.workspace_id, workspaces.c.workspace_name).where(
         workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
@@ -106,8 +111,8 @@ def list_conversations(
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
-    Temporary ones are never listed. Two queries. Raises InvalidChangeError for an unknown cursor, and
-    WorkspaceNotFoundError.
+    Temporary ones are never listed. Two queries, which a database server is asked together. Raises InvalidChangeError
+    for an unknown cursor, and WorkspaceNotFoundError.
     """
     return _listed(ConversationListRow, database, user_email, domain, **page)
 
@@ -150,10 +155,13 @@ def _listed(
         placed=None if place is None else "default" if place == default_id else "stored",
     )
     with database.reading() as connection:
-        names = _workspace_names(connection, user_email=user_email, domain=domain)
+        with pipelined(connection):
+            ask_names = _NAMES.asked(connection, owner=user_email, in_domain=domain)
+            ask_rows = None if words else query.asked(connection, **wanted)
+        names: dict[str, str] = dict(ask_names())
         if place not in {None, default_id, *names}:
             raise WorkspaceNotFoundError
-        found = _titled(query, connection, words, limit, wanted) if words else query.rows(connection, **wanted)
+        found = ask_rows() if ask_rows else _titled(query, connection, words, limit, wanted)
     shown = found if limit is None else found[:limit]
     next_cursor = None
     if shown and len(found) > len(shown):
@@ -185,9 +193,10 @@ def _page(
 
     placed: in one workspace; conversations without a stored one lie in the default one.
     """
+    is_joined = placed is not None or not limited
     query = (
-        select(*_COLUMNS)
-        .select_from(_PLACE)
+        select(*_COLUMNS, _place.workspace_id if is_joined else _PLACE_OF_ROW)
+        .select_from(_PLACE if is_joined else conversations)
         .where(_c.user_email == bindparam("owner"), _c.domain == bindparam("in_domain"), _c.deleted_at.is_(None))
         .where(_c.expires_at.is_(None))
         .order_by(_c.updated_at.desc(), _c.conversation_id.desc())
@@ -207,11 +216,6 @@ def _page(
         last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
         query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)
     return Prepared(query.limit(bindparam("at_most", type_=Integer)) if limited else query)
-
-
-def _workspace_names(connection: Connection, *, user_email: str, domain: str) -> dict[str, str]:
-    """Names by id: a user has far fewer workspaces than conversations, so a join per row would cost more."""
-    return dict(_NAMES.rows(connection, owner=user_email, in_domain=domain))
 
 
 # By position: rebuilding ten thousand rows takes longer than reading them.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from database.changes import CONVERSATION, record
@@ -28,7 +28,7 @@ from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
 from sentences import say
 
-from .conversation import ConversationRow, conversation_row, record_listed, select_conversations
+from .conversation import LIVE, ConversationRow, conversation_row, record_listed, select_conversations
 
 _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
@@ -42,13 +42,7 @@ _ID_LENGTH = 36
 
 
 # Executed for each request.
-_LIVE = and_(
-    conversations.c.user_email == bindparam("owner"),
-    conversations.c.conversation_id == bindparam("conversation"),
-    conversations.c.deleted_at.is_(None),
-)
-_LIVE_ROW = Prepared(select_conversations().where(_LIVE))
-_LIVE_VERSION = Prepared(select(conversations.c.version).where(_LIVE))
+_LIVE_ROW = Prepared(select_conversations().where(LIVE))
 
 
 def new_conversation_id(user_email: str, *, client_id: str | None = None) -> str:
@@ -194,13 +188,6 @@ def read_live(connection: Connection, *, user_email: str, conversation_id: str) 
     if row is None:
         raise ConversationNotFoundError
     return conversation_row(row)
-
-
-def conversation_version(*, database: Database, user_email: str, conversation_id: str) -> int | None:
-    """A number that grows with every change of the conversation; None where `get_conversation` would not find it."""
-    with database.reading() as connection:
-        row = _LIVE_VERSION.row(connection, owner=user_email, conversation=conversation_id)
-    return None if row is None else row[0]
 
 
 def update_conversation(

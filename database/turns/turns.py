@@ -18,8 +18,9 @@ from database.activities.storing import (
     NewActivity,
     Place,
     StoredActivity,
+    asked_for_numbers,
     asked_for_short_ids,
-    insert_activities,
+    insert_as_asked,
     new_activity_id,
 )
 from database.activities.threads import find_place, open_thread
@@ -124,6 +125,7 @@ class _Question:
     client_message_id: str | None
     owner: str | None
     instead_of: str | None
+    friendly_id: str | None
     asked_by: AgentIdentity | None
     agent: AgentIdentity | None
     opens_thread: bool
@@ -145,6 +147,7 @@ def accept_turn(
     client_message_id: str | None = None,
     owner: str | None = None,
     instead_of: str | None = None,
+    friendly_id: str | None = None,
     asked_by: AgentIdentity | None = None,
     agent: AgentIdentity | None = None,
     opens_thread: bool = False,
@@ -158,10 +161,11 @@ def accept_turn(
     is marked as one that is not kept, and gets no hash. client_message_id: unique among the user's messages. owner: the
     process that answers and renews the lease of the turn; see `database.turns.leases`.
     instead_of: the question (message_id) in whose place this one is asked; it begins a branch, which is the active one
-    from then on. asked_by: the agent that asks, if no person does. agent: the agent that answers. opens_thread: the
-    answers reply to the question in a thread, since there will be several. notify: the agents (ids) whose inboxes the
-    question goes to. files: the attachments of the message. admit: called within the transaction, raises where there
-    is no room for the turn.
+    from then on. friendly_id: by which the caller knows the conversation, so that the question's hash is looked for
+    with what is asked first. asked_by: the agent that asks, if no person does. agent: the agent that answers.
+    opens_thread: the answers reply to the question in a thread, since there will be several. notify: the agents (ids)
+    whose inboxes the question goes to. files: the attachments of the message. admit: called within the transaction,
+    raises where there is no room for the turn.
     Raises ConversationNotFoundError, AttachmentNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to,
     instead_of),
     ThreadNotFoundError, ThreadMismatchError, AlreadySentError (the message was sent before under this
@@ -179,6 +183,7 @@ def accept_turn(
         client_message_id=client_message_id,
         owner=owner,
         instead_of=instead_of,
+        friendly_id=friendly_id,
         asked_by=asked_by,
         agent=agent,
         opens_thread=opens_thread,
@@ -197,6 +202,8 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     admit = question.admit(connection)
     ids = new_activity_id(), new_activity_id()
     ask_short_ids = asked_for_short_ids(connection, ids, conversation_id=question.conversation_id)
+    ask_numbers = asked_for_numbers(connection, len(ids))
+    taken_by_name = _taken_hashes(connection, question, friendly_id=question.friendly_id)
     head = ask_head()
     _refuse_unless_free(connection, head, question, admit)
     thread_id, branch_of = question.thread_id, None
@@ -205,10 +212,14 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
         thread_id = thread_id or former.thread_id
     place = _place(connection, head, question, thread_id=thread_id)
     created_at = now_iso()
-    taken = _taken_hashes(connection, head, question.text)
+    friendly_id = None if head.stateless else head.friendly_id
+    if friendly_id == question.friendly_id:
+        taken = taken_by_name
+    else:
+        taken = _taken_hashes(connection, question, friendly_id=friendly_id)
     born = _new_activities(connection, head, question, place, ids=ids, created_at=created_at)
-    user, response = insert_activities(connection, born, **who, short_ids=ask_short_ids())
-    short_hash = None if taken is None else taken.give(head.friendly_id or "", question.text)
+    user, response = insert_as_asked(connection, born, **who, short_ids=ask_short_ids(), numbers=ask_numbers())
+    short_hash = None if taken is None else taken.give(friendly_id or "", question.text)
     branch_id = user.activity_id if branch_of else head.branch_id
     asked = _question_row(
         head,
@@ -239,12 +250,12 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     return replace(accepted, files=tuple(parts)) if parts else accepted
 
 
-def _taken_hashes(connection: Connection, head: ConversationHead, text: str) -> TakenHashes | None:
+def _taken_hashes(connection: Connection, question: _Question, *, friendly_id: str | None) -> TakenHashes | None:
     """Asks for the hash that a question will most likely get; None where it gets none yet."""
-    if head.friendly_id is None or head.stateless:
+    if friendly_id is None:
         return None
-    expected = unique_message_short_hash(head.friendly_id, text, ())
-    return TakenHashes(connection, head.conversation_id, expected=expected)
+    expected = unique_message_short_hash(friendly_id, question.text, ())
+    return TakenHashes(connection, question.conversation_id, expected=expected)
 
 
 def _store_files(

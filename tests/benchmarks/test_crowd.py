@@ -14,7 +14,6 @@ from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.messages.reading import list_messages
-from database.search.indexing import index_pending
 from database.turns.turns import accept_turn
 from search.messages import search_messages
 from search.query import parse_query
@@ -46,7 +45,6 @@ def test_a_copy_says_what_its_original_does_and_is_a_person_of_its_own(
     database = open_database(tmp_path, database_url=database_url)
     made = list(seed_crowd(database=database, people=people, plan=PLAN, email=email, password_hash="none"))
     assert made[-1] == people
-    index_pending(database=database)
     copy = email(ORIGINALS + 1)
     told = said(database, copy)
     assert told == said(database, email(1)) != said(database, email(2))

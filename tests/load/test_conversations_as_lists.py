@@ -77,7 +77,7 @@ class ConversationsAsLists(RuleBasedStateMachine):
         self.cache = DefaultDictQueue[str, Conversation](
             maxsize=3,
             factory=lambda conversation_id: Conversation(ADA, store, conversation_id),
-            is_current=lambda _, conversation: conversation.is_current(),
+            is_current=lambda _, conversation: conversation.keep_up(),
         )
 
     def teardown(self) -> None:

@@ -34,8 +34,8 @@ WATCHED = 5
 PIECES = 200
 
 
-def ask(client: Client, witness: Witness, begun: threading.Semaphore) -> None:
-    """Send the message and see as much of the answer as comes."""
+def ask(client: Client, witness: Witness, begun: threading.Semaphore) -> str:
+    """Send the message and see as much of the answer as comes; what ended that."""
     has_begun = False
     try:
         body = {"messageText": witness.question}
@@ -45,8 +45,17 @@ def ask(client: Client, witness: Witness, begun: threading.Semaphore) -> None:
                 if event.get("text") and not has_begun:
                     has_begun = True
                     begun.release()
-    except (OSError, HTTPException, ValueError):
-        return  # its server was killed
+    except (OSError, HTTPException, ValueError) as error:
+        return repr(error)  # its server was killed
+    return "the end of the answer"
+
+
+def what_is_missing(witnesses: list[Witness], asking: list[Future[str]]) -> str:
+    """How far the turns are, and how those that have ended did so."""
+    heard = [bool(witness.heard) for witness in witnesses]
+    ended = Counter(repr(each.exception() or each.result()) for each in asking if each.done())
+    accepted = sum(witness.accepted for witness in witnesses)
+    return f"{accepted} of {len(witnesses)} accepted, {sum(heard)} begun; ended so far: {dict(ended)}"
 
 
 def follow(client: Client, conversation_id: str) -> list[dict[str, Any]]:
@@ -87,7 +96,7 @@ def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_ar
     tmp_path: Path, postgresql_server: PostgreSQLServer, recording_model: RecordingModel, joined_page: None
 ) -> None:
     recording_model.scripts |= {"main": talkative(0.05), "cheap": saying("One Title For All Of Them")}
-    rng, outcomes, closed_after = Random(7), Counter[str](), list[float]()
+    rng, outcomes, closed_after, begun_after = Random(7), Counter[str](), list[float](), list[float]()
     with two_servers(tmp_path, postgresql_server, recording_model, ANAPHORA_TURNS_PER_PERSON="1000") as pair:
         servers: list[LiveServer] = [pair.one, pair.two]
         clients = [pair.one.sign_up()]
@@ -99,10 +108,13 @@ def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_ar
             witnesses = [Witness(each, f"Say {PIECES} pieces of w{rng.getrandbits(64):x}.") for each in conversations]
             begun = threading.Semaphore(0)
             with ThreadPoolExecutor(TURNS + WATCHED) as pool:
-                for place, witness in enumerate(witnesses):
-                    pool.submit(ask, clients[place % 2], witness, begun)
+                asked_at = time.monotonic()
+                asking = [
+                    pool.submit(ask, clients[place % 2], witness, begun) for place, witness in enumerate(witnesses)
+                ]
                 for _ in witnesses:
-                    assert begun.acquire(timeout=120), "not all turns began"
+                    assert begun.acquire(timeout=120), what_is_missing(witnesses, asking)
+                begun_after.append(time.monotonic() - asked_at)
                 victims = witnesses[killed::2]
                 watching: list[Future[list[dict[str, Any]]]] = [
                     pool.submit(follow, left, each.conversation_id) for each in victims[:WATCHED]
@@ -119,4 +131,5 @@ def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_ar
     assert outcomes["complete"] >= TURNS // 2
     assert outcomes["interrupted"] >= TURNS // 2
     longest = {"longest until all turns were closed, seconds": round(max(closed_after), 1)}
-    record(**{"kills": len(closed_after)} | longest | dict(outcomes))
+    slowest = {"longest until all turns had begun, seconds": round(max(begun_after), 1)}
+    record(**{"kills": len(closed_after)} | longest | slowest | dict(outcomes))

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from chat.runtime.cache import DefaultDictQueue
+from chat.turns import history
 from Conversation import Conversation
+from database.conversations import repository
+from database.conversations.repository import delete_conversation
 from database.engine.database import Database
 from tests.chat.conftest import EMAIL, Talk, fid
 
@@ -96,7 +99,7 @@ def test_what_another_process_changes_is_seen_at_the_next_access(talk: Talk) -> 
     cache = DefaultDictQueue[str, Conversation](
         maxsize=8,
         factory=lambda key: Conversation(EMAIL, talk.store, key),
-        is_current=lambda _, value: value.is_current(),
+        is_current=lambda _, value: value.keep_up(),
     )
     key = conversation.conversation_id
     assert cache[key].message_at(2)["text"] == "answer"
@@ -128,3 +131,22 @@ def edit_in_another_process(database: Database, conversation_id: str, text: str)
         cwd=ROOT,
         timeout=60,
     )
+
+
+def test_an_older_state_that_another_thread_has_read_takes_back_no_newer_one(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = talk.about("Shared Topic", ("question", "answer"))
+    own = {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    older = repository.get_conversation(**own)
+    repository.update_conversation(**own, changes={"title": "Newer"})
+    assert conversation.keep_up()
+    monkeypatch.setattr(history, "conversation_since", lambda *_, **__: older)
+    assert conversation.keep_up()
+    assert conversation.get_metadata()["title"] == "Newer"
+
+
+def test_a_conversation_that_is_gone_is_not_kept_up(talk: Talk) -> None:
+    conversation = talk.about("Shared Topic", ("question", "answer"))
+    delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=conversation.conversation_id)
+    assert not conversation.keep_up()

@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 from database import schema
 from database.conversations import conversation, deletion, listing
 from database.conversations import repository as conversations
+from database.conversations.conversation import conversation_version
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.errors import (
@@ -97,7 +98,7 @@ def test_lookups_answer_nothing_for_what_is_somebody_elses(database: Database) -
         assert conversations.find_by_friendly_id(**who) == found
         assert conversations.friendly_id_exists(**who) is (found is not None)
     foreign = {"database": database, "user_email": BEN}
-    assert conversations.conversation_version(**foreign, conversation_id=row.conversation_id) is None
+    assert conversation_version(**foreign, conversation_id=row.conversation_id) is None
     assert conversations.get_conversations_for_user(**foreign) == []
     assert listing.list_conversations(**foreign, domain="assistant") == ([], None)
 
@@ -196,7 +197,7 @@ def test_changes_are_stored_and_raise_the_version_but_not_the_place_in_the_list(
     changed = fetch(database, row.conversation_id)
     assert {name: getattr(changed, name) for name in changes} == changes
     assert (changed.version, changed.updated_at) == (row.version + 1, row.updated_at)
-    assert conversations.conversation_version(**own) == changed.version
+    assert conversation_version(**own) == changed.version
 
 
 def test_only_what_may_be_changed_can_be_changed(database: Database) -> None:
@@ -236,7 +237,7 @@ def test_a_deleted_conversation_is_missing_until_it_is_restored(database: Databa
     own = {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
     conversations.delete_conversation(**own)
     assert titles(database) == []
-    assert conversations.conversation_version(**own) is None
+    assert conversation_version(**own) is None
     with pytest.raises(ConversationNotFoundError):
         conversations.get_conversation(**own)
     with pytest.raises(ConversationNotFoundError):

@@ -15,6 +15,7 @@ from conversation_reference_utils import generate_conversation_friendly_id, uniq
 from database import schema
 from database.conversations import friendly_ids
 from database.conversations import repository as conversations
+from database.conversations.conversation import conversation_version
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.messages import reading
@@ -98,9 +99,9 @@ def test_a_conversation_keeps_its_friendly_id_when_it_is_renamed(database: Datab
 
 def test_a_new_friendly_id_makes_cached_copies_stale(database: Database) -> None:
     own = {"database": database, "user_email": ANN, "conversation_id": make(database)}
-    before = conversations.conversation_version(**own)
+    before = conversation_version(**own)
     friendly_ids.ensure_friendly_id(**own)
-    assert conversations.conversation_version(**own) != before
+    assert conversation_version(**own) != before
 
 
 @pytest.mark.parametrize("taken", [1, 3, 7])

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from Conversation import Conversation
+from database.conversations.conversation import conversation_version
 from database.conversations.copying import clone_conversation
 from database.conversations.repository import (
     FIELD,
     MOST_PINNED,
-    conversation_version,
     create_conversation,
     delete_conversation,
     pin_claim,

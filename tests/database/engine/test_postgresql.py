@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,14 +13,16 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, bindparam, event, insert, select
+from sqlalchemy import Connection, Engine, bindparam, event, insert, select
 from sqlalchemy.exc import OperationalError
 
 from database import schema
 from database.accounts.quotas import Quota, asked_to_take_message
-from database.accounts.users import insert_account, new_account
+from database.accounts.users import asked_told_to_models, insert_account, new_account
 from database.activities.reading import find_activity
 from database.connection import close_store, open_store
+from database.conversations.conversation import conversation_since
+from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine import postgresql
 from database.engine.database import Database, Urgency
@@ -36,6 +39,7 @@ from database.errors import (
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
 from database.turns.turns import accept_turn, finish_turn
+from database.workspaces.default import default_workspace_id
 from tests.postgresql import PostgreSQLServer, shape
 
 
@@ -233,39 +237,110 @@ def test_a_transaction_of_a_turn_waits_for_what_it_asks_and_for_its_end(store: D
     assert traced.waits() == 2
 
 
-def test_accepting_a_message_waits_for_three_answers(store: Database, tmp_path: Path) -> None:
+def test_accepting_a_message_waits_for_two_answers(store: Database, tmp_path: Path) -> None:
     store.write(partial(insert_account, values=new_account("ann@example.org", "no hash", "", is_admin=False)))
     who: dict[str, Any] = {"database": store, "user_email": "ann@example.org"}
     own = {**who, "conversation_id": create_conversation(**who, domain="assistant").conversation_id}
     taking = partial(asked_to_take_message, user_email="ann@example.org", defaults=Quota())
+    told: list[object] = []
     ending: dict[str, Any] = {"text": "Yes.", "status": "complete", "config": {}, "title": "Rain"}
 
     def admit(connection: Connection) -> Callable[[], None]:
-        take = taking(connection)
-        return lambda: take() and None
+        take, ask_told = taking(connection), asked_told_to_models(connection, "ann@example.org")
+        return lambda: told.append((take(), ask_told()))
 
     for _ in range(2):  # the first question of a conversation has no hash yet
         turn = accept_turn(**own, text="Does it rain?", config={}, owner="server", admit=admit)
         finish_turn(**own, response_message_id=turn.response_message_id, **ending)
     with Traced(store, tmp_path / "trace") as traced:
-        turn = accept_turn(**own, text="And now?", config={}, owner="server", admit=admit)
-    assert traced.waits() == 3
+        turn = accept_turn(
+            **own,
+            text="And now?",
+            config={},
+            owner="server",
+            friendly_id=turn.conversation_friendly_id,
+            admit=admit,
+        )
+    assert traced.waits() == 2  # for what was asked, and for the commit
     assert turn.user_message_short_hash
+    assert told[-1] == (None, ("", "", ""))
+
+
+def test_reading_a_conversation_and_whether_it_has_changed_is_one_wait(store: Database, tmp_path: Path) -> None:
+    own: dict[str, Any] = {"database": store, "user_email": "ann@example.org"}
+    row = create_conversation(**own, domain="assistant")
+    own["conversation_id"] = row.conversation_id
+    waits = []
+    for number, version in enumerate((row.version, row.version - 1)):
+        with Traced(store, tmp_path / f"trace-{number}", is_writing=False) as traced:
+            found = conversation_since(version, **own)
+        waits.append((traced.waits(), found))
+    assert waits == [(1, None), (1, row)]
+
+
+def test_a_page_of_the_list_is_one_wait(store: Database, tmp_path: Path) -> None:
+    own: dict[str, Any] = {"database": store, "user_email": "ann@example.org", "domain": "assistant"}
+    made = create_conversation(**own)
+    with Traced(store, tmp_path / "trace", is_writing=False) as traced:
+        rows, _ = list_conversations(**own, limit=50)
+    assert [row.conversation_id for row in rows] == [made.conversation_id]
+    assert traced.waits() == 1
+
+
+_FORTY_PEOPLE = (
+    """
+    INSERT INTO "UserToConversationId"
+    SELECT copied.*
+    FROM "UserToConversationId" AS one, generate_series(0, 39) AS person, generate_series(0, 99) AS number,
+        jsonb_populate_record(one, jsonb_build_object(
+            'user_email', 'person-' || person, 'conversation_id', person || '_' || number
+        )) AS copied
+    """,
+    """
+    INSERT INTO "ConversationIdToWorkspaceId" (conversation_id, user_email, workspace_id)
+    SELECT conversation_id, user_email, 'default' FROM "UserToConversationId" WHERE user_email LIKE 'person-%%'
+    """,
+)
+
+
+def test_a_page_of_the_list_reads_the_places_of_its_rows_alone(store: Database) -> None:
+    create_conversation(database=store, user_email="ann@example.org", domain="assistant")
+    for sql in _FORTY_PEOPLE:
+        store.write(lambda connection, sql=sql: connection.exec_driver_sql(sql))
+    store.write(lambda connection: connection.exec_driver_sql("ANALYZE"))
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, sql: str, parameters: Any, *_: Any) -> None:
+        asked.append((sql, parameters))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        rows, _ = list_conversations(database=store, user_email="person-20", domain="assistant", limit=50)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert {row.workspace_id for row in rows} <= {"default", default_workspace_id("person-20", "assistant")}
+    assert len(rows) == 50
+    with store.reading() as connection:
+        plans = [
+            "\n".join(connection.exec_driver_sql(f"EXPLAIN {sql}", parameters).scalars()) for sql, parameters in asked
+        ]
+    assert [plan for plan in plans if re.search(r'Seq Scan on "(ConversationIdTo|UserTo)', plan)] == []
+    assert len(plans) == 2
 
 
 class Traced:
-    """What the writer of a store says to PostgreSQL within the block."""
+    """What the writer of a store, or its reader that is used next, says to PostgreSQL within the block."""
 
-    def __init__(self, store: Database, path: Path) -> None:
-        self._store, self._path = store, path
+    def __init__(self, store: Database, path: Path, *, is_writing: bool = True) -> None:
+        self._store, self._path, self._is_writing = store, path, is_writing
 
     def __enter__(self) -> Traced:
         self._file = self._path.open("w")
-        self._store.write(lambda connection: self._of(connection).trace(self._file.fileno()))
+        self._run(lambda connection: self._of(connection).trace(self._file.fileno()))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store.write(lambda connection: self._of(connection).untrace())
+        self._run(lambda connection: self._of(connection).untrace())
         self._file.close()
 
     def waits(self) -> int:
@@ -274,6 +349,13 @@ class Traced:
         said = [words[3] for words in lines if len(words) > 3 and words[1] == "F"]
         asked = [what in {"Flush", "Sync", "Query"} for what in said[1:-1]]  # between a commit and a beginning
         return sum(now and not before for before, now in pairwise([False, *asked]))
+
+    def _run(self, job: Callable[[Connection], object]) -> None:
+        if self._is_writing:
+            self._store.write(job)
+            return
+        with self._store.reading() as connection:
+            job(connection)
 
     @staticmethod
     def _of(connection: Connection) -> Any:

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from sqlalchemy import delete, insert, select, update
 
+from conversation_reference_utils import unique_message_short_hash
 from database.conversations.repository import (
     create_conversation,
     delete_conversation,
@@ -159,6 +160,21 @@ def test_no_hash_reads_as_an_index(own: dict[str, str]) -> None:
     accepted = accept(own, "text 3825")  # whose plain hash under this friendly id is 649698
     assert accepted.user_message_short_hash is not None
     assert not accepted.user_message_short_hash.isdigit()
+
+
+@pytest.mark.parametrize("known", [None, "say_yes_aaaa", "its_former_name_bbbb"])
+def test_a_hash_is_that_of_the_friendly_id_that_is_stored_whatever_the_caller_knew(
+    own: dict[str, str], known: str | None
+) -> None:
+    set_friendly_id(**own, conversation_friendly_id="say_yes_aaaa")
+    hashes = []
+    for _ in range(2):
+        accepted = accept(own, "yes", friendly_id=known)
+        hashes.append(accepted.user_message_short_hash)
+        finish(own, accepted.response_message_id, text="yes")
+    first = unique_message_short_hash("say_yes_aaaa", "yes", ())
+    assert hashes[0] == first
+    assert hashes[1] not in {None, first}
 
 
 def test_a_turn_costs_as_many_statements_at_10_as_at_10000_messages(
