@@ -61,10 +61,10 @@ class Conversation:
         self._history: History
         if isinstance(storage, Database):
             self._history = History(database=storage, user_email=user_id, conversation_id=conversation_id)
-            self._storage = storage.folder / "bundles" / conversation_id
+            self._storage: Path | str = f"{storage.folder}/bundles/{conversation_id}"  # a path would take twelve calls
         else:
             self._storage = Path(storage) / conversation_id
-            bundle = bundle_of(self._storage, user_id=user_id, conversation_id=conversation_id, domain=domain)
+            bundle = bundle_of(Path(self._storage), user_id=user_id, conversation_id=conversation_id, domain=domain)
             self._history = BundleHistory(bundle)
         self.domain = self._history.domain
 
@@ -224,7 +224,7 @@ class Conversation:
         conversation_loader: ConversationLoader | None,
         services: TurnServices | None,
     ) -> ConversationReferences:
-        beside = self._storage.parent
+        beside = Path(self._storage).parent
         lookup: FriendlyIdLookup
         if database is None:
             lookup = partial(siblings_by_friendly_id, beside, user_email=user_email)
@@ -312,7 +312,7 @@ class Conversation:
 
     def save_local(self, folder: str | Path | None = None) -> Path:
         """Write the conversation as a portable bundle into `folder` (its own by default); returns the folder."""
-        return save_history(self._history, Path(folder) if folder is not None else self._storage)
+        return save_history(self._history, Path(folder if folder is not None else self._storage))
 
     @classmethod
     def load_local(cls, folder: str | Path) -> Conversation:

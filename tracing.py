@@ -50,7 +50,8 @@ class _NoSpan:
 _NO_SPAN: Span = _NoSpan()
 _NOTHING: AbstractContextManager[Span] = nullcontext(_NO_SPAN)
 _provider: TracerProvider | None = None
-_tracer: Tracer | None = None
+tracer: Tracer | None = None
+"""Makes spans; None while no traces are asked for. `statements` looks at it, since each statement pays for a call."""
 
 
 def begin(endpoint: str | None) -> None:
@@ -59,7 +60,7 @@ def begin(endpoint: str | None) -> None:
     OpenTelemetry's own packages read its other variables, such as OTEL_EXPORTER_OTLP_HEADERS. Raises
     ModuleNotFoundError if they are not installed.
     """
-    global _provider, _tracer
+    global _provider, tracer
     if endpoint is None:
         return
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -70,13 +71,13 @@ def begin(endpoint: str | None) -> None:
     resource = Resource({"service.name": SERVICE}).merge(OTELResourceDetector().detect())
     _provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{endpoint}/v1/traces")))
-    _tracer = _provider.get_tracer(SERVICE)
+    tracer = _provider.get_tracer(SERVICE)
 
 
 def end() -> None:
     """Flush the remaining spans, for two seconds at most: an unreachable collector must not delay the shutdown."""
-    global _provider, _tracer
-    provider, _provider, _tracer = _provider, None, None
+    global _provider, tracer
+    provider, _provider, tracer = _provider, None, None
     if provider is not None:
         ending = threading.Thread(target=provider.shutdown, name="last-spans", daemon=True)
         ending.start()
@@ -85,39 +86,39 @@ def end() -> None:
 
 def is_on() -> bool:
     """Whether tracing is on."""
-    return _tracer is not None
+    return tracer is not None
 
 
 def span(name: str, about: About | None = None) -> AbstractContextManager[Span]:
     """A span of the block; a child of the present span, and the parent of those that begin within it."""
-    return _NOTHING if _tracer is None else _current(_tracer, name, about)
+    return _NOTHING if tracer is None else _current(tracer, name, about)
 
 
 def request_span(name: str, about: About, *, traceparent: str | None) -> AbstractContextManager[Span]:
     """A span of an HTTP request. traceparent: the header by which a proxy names its own span."""
-    return _NOTHING if _tracer is None else _answering(_tracer, name, about, traceparent)
+    return _NOTHING if tracer is None else _answering(tracer, name, about, traceparent)
 
 
 def call_span(name: str, about: About | None = None) -> AbstractContextManager[Span]:
     """A span of a request to another service, also within a generator, whose context may change between steps."""
-    return _NOTHING if _tracer is None else _timed(_tracer.start_span(name, kind=_client(), attributes=about))
+    return _NOTHING if tracer is None else _timed(tracer.start_span(name, kind=_client(), attributes=about))
 
 
 def statement_span(sql: str, *, system: str) -> Span:
     """A span of an SQL statement; the caller ends it. Only statements of requests and turns have spans."""
-    if _tracer is None:
+    if tracer is None:
         return _NO_SPAN
     from opentelemetry.trace import get_current_span
 
     if not get_current_span().is_recording():
         return _NO_SPAN
     about: About = {"db.system.name": system, "db.query.text": sql[:_LONGEST_STATEMENT]}
-    return _tracer.start_span(sql.split(maxsplit=1)[0].upper(), kind=_client(), attributes=about)
+    return tracer.start_span(sql.split(maxsplit=1)[0].upper(), kind=_client(), attributes=about)
 
 
 def carried(work: Callable[P, T]) -> Callable[P, T]:
     """`work`, wrapped so that it runs in this thread's span when another thread calls it."""
-    if _tracer is None:
+    if tracer is None:
         return work
     context = copy_context()
 

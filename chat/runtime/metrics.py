@@ -59,6 +59,8 @@ class Metrics:
             name: Counter(f"{_PREFIX}_{name}", text, labels, registry=self._registry)
             for name, (text, labels) in _COUNTERS.items()
         }
+        # Of each, the one of its labels: looking it up among all of its name takes nine calls.
+        self._series: dict[tuple[Any, ...], Counter] = {}
         self._gauges = {
             name: Gauge(f"{_PREFIX}_{name}", text, registry=self._registry) for name, text in _GAUGES.items()
         }
@@ -71,7 +73,11 @@ class Metrics:
 
     def count(self, name: str, /, by: int = 1, **labels: str) -> None:
         """Raise the counter `anaphora_<name>_total`. Raises KeyError for one that is not declared."""
-        self._counters[name].labels(**labels).inc(by)
+        series = (name, *labels.items())
+        counter = self._series.get(series)
+        if counter is None:
+            counter = self._series[series] = self._counters[name].labels(**labels)
+        counter.inc(by)
 
     def change(self, name: str, by: int) -> None:
         """Raise or lower the gauge `anaphora_<name>`."""

@@ -57,7 +57,7 @@ class Quota:
     @property
     def counts(self) -> bool:
         """Whether messages or tokens are limited."""
-        return any(limit is not None for limit in (self.messages_a_day, self.tokens_a_day, self.tokens_a_month))
+        return (self.messages_a_day, self.tokens_a_day, self.tokens_a_month) != (None, None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

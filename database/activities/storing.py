@@ -253,4 +253,4 @@ def _candidates(activity_id: str, short_id: str | None) -> list[str]:
     """The short ids that an activity may get, the best first. short_id: one that it has already."""
     digits = activity_id.replace("-", "").lower()
     brought = [] if short_id is None else [short_id]
-    return [*brought, *(digits[-length:] for length in _SHORT_ID_LENGTHS)]
+    return brought + [digits[-length:] for length in _SHORT_ID_LENGTHS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -51,11 +52,11 @@ class Backend(Protocol):
     def engine(self, *, connections: int, writing: bool) -> Engine:
         """An engine for the writer or for readers, with at most `connections`; it begins no transaction by itself."""
 
-    def begin(self, connection: Any, *, writing: bool) -> None:
-        """Begin a transaction on a connection of the driver: one snapshot for a reader, the writer's lock for a writer.
+    def begins(self, *, writing: bool) -> Callable[[Any], object]:
+        """What begins a transaction on a connection of the driver: a reader's has one snapshot, a writer's the lock.
 
-        In a pipeline nobody waits for it. Raises what the driver raises, also where the connection broke since it was
-        used last.
+        In a pipeline nobody waits for it. It raises what the driver raises, also where the connection broke since it
+        was used last.
         """
 
     def check(self, connection: Any) -> None:

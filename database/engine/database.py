@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
+from heapq import heappop, heappush
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -69,6 +70,37 @@ class _Queued(NamedTuple):
         return self.urgency <= Urgency.ACCEPT
 
 
+class _Jobs:
+    """The jobs that wait, the most urgent first.
+
+    `queue.PriorityQueue` does the same with conditions, thirty calls for each job.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[_Queued] = []
+        self._lock = threading.Lock()
+        # One for each job that was put; that of a job which shared the transaction of another stands for nothing.
+        self._tokens: SimpleQueue[None] = SimpleQueue()
+
+    def put(self, job: _Queued) -> None:
+        with self._lock:
+            heappush(self._heap, job)
+        self._tokens.put(None)
+
+    def get(self) -> _Queued:
+        """The first job, waited for."""
+        while True:
+            self._tokens.get()
+            with self._lock:
+                if self._heap:
+                    return heappop(self._heap)
+
+    def get_of_turn(self) -> _Queued | None:
+        """The first job if it is a turn's; None where it isn't, or none waits."""
+        with self._lock:
+            return heappop(self._heap) if self._heap and self._heap[0].is_of_turn else None
+
+
 class Database:
     """The database of one data folder, in the folder or on a database server; handed to whatever reads or writes it.
 
@@ -89,7 +121,7 @@ class Database:
         self._errors: tuple[type[Exception], ...] = (OverflowError, *backend.errors)
         self._readers = KeptConnections(backend, writing=False, named=self._read_error)
         self._writer = KeptConnections(backend, writing=True)
-        self._jobs: queue.PriorityQueue[_Queued] = queue.PriorityQueue()
+        self._jobs = _Jobs()
         self._count = itertools.count()
         self.damage: str | None = None
         self.on_damage: Callable[[], None] | None = None
@@ -248,12 +280,8 @@ class Database:
         """`first`, and those that wait behind it and may share its transaction."""
         yield first
         for _ in range(_TOGETHER - 1 if first.is_of_turn else 0):
-            try:
-                following = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            if not following.is_of_turn:
-                self._jobs.put(following)
+            following = self._jobs.get_of_turn()
+            if following is None:
                 return
             yield following
 

@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
 from types import TracebackType
 
 from sqlalchemy import Connection
@@ -43,7 +42,7 @@ class KeptConnections:
         self._engine = backend.engine(connections=count, writing=writing)
         if tracing.is_on():
             trace_statements(self._engine)
-        self._begins = partial(backend.begin, writing=writing)
+        self._begins = backend.begins(writing=writing)
         self._checks = backend.check
         self._pipelines = writing and self._engine.dialect.name != "sqlite"
         self._closed = False
@@ -122,7 +121,7 @@ class KeptConnections:
             raise
 
     def _begin(self, connection: Connection) -> Connection:
-        self._begins(connection.connection.dbapi_connection)
+        self._begins((connection._dbapi_connection or connection.connection).dbapi_connection)
         return connection
 
     @contextmanager
@@ -209,7 +208,10 @@ class _Transaction:
 
 
 def _commit(connection: Connection) -> None:
-    if connection.in_transaction():
+    held = connection._dbapi_connection
+    if connection._transaction is None and held is not None:
+        connection.dialect.do_commit(held.dbapi_connection)  # type: ignore[arg-type]
+    elif connection.in_transaction():
         connection.commit()  # we began it, but SQLAlchemy took part in it
     else:
         connection.dialect.do_commit(connection.connection)

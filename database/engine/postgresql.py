@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -112,8 +113,11 @@ class PostgreSQLDatabase:
         event.listen(engine, "connect", _adapt)
         return engine
 
-    def begin(self, connection: Any, *, writing: bool) -> None:
-        """Begin a transaction; a writer waits until no other process writes."""
+    def begins(self, *, writing: bool) -> Callable[[Any], object]:
+        """What begins a transaction; a writer waits until no other process writes."""
+        return partial(self._begin, writing=writing)
+
+    def _begin(self, connection: Any, *, writing: bool) -> None:
         lock = f"SELECT pg_advisory_xact_lock({self.writer_lock})"
         if writing and _is_pipelined(connection):  # which takes single statements
             connection.execute("BEGIN")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -171,9 +172,9 @@ class SQLiteFile:
         """The same file, of which readers map nothing."""
         return replace(self, mapped_bytes=0)
 
-    def begin(self, connection: Any, *, writing: bool) -> None:
-        """Begin a transaction; one that will write takes its lock at once."""
-        connection.execute(beginning(writing=writing))
+    def begins(self, *, writing: bool) -> Callable[[Any], object]:
+        """What begins a transaction; one that will write takes its lock at once."""
+        return methodcaller("execute", beginning(writing=writing))
 
     def check(self, connection: Any) -> None:
         """A file ends no connection."""

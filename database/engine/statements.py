@@ -101,12 +101,16 @@ class Prepared:
         """What `read` makes of the cursor, decoded. In one function: each call costs a tenth of a small statement."""
         form = self._forms.get(connection.dialect.name) or self._form(connection.dialect)
         many = not isinstance(parameters, dict)
-        values = [form.values(each) for each in parameters] if many else form.values(parameters)
-        cursor = connection.connection.dbapi_connection.cursor()  # type: ignore[union-attr]
-        span = tracing.statement_span(form.sql, system=connection.dialect.name)
+        if many:
+            values = [form.values(each) for each in parameters]
+        else:
+            values = form.values(parameters) if form.encoders or form.constants else form.arranged(parameters)
+        cursor: Any = (connection._dbapi_connection or connection.connection).dbapi_connection.cursor()  # type: ignore[union-attr]
+        span = None if tracing.tracer is None else tracing.statement_span(form.sql, system=connection.dialect.name)
         try:
-            for heard in connection.engine.dispatch.before_cursor_execute:
-                heard(connection, cursor, form.sql, values, None, many)  # those who count or log statements
+            if connection.engine._has_events:
+                for heard in connection.engine.dispatch.before_cursor_execute:
+                    heard(connection, cursor, form.sql, values, None, many)  # those who count or log statements
             if many:
                 cursor.executemany(form.sql, values)
             else:
@@ -116,11 +120,12 @@ class Prepared:
             failure = DBAPIError.instance(form.sql, None, error, connection.dialect.loaded_dbapi.Error)
             raise failure from error
         finally:
-            span.end()
+            if span is not None:
+                span.end()
             cursor.close()
         if not form.decoders or not found:
             return found
-        return form.decoded(found) if read is _ALL else form.decoded([found])[0]
+        return form.decoded(found) if read is _ALL else form.decoded_row(found)
 
     def _form(self, dialect: Dialect) -> _Form:
         form = self._forms.get(dialect.name)
@@ -233,9 +238,9 @@ class _Form:
         return self.arranged(parameters)
 
     def decoded(self, rows: Iterable[Row]) -> list[Row]:
-        return [self._decoded(row) for row in rows] if self.decoders else list(rows)
+        return [self.decoded_row(row) for row in rows] if self.decoders else list(rows)
 
-    def _decoded(self, row: Row) -> Row:
+    def decoded_row(self, row: Row) -> Row:
         values = list(row)
         for number, decoder in self.decoders:
             values[number] = decoder(values[number])

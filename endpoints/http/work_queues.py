@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
@@ -103,7 +102,9 @@ class WorkPool:
         self._taken += 1
         self._taken_by[client] += 1
         try:
-            async with self._place(client):
+            if self._shared is None or self.share is None:
+                return await self._result(self._threads.on_loop(work), gone)
+            async with self._shared.place(self.kind, client, most=self.share):
                 return await self._result(self._threads.on_loop(work), gone)
         except NoPlaceError:
             raise RateLimitedError(_TOO_MANY, retry_after=_RETRY_SECONDS) from None
@@ -132,11 +133,6 @@ class WorkPool:
             raise RateLimitedError(_TOO_MANY, retry_after=_RETRY_SECONDS)
         if self._taken >= self.places:
             raise ServerBusyError(retry_after=_RETRY_SECONDS)
-
-    def _place(self, client: str) -> AbstractAsyncContextManager[None]:
-        if self._shared is None or self.share is None:
-            return nullcontext()
-        return self._shared.place(self.kind, client, most=self.share)
 
     async def _result(self, result: asyncio.Future[T], gone: Callable[[], Awaitable[object]]) -> T:
         if self._taken <= self._count:
