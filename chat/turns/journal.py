@@ -21,7 +21,7 @@ Row = tuple[str, int, bytes]
 _SHORTEST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.015
 _PAUSE_A_STREAM = 0.000_025
-_OPENING_PAUSE = 0.015
+_OPENING_PAUSE = 0.03
 """The report and the ids of a turn wait so long for the first words, so that one commit stores them all."""
 
 

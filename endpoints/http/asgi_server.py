@@ -20,6 +20,7 @@ import tracing
 from attachments.errors import AttachmentError
 from chat.processes.shared_places import SharedPlaces
 from chat.processes.supervisor import serve_by_line
+from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
@@ -191,6 +192,7 @@ class Bridge:
         if answer is not None:
             await _start(answer, send, closes=self.leaves)
             if isinstance(answer.body, StreamBody):
+                settle_memory()  # what answers need is imported with the first one
                 await _send_stream(answer.body, receive, send)
             else:
                 await send({"type": "http.response.body", "body": answer.body})
