@@ -34,7 +34,6 @@ _UNMEASURED = (
     "tests/attachments/",
     "tests/attack/",
     "tests/benchmarks/",
-    "tests/commands/",
     "tests/database/",
     "tests/deploy/",
     "tests/endpoints/http/test_query_plans.py",

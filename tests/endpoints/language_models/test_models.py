@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tests.endpoints.conftest import Person, refused, told
 
 @pytest.fixture
 def app(settings: Settings, main_model: ScriptedChatModel, tmp_path: Path) -> Iterator[Flask]:
-    """An application whose model for small jobs is a file, and that a broken one."""
+    """An application whose model for small jobs is a file, and that a broken one; no model is downloaded."""
     poem = tmp_path / "poem.gguf"
     poem.write_text("Roses are red")
     models = ModelRoles(
@@ -32,7 +32,7 @@ def app(settings: Settings, main_model: ScriptedChatModel, tmp_path: Path) -> It
         openai_base_url=None,
         openai_api_key=None,
         anthropic_api_key=None,
-        model_dir=settings.model_dir,
+        model_dir=tmp_path / "models",
         overrides={"main": main_model},
     )
     application = create_app(settings, models=models, serves=False)
@@ -42,16 +42,18 @@ def app(settings: Settings, main_model: ScriptedChatModel, tmp_path: Path) -> It
     close_store(settings.users_dir)
 
 
-def test_what_can_be_chosen_stands_beside_the_models_by_role(ada: Person) -> None:
-    models = told(ada.get("/models"), language_model_models.Models)
+def test_what_can_be_chosen_stands_beside_the_models_by_role(ada: Person, person: Callable[..., Person]) -> None:
+    models = told(person("root@example.org", is_admin=True).get("/models"), language_model_models.Models)
     assert models.main.phase == "ready"
     assert models.embedding is not None
     assert [each.code for each in models.embedding.said] == ["no_embedding_model"]
     first = models.choices[0]
     assert (first.id, first.role, first.name) == ("main", "main", models.main.name)
-    assert {"embedded:qwen2.5-coder-1.5b-instruct", "embedded:qwen2.5-coder-0.5b-instruct"} <= {
-        choice.id for choice in models.choices
-    }
+    embedded = {"embedded:qwen2.5-coder-1.5b-instruct", "embedded:qwen2.5-coder-0.5b-instruct"}
+    assert embedded <= {choice.id for choice in models.choices}
+    # Others choose among those that are downloaded.
+    offered = told(ada.get("/models"), language_model_models.Models).choices
+    assert not embedded & {choice.id for choice in offered}
 
 
 def test_only_what_is_embedded_and_known_can_be_fetched(ada: Person) -> None:
