@@ -68,6 +68,8 @@ from truth_management_system.interface.structured_api import KnowledgeModels
 from vault.documents import Vaults
 from vault.errors import NoRoomError
 
+_QUIET_SECONDS = 0.1
+"""An import works without pauses once no request has begun for so long, and no turn runs."""
 _newest: deque[AppState] = deque(maxlen=1)
 
 
@@ -136,7 +138,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     duties = _duties(stores.database, requests)
     erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=_is_busy(requests, duties))
     inboxes = _inboxes(settings, stores.database, services)
-    work = _work(settings, stores, turns, changes, erasure, recipes, inboxes)
+    work = _work(settings, stores, turns, changes, erasure, recipes, inboxes, requests)
     return AppState(
         settings=settings,
         database=stores.database,
@@ -296,15 +298,19 @@ def _work(
     account_erasure: AccountErasure,
     recipes: RecipeRegistry,
     inboxes: InboxDesk,
+    requests: RequestsUnderWay,
 ) -> ServerWork:
     """What is done beside all requests, again and again."""
     database = stores.database
+    imports = _import_runner(
+        settings, stores, is_alone=lambda: not turns.running() and requests.is_quiet(_QUIET_SECONDS)
+    )
     titles = ThreadTitles(database=database, recipes=recipes, model=stores.models.cheap, seconds=settings.title_timeout)
     return ServerWork(
         erase_closed_accounts=account_erasure.erase_closed,
         look_for_changes=changes.look,
         close_abandoned_turns=turns.close_abandoned,
-        work_on_imports=_import_runner(settings, stores).work,
+        work_on_imports=imports.work,
         name_threads=titles.make_waiting,
         sweep_files=stores.attachments.sweep,
         purge_audit_log=partial(purge_acts, database=database, days=settings.audit_days),
@@ -347,7 +353,7 @@ def _server_process(
     )
 
 
-def _import_runner(settings: Settings, stores: _Stores) -> ImportRunner:
+def _import_runner(settings: Settings, stores: _Stores, *, is_alone: Callable[[], bool]) -> ImportRunner:
     """What works on imports behind the answers."""
     return ImportRunner(
         database=stores.database,
@@ -355,6 +361,7 @@ def _import_runner(settings: Settings, stores: _Stores) -> ImportRunner:
         store_document=DocumentStore(stores.vaults, database=stores.database),
         store_part=PartStore(database=stores.database, memories=stores.knowledge.for_user),
         store_files=FileStore(stores.attachments),
+        is_alone=is_alone,
     )
 
 

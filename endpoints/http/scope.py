@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
@@ -55,11 +56,18 @@ class RequestsUnderWay:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._of: dict[object, str | None] = {}
+        self._began_at = time.monotonic()
 
     def begin(self, request: object) -> None:
         """Add a request whose user is not known yet."""
         with self._lock:
             self._of[request] = None
+            self._began_at = time.monotonic()
+
+    def is_quiet(self, seconds: float) -> bool:
+        """Whether no request is running, and none has begun for `seconds`."""
+        with self._lock:
+            return not self._of and time.monotonic() - self._began_at >= seconds
 
     def belongs_to(self, request: object, user_email: str | None) -> None:
         """Assign a request to its user; None: it is anonymous, and writes for no account."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -58,6 +59,8 @@ log = logging.getLogger(__name__)
 FOLDER = "imports"
 """Below the data folder: the files of uploads, until their imports end."""
 _TELL_EVERY = 0.5
+_AT_ONCE = 3.0
+"""Seconds that a call of `work` goes on while nobody else needs the processor."""
 _TIDY_EVERY = 3_600.0
 _STRAY_SECONDS = 3_600.0
 _MOST_OPEN = 32
@@ -72,8 +75,9 @@ _FAULT = say("fault")
 class ImportRunner:
     """Works on the imports of one store, one after the other. Call it from one thread.
 
-    share: of its time that it works; the rest is left to whoever else needs the processor and the store. process: who
-    works, "server" or another name: a server that starts takes over what the one before worked on.
+    share: of its time that it works; the rest is left to whoever else needs the processor and the store. is_alone:
+    whether nobody else does, so that it works without pauses. process: who works, "server" or another name: a server
+    that starts takes over what the one before worked on.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class ImportRunner:
         store_part: StorePart | None = None,
         store_files: StoreFiles | None = None,
         share: float = 0.8,
+        is_alone: Callable[[], bool] = lambda: False,
         process: str = "server",
     ) -> None:
         self.owner = f"{process}-{uuid.uuid4().hex}"
@@ -95,6 +100,7 @@ class ImportRunner:
         self._store_files = store_files
         self._beside = Beside(database, store_document=store_document, store_part=store_part, store_files=store_files)
         self._share = share
+        self._is_alone = is_alone
         self._open: dict[str, Reading] = {}
         self._waiting: dict[str, float] = {}
         """Until when imports wait that could not be stored, by the monotonic clock: the store may not say so."""
@@ -102,8 +108,13 @@ class ImportRunner:
         self._told_at = self._tidy_at = 0.0
 
     def work(self) -> None:
-        """Work on what waits for a second; now and then delete uploads that nobody needs."""
-        self.run_due()
+        """Work on what waits for a second, for longer while nobody else needs the processor.
+
+        Now and then it deletes uploads that nobody needs.
+        """
+        until = time.monotonic() + _AT_ONCE
+        while self.run_due() is not None and self._is_alone() and time.monotonic() < until:
+            pass
         if time.monotonic() >= self._tidy_at:
             self._tidy_at = time.monotonic() + _TIDY_EVERY
             self.delete_stray_uploads()
@@ -170,7 +181,8 @@ class ImportRunner:
             worked = time.monotonic() - begun
             if time.monotonic() > until:
                 break
-            time.sleep(worked * (1 / self._share - 1))
+            if not self._is_alone():
+                time.sleep(worked * (1 / self._share - 1))
         return which
 
     def _postpone(self, which: Import, error: StoreError) -> None:

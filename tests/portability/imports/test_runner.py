@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import Engine, delete, event, select, update
@@ -402,6 +404,26 @@ def test_an_import_waits_longer_each_time_and_no_longer_once_it_got_on(database,
     monkeypatch.undo()
     waits = [seconds_to_next_try(replace(which, tries=tries)) for tries in (0, 1, 2, 6, 7, 1_000)]
     assert waits == [5, 10, 20, 320, 600, 600]
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_it_rests_between_batches_unless_it_is_alone(database, source, added, tmp_path, monkeypatch, is_alone):
+    rests = []
+    clock = SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=rests.append)
+    monkeypatch.setattr("portability.imports.runner.time", clock)
+    source.items = [conversation(str(number)) for number in range(130)]
+    which = added()
+    runner = ImportRunner(
+        database=database, uploads=tmp_path / "imports", share=0.5, is_alone=lambda: is_alone, process="tried"
+    )
+    after = which
+    while after.state != "done":
+        runner.work()
+        after = get_import(database=database, user_email=ADA, import_id=which.import_id)
+    runner.close()
+    assert after.imported == 130
+    assert bool(rests) is not is_alone
+    assert all(rest > 0 for rest in rests)
 
 
 def test_others_go_on_even_where_the_store_can_not_be_told_that_an_import_waits(
