@@ -105,6 +105,11 @@ PARTS: dict[str, Part] = {
         times=3,
         has_pictures=True,
     ),
+    "screens": Part(
+        "Every screen keeps nobody out, narrow and wide, each in the light and in the dark theme",
+        _pytest("--naming", "browser", "-m", "shows and not embedded"),
+        has_pictures=True,
+    ),
     "fuzzer-memories": Part(
         "Whatever the API's description allows of memories gets an answer that it describes",
         ("-m", "tests.attack.fuzz", "--examples", "100", "--only", "^/pkb/"),

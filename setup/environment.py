@@ -15,6 +15,8 @@ VENV = ROOT / ".venv"
 REQUIREMENTS = ("requirements.txt", "requirements-scaled.txt", "requirements-dev.txt")
 # pip writes INSTALLER last, when the rest of a package is complete.
 _IS_WHOLE = "import importlib.metadata as found, sys; sys.exit(not found.distribution('pip').read_text('INSTALLER'))"
+# Tests of packages, sources of what is machine code, and what only installs.
+_NEVER_IMPORTED = "/(tests?|mypyc?|pip|setuptools|pkg_resources)/"
 _apt_get = threading.Lock()  # two at once would fail
 
 
@@ -101,7 +103,7 @@ def pip_install(venv: Path, *arguments: str) -> None:
 def _compile_packages(venv: Path) -> None:
     """Compile the installed modules on all processors; pip would use one. What can't be compiled stays as it is."""
     folders = map(str, venv.glob("lib/python*/site-packages"))
-    _succeeds(str(_python(venv)), "-m", "compileall", "-qq", "-j", "0", *folders)
+    _succeeds(str(_python(venv)), "-m", "compileall", "-qq", "-j", "0", "-x", _NEVER_IMPORTED, *folders)
 
 
 def install_debian_package(name: str) -> bool:

@@ -107,7 +107,7 @@ class Assets:
 
     def __init__(self, folder: Path, *, joined: bool = True) -> None:
         root = folder.resolve()
-        files = (path for path in sorted(root.rglob("*")) if _is_served(path) and path.resolve().is_relative_to(root))
+        files = (path for path in sorted(root.rglob("*")) if _is_served(path) and _is_inside(path, root))
         self._paths: dict[str, tuple[Path, ...]] = {path.relative_to(root).as_posix(): (path,) for path in files}
         self._hashes = {path: _content_hash(path) for (path,) in self._paths.values()}
         self.version = _digest(self._hashes.values())
@@ -243,6 +243,11 @@ def _hash_of_version(path: Path, _modified_ns: int, _size: int) -> bytes:
 def _is_served(path: Path) -> bool:
     # Set-up keeps its own marker files beside the copied ones.
     return path.is_file() and not path.name.startswith(".")
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    # `rglob` follows no links to folders, so only the file itself can be a link.
+    return not path.is_symlink() or path.resolve().is_relative_to(root)
 
 
 def register_assets(app: Flask, folder: Path, *, joined: bool) -> None:

@@ -24,6 +24,9 @@ CHROMIUM_OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Pages of one context come in one process, one after the other: what it has compiled of the page's scripts is still
+    # there, and no process is started for a page that nobody opens.
+    "--renderer-process-limit=1",
 )
 PERMISSIONS = ("clipboard-read", "clipboard-write")
 VIEWPORT: ViewportSize = {"width": 1280, "height": 800}

@@ -79,6 +79,7 @@ class MemoriesPanel:
 
     def drag_context(self, name: str, *, to: str) -> None:
         """Take a context by the mouse and let go over another."""
+        expect(self.context(to)).to_be_visible()
         self.context(name).hover()
         self.page.mouse.down()
         target = self.context(to).bounding_box()

@@ -1,16 +1,21 @@
-"""Every screen of the interface: what keeps people out of it, narrow and wide, light and dark; a picture on request."""
+"""Every screen of the interface: what keeps people out of it, narrow and wide, light and dark; a picture on request.
+
+`make test` looks at the narrow screen in the light theme and at the wide one in the dark, by every rule. `make proofs`
+looks at both themes at each width.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from playwright.sync_api import expect
 
 from tests.live_server import ROOT
+from tests.tiers import TIER
 
 if TYPE_CHECKING:
     import pytest
@@ -22,9 +27,11 @@ RUN_AXE = "async (rules) => (await axe.run(document, { ...rules, resultTypes: ['
 NARROW: ViewportSize = {"width": 360, "height": 740}
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 WIDTHS = (NARROW, WIDE)
-# What axe-core is to look for in each theme.
-RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 PICTURES = bool(os.environ.get("PICTURES"))
+# In `make test` each width is seen in one theme.
+EVERY_LOOK = TIER == "proofs" or PICTURES
 SETTINGS = (
     "account", "devices", "tokens", "models", "agents", "tool-servers", "sending", "appearance", "shortcuts", "shares",
     "limits", "data", "people", "administration",
@@ -75,12 +82,14 @@ def findings(
     *,
     shown: Locator | None = None,
     sizes: Iterable[ViewportSize] = WIDTHS,
+    themes: Sequence[Theme] | None = None,
     minor: bool = False,
 ) -> list[str]:
-    """What is wrong with a screen in each size and theme: what axe-core finds serious, what is too wide, missing icons.
+    """What is wrong with a screen in each size: what axe-core finds serious, what is too wide, missing icons.
 
     screen: one of `SCREENS`, which the test is marked with: `@pytest.mark.shows("login")`. shown: must be visible in
-    each size of the window. minor: report also what axe-core finds neither serious nor critical.
+    each size of the window. themes: to look at in each size, where the screen is looked at in one alone. minor: report
+    also what axe-core finds neither serious nor critical.
     """
     looked_at.add(screen)
     found = []
@@ -88,28 +97,38 @@ def findings(
         page.set_viewport_size(size)
         if shown is not None:
             expect(shown).to_be_visible()
-        found += problems(page, picture_of=screen, minor=minor)
+        found += problems(page, themes=themes or _themes(size), picture_of=screen, minor=minor)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{screen} is wider than the window")
     found += [f"{screen}: there is no icon {name!r}" for name in sorted(set(page.evaluate(DRAWN)) - ICONS)]
     return found
 
 
-def problems(page: Page, *, picture_of: str | None = None, minor: bool = False) -> list[str]:
-    """What axe-core finds wrong with the page as it is, in either theme.
+def problems(
+    page: Page, *, themes: Sequence[Theme] = THEMES, picture_of: str | None = None, minor: bool = False
+) -> list[str]:
+    """What axe-core finds wrong with the page as it is, in each of `themes`.
 
-    The themes differ in nothing but colours: the dark one is asked for contrast alone.
+    The themes differ in nothing but colours: all but the first are asked for contrast alone.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     found = []
-    for theme, rules in RULES.items():
+    for theme in themes:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        rules = {} if theme == themes[0] else {"runOnly": ["color-contrast"]}
         told = [_told(violation, minor=minor) for violation in page.evaluate(RUN_AXE, rules)]
         found += [f"{theme}: {each}" for each in told if each]
         if picture_of is not None:
             picture(page, picture_of, theme)
     return found
+
+
+def _themes(size: ViewportSize) -> Sequence[Theme]:
+    """Those in which a screen of that size is looked at."""
+    if EVERY_LOOK:
+        return THEMES
+    return ("light",) if size == NARROW else ("dark",)
 
 
 def picture(page: Page, screen: str, theme: str) -> None:

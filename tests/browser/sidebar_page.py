@@ -107,8 +107,9 @@ def titles(page: Page, name: str) -> Locator:
 
 
 def unfold(page: Page, name: str) -> Locator:
-    """Open a section that is closed."""
+    """Open a section that is closed, once the tree above it is drawn, which moves it."""
     section = part(page, name)
+    expect(page.locator("#workspaces-container .jstree-anchor").first).to_be_visible()
     section.locator("summary").click()
     expect(section).to_have_attribute("open", "")
     return section

@@ -47,8 +47,9 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     page.fill(INPUT, "Hello")
     page.keyboard.press("Enter")
     expect(page.locator(".message-card.from-assistant")).to_contain_text("Aye.")
-    request = shared_model.requests_to("cheap")[0]
-    assert request["messages"][0]["content"].startswith("Talk like a pirate.\n")
+    # The model is asked for titles, too, maybe one of a conversation of the test before.
+    asked = shared_model.requests_to("cheap")
+    [request] = [each for each in asked if each["messages"][0]["content"].startswith("Talk like a pirate.\n")]
     assert (request["temperature"], request["max_tokens"]) == (0.5, 300)
     assert shared_model.requests_to("main") == []
 

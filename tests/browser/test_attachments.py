@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -260,6 +261,14 @@ def test_why_a_file_was_not_taken_stays_while_the_others_are_uploaded(open_page:
     expect(page.locator(PROBLEM)).to_be_hidden()
 
 
+def until_found(person: Client, words: str) -> None:
+    """Wait until a file is found by its words, which are indexed behind the answer."""
+    until = time.monotonic() + 60
+    while not person.get(f"/search?q={words}&kind=file").json()["results"]:
+        assert time.monotonic() < until, "no file was found"
+        time.sleep(0.05)
+
+
 def test_all_files_of_a_conversation_stand_beside_it_and_are_found_and_named(
     open_page: OpenPage, person: Client
 ) -> None:
@@ -283,6 +292,7 @@ def test_all_files_of_a_conversation_stand_beside_it_and_are_found_and_named(
 
     fid = page.locator(".message-card.from-user .message-ref-badge").get_attribute("data-msg-hash")
     assert fid
+    until_found(person, "second")
     page.goto(f"{page.url.split('?')[0]}?panel=search&q=second&kind=file")
     hit = page.locator("#search-panel .search-hit")
     expect(hit.locator(".search-hit-title")).to_have_text("report.pdf")

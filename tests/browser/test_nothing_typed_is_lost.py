@@ -618,6 +618,7 @@ def test_what_is_meant_for_a_temporary_conversation_goes_to_no_other(
     page = context.new_page()
     page.route("**/create_temporary_conversation/**", lambda route: route.abort())
     page.goto("/interface/")
+    page.wait_for_selector("#composer:not([aria-busy])", state="attached")
     page.get_by_role("button", name="More to begin").click()
     SidebarPage(page).menu_item("Temporary conversation").click()
     page.fill("#composer-input", TEXT)

@@ -165,6 +165,7 @@ def test_words_of_a_message_complete_to_its_reference(
     reference = f"@conversation_{bread.friendly_id}_message_{bread.hashes[0]}"
     expect(composer).to_have_value(f"As in {reference} ")
     composer.press("Enter")
+    expect(page.locator(".message-card").nth(3)).to_contain_text("Understood.")
     chip = page.locator("#chatView .reference-chip").first
     chip.hover()
     expect(page.locator(".reference-card")).to_contain_text("sourdough starter lives for years")

@@ -176,7 +176,8 @@ def test_a_workspace_is_dragged_into_another(person: Client, open_page: OpenPage
     make_workspace(person, "Garden")
     page = open_page(person)
     sidebar = SidebarPage(page)
-    sidebar.drag(sidebar.row("Garden"), sidebar.row("House"))
+    with page.expect_response("**/move_workspace/**"):
+        sidebar.drag(sidebar.row("Garden"), sidebar.row("House"))
     with page.expect_response(lambda response: "/list_workspaces/" in response.url):
         page.reload()
     sidebar.open(sidebar.row("House"))

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, make_workspace
-from tests.browser.screens import WIDE, findings
+from tests.browser.screens import THEMES, WIDE, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
 from tests.http_client import Client
 
@@ -254,7 +254,7 @@ def test_several_conversations_are_chosen_flagged_and_deleted_with_one_undo(
     expect(page.locator("#announcer")).to_have_text("2 conversations selected")
     by_right_click(sidebar, row)
     sidebar.menu_item("Flag 2 conversations").hover()
-    assert findings(page, "sidebar-many-menu", shown=sidebar.menu_item("Green"), sizes=[WIDE]) == []
+    assert findings(page, "sidebar-many-menu", shown=sidebar.menu_item("Green"), sizes=[WIDE], themes=THEMES) == []
     sidebar.menu_item("Green").click()
     expect(page.locator("#workspaces-container li.jstree-flag-green")).to_have_count(2)
     row = page.locator("#workspaces-container li.jstree-flag-green > a").first

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.history import Talk, conversation, hold_talk
-from tests.browser.screens import findings
+from tests.browser.screens import THEMES, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click
 from tests.browser.transcript import texts_of
 from tests.fakes import RecordingModel, saying
@@ -55,7 +55,7 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     expect(second.get_by_role("heading", name="Drying basil")).to_be_visible()
     expect(composer(second)).to_be_focused()
     expect(page).to_have_url(re.compile(rf"{re.escape(tomatoes.path)}\?beside="))
-    assert findings(page, "split-view", shown=second, sizes=[WIDE], minor=True) == []
+    assert findings(page, "split-view", shown=second, sizes=[WIDE], themes=THEMES, minor=True) == []
 
     # The sidebar marks both, in the tree and among the recent ones; a menu still speaks of one.
     expect(row).to_have_attribute("aria-current", "true")

@@ -65,7 +65,9 @@ def test_temporary_conversations_tokens_and_answers_made_again_count(app: Flask,
     kept = ada.new_conversation()
     events = ada.say(kept, "By the page")
     answer = next(event["message_ids"]["response_message_id"] for event in events if "message_ids" in event)
-    assert ada.post(f"/regenerate/{kept}/{answer}").status_code == 200
+    again = ada.post(f"/regenerate/{kept}/{answer}")
+    assert again.status_code == 200
+    assert again.get_data()  # to its end
     token = ada.post("/api_tokens", json={"name": "script"}).json["token"]
     program = app.test_client()
     sent = program.post(

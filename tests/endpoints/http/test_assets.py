@@ -155,3 +155,16 @@ def test_styles_that_are_not_joined_are_among_what_modules_load_later(folder: Pa
     later = Assets(folder).loaded_later()
     assert "page/memories/memories.css" in later
     assert "page/sidebar/sidebar.css" not in later
+
+
+def test_links_lead_nowhere_outside_of_the_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.txt").write_text("secret")
+    (folder / "img" / "secret.txt").symlink_to(outside / "secret.txt")
+    (folder / "elsewhere").symlink_to(outside)
+    (folder / "img" / "same.svg").symlink_to(folder / "img" / "mark.svg")
+    assets = Assets(folder)
+    assert assets["img/same.svg"].content == b"/* img/mark.svg */\n"
+    for name in ("img/secret.txt", "elsewhere/secret.txt"):
+        with pytest.raises(KeyError):
+            assets[name]
