@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Request
 from flask.ctx import RequestContext
 from flask.sessions import NullSession, SessionInterface
-from werkzeug.routing import MapAdapter, Rule
+from werkzeug.routing import MapAdapter
 
 import tracing
 from endpoints.accounts import invitations, openid_sign_in, password_reset, sign_in
@@ -134,20 +134,6 @@ class _RequestContext(RequestContext):
             self.request.view_args = dict(view_args)
 
 
-class _Rule(Rule):
-    """A route whose two builders of addresses are compiled when the first address is built, as few routes ever are."""
-
-    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-        @cache
-        def compiled() -> Callable[..., tuple[str, str]]:
-            return super(_Rule, self)._compile_builder(append_unknown)
-
-        def build(rule: Rule, **values: Any) -> tuple[str, str]:
-            return compiled()(rule, **values)
-
-        return build
-
-
 class Application(Flask):
     """Flask without its sessions and coroutines, with default headers on each response.
 
@@ -156,7 +142,6 @@ class Application(Flask):
     """
 
     session_interface = _NoSessions()
-    url_rule_class = _Rule
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         """Answer a request, with the default headers."""
