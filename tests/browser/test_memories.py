@@ -392,10 +392,15 @@ def test_a_failure_is_said_and_tried_again(person: Client, open_page: OpenPage, 
     page.route("**/pkb/claims?*", lambda route: route.abort())
     page.get_by_role("button", name="Memories", exact=True).click()
     panel = MemoriesPanel(page)
-    expect(panel.node).to_contain_text("This could not be loaded. The server cannot be reached.")
+    failure = panel.node.get_by_role("alert")
+    expect(failure).to_contain_text("This could not be loaded. The server cannot be reached.")
+    with page.expect_request("**/pkb/stats"):  # is asked anew when the page is told of a change
+        remember(person, "I sleep well at new moon")
+    expect(failure).to_be_visible()
+    expect(panel.rows).to_have_count(0)
     page.unroute("**/pkb/claims?*")
-    panel.node.get_by_role("button", name="Try again").click()
-    expect(panel.rows).to_have_count(1)
+    failure.get_by_role("button", name="Try again").click()
+    expect(panel.rows).to_have_count(2)
 
     page.route("**/pkb/claims", lambda route: route.abort())
     page.locator("#add-memory").click()
@@ -404,7 +409,7 @@ def test_a_failure_is_said_and_tried_again(person: Client, open_page: OpenPage, 
     expect(panel.dialog.get_by_role("alert")).to_contain_text("The server cannot be reached.")
     page.unroute("**/pkb/claims")
     panel.dialog.get_by_role("button", name="Add memory").click()
-    expect(panel.rows).to_have_count(2)
+    expect(panel.rows).to_have_count(3)
 
 
 def test_what_tries_to_be_code_stays_text(person: Client, open_page: OpenPage) -> None:

@@ -77,13 +77,15 @@ export function failureBlock(text, onAgain) {
  *
  * @param {HTMLElement} content what is shown when all is well
  * @returns {{node: HTMLElement, load: (ask: (options: {signal: AbortSignal}) => Promise<any>, show: (answer: any) => void) => Promise<void>,
- *            say: (block: HTMLElement|null) => void}} `say` puts a block in the content's place
+ *            say: (block: HTMLElement|null) => void, outcome: () => 'loading'|'loaded'|'failed'}} `say` puts a block in the
+ *   content's place; `outcome` is that of the newest load
  */
 export function createLoader(content) {
   const note = element('p', { class: 'memories-loading', role: 'status' });
   const state = element('div', { class: 'memories-state', hidden: true });
   const node = element('div', { class: 'memories-loaded' }, note, state, content);
   let current = null;
+  let outcome = 'loading';
 
   function say(block) {
     state.replaceChildren(...(block ? [block] : []));
@@ -95,6 +97,7 @@ export function createLoader(content) {
     current?.abort();
     const mine = new AbortController();
     current = mine;
+    outcome = 'loading';
     const timer = setTimeout(() => {
       note.textContent = words.loading;
       node.setAttribute('aria-busy', 'true');
@@ -102,10 +105,13 @@ export function createLoader(content) {
     try {
       const answer = await ask({ signal: mine.signal });
       if (current !== mine) return;
+      outcome = 'loaded';
       say(null);
       show(answer);
     } catch (error) {
-      if (current === mine) say(failureBlock(words.loadFailed(error.message), () => load(ask, show)));
+      if (current !== mine) return;
+      outcome = 'failed';
+      say(failureBlock(words.loadFailed(error.message), () => load(ask, show)));
     } finally {
       clearTimeout(timer);
       if (current === mine) {
@@ -115,5 +121,5 @@ export function createLoader(content) {
     }
   }
 
-  return { node, load, say };
+  return { node, load, say, outcome: () => outcome };
 }

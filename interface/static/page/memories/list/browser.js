@@ -121,7 +121,7 @@ export function createMemoryBrowser(page, {
 
   async function showChanges(changes) {
     const claimIds = belongs && touchedClaims(changes);
-    if (!claimIds) return refresh();
+    if (!claimIds || loader.outcome() !== 'loaded') return refresh();
     const state = page.state();
     const found = new Map(await Promise.all(claimIds.map(lookUp)));
     if (state !== page.state()) return refresh();
@@ -131,8 +131,9 @@ export function createMemoryBrowser(page, {
     return showPage(after.claims, after.total);
   }
 
-  /** Shows what changed elsewhere: the memories that are named are asked for alone. */
+  /** Shows what changed elsewhere: the memories that are named are asked for alone, where the others are here already. */
   function follow(changes) {
+    if (loader.outcome() === 'failed') return followed;
     followed = followed.then(() => showChanges(changes)).catch(refresh);
     return followed;
   }
