@@ -36,7 +36,7 @@ from chat.runtime.data_folder import probe
 from chat.runtime.knowledge import KnowledgeAccess
 from chat.runtime.metrics import Metrics
 from chat.runtime.services import default_quota, models_from, services_from
-from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
+from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_folder, is_held_here
 from chat.runtime.thread_titles import ThreadTitles
 from chat.runtime.upkeep import ServerWork, keep_up
 from chat.tools.catalogue import all_tools
@@ -418,7 +418,7 @@ def _complete_restore(data_dir: Path) -> None:
     if is_held_here(data_dir):
         restoring.tidy(data_dir)
         return
-    with suppress(ServerRunningError), sole_server(data_dir):
+    with suppress(ServerRunningError), held_data_folder(data_dir):
         restoring.tidy(data_dir)
 
 
@@ -460,7 +460,7 @@ def main() -> int:
         if settings.database_url:
             probe(settings.data_dir)
         # On PostgreSQL several servers share the data folder, and each holds the database.
-        with nullcontext() if settings.database_url else sole_server(settings.data_dir):
+        with nullcontext() if settings.database_url else held_data_folder(settings.data_dir):
             return _serve(settings, given)
     except SettingsError as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201

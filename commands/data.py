@@ -12,7 +12,7 @@ import click
 from attachments.storage import Attachments
 from attachments.verification import verify_attachments
 from chat.runtime.knowledge import close_knowledge, knowledge_in
-from chat.runtime.startup import ServerRunningError, sole_server
+from chat.runtime.startup import ServerRunningError, held_data_folder
 from database.accounts.audit import COMMAND_LINE, Act, note_act
 from database.accounts.users import get_user
 from database.connection import open_store
@@ -86,7 +86,7 @@ def restore_backup(file: Path, force: bool) -> None:
     """Restore the backup FILE into the data folder. No server may be running on it."""
     _require_sqlite()
     data_dir = current_settings().data_dir
-    with _one_line_errors(), sole_server(data_dir), _progress("Restoring") as progress:
+    with _one_line_errors(), held_data_folder(data_dir), _progress("Restoring") as progress:
         restored = restore(file, data_dir=data_dir, force=force, progress=progress)
     click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
     if restored.former is not None:

@@ -11,22 +11,26 @@ from typing import IO
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(file: IO[bytes]) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    def _try_lock(file: IO[bytes], *, shared: bool) -> None:
+        if not shared:  # this system knows no shared locks
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _try_lock(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _try_lock(file: IO[bytes], *, shared: bool) -> None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, while_waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock on `path`. `while_waiting`, called until the lock is free, sleeps or raises."""
-    with path.open("ab") as file:
+def locked(path: Path, *, while_waiting: Callable[[], None], shared: bool = False) -> Iterator[None]:
+    """Hold the lock on `path`. `while_waiting`, called until the lock is free, sleeps or raises.
+
+    shared: with others who share it, who keep out whoever doesn't.
+    """
+    with path.open("ab+") as file:  # network file systems share the lock of a file that can be read
         while True:
             try:
-                _try_lock(file)
+                _try_lock(file, shared=shared)
                 break
             except OSError:
                 while_waiting()

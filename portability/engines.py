@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from chat.runtime.startup import ServerRunningError, sole_server
+from chat.runtime.startup import ServerRunningError, held_data_folder
 from database.connection import open_database, unmigrated_database
 from database.schema import messages
 from database.transfer.copying import TableFinding, renew_statistics, transfer_round
@@ -178,7 +178,7 @@ def _knowledge_config(place: Place) -> PKBConfig:
 def _alone(place: Place) -> Iterator[None]:
     """Keep servers away from the stores at `place`. Raises ServerRunningError while one works on them."""
     if place.database_url is None:
-        with sole_server(place.data_dir):
+        with held_data_folder(place.data_dir):
             yield
         return
     with (

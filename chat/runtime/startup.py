@@ -68,23 +68,24 @@ def sole_process(data_dir: Path, *, database: Database) -> Iterator[None]:
 
     Raises ServerRunningError while a server holds either, DataFolderError, StoreError.
     """
-    with sole_server(data_dir), database.backend.held_for_server() as hold:
+    with held_data_folder(data_dir), database.backend.held_for_server() as hold:
         if not hold.is_alone():
             raise ServerRunningError("Another server uses the database of DATABASE_URL. Stop it.")
         yield
 
 
 @contextlib.contextmanager
-def sole_server(data_dir: Path) -> Iterator[None]:
+def held_data_folder(data_dir: Path, *, shared: bool = False) -> Iterator[None]:
     """Lock the data folder for a server, or for a command that must not run beside one.
 
-    The lock ends with the process. Raises ServerRunningError while another process holds it, DataFolderError.
+    shared: the servers of one database share the lock, which keeps out a server of another one. The lock ends with the
+    process. Raises ServerRunningError while another process holds it, DataFolderError.
     """
     folder = data_dir.resolve()
     with contextlib.ExitStack() as stack:
         try:
             data_dir.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(data_dir / _LOCK_FILE, while_waiting=lambda: _refuse(data_dir)))
+            stack.enter_context(locked(data_dir / _LOCK_FILE, while_waiting=lambda: _refuse(data_dir), shared=shared))
         except OSError as error:
             raise DataFolderError(data_dir, error) from error
         _held[folder] = os.getpid()
@@ -152,8 +153,8 @@ class ServerProcess:
         with self._lock:
             if self._begun_in == os.getpid():
                 return
-            if not self._database.backend.is_shared and not is_held_here(self._data_dir):
-                self._holding.enter_context(sole_server(self._data_dir))
+            if not is_held_here(self._data_dir):
+                self._holding.enter_context(held_data_folder(self._data_dir, shared=self._database.backend.is_shared))
             hold = self._hold_database()
             self._put_in_order(hold)
             hold.share()

@@ -15,7 +15,7 @@ from flask.cli import FlaskGroup
 
 from attachments.storage import Attachments
 from chat.runtime.knowledge import close_knowledge, knowledge_in
-from chat.runtime.startup import sole_server
+from chat.runtime.startup import held_data_folder
 from database.accounts.audit import list_acts
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
@@ -332,7 +332,7 @@ def test_data_that_is_there_is_kept_beside_what_is_restored(lived_in: Installati
 
 def test_nothing_is_restored_under_a_running_server(lived_in: Installation, tmp_path: Path) -> None:
     file = back_up(lived_in.folder, tmp_path / "backup.zip")
-    with sole_server(lived_in.folder):
+    with held_data_folder(lived_in.folder):
         refused = lived_in.run("restore", file, "--force")
     assert refused.exit_code == 1
     assert "server is running" in refused.output

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, Column, Float, Integer, LargeBinary, Table, delete, select, update
 
-from chat.runtime.startup import sole_server
+from chat.runtime.startup import held_data_folder
 from database import schema
 from database.accounts.users import create_user
 from database.connection import close_store, open_database, open_store
@@ -230,7 +230,7 @@ def test_what_is_written_beside_the_transfer_comes_along_once_the_server_stops(
     create_user(database=open_store(users), user_email=ADA, password="correct horse battery")
     told = [say(place.data_dir, f"What do {whales} sing?") for whales in ("whales", "dolphins", "seals")]
     with ExitStack() as server:
-        server.enter_context(sole_server(place.data_dir))
+        server.enter_context(held_data_folder(place.data_dir))
 
         def live_on() -> None:
             say(place.data_dir, "And walruses?")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from chat.runtime.startup import ServerProcess, ServerRunningError, is_held_here, sole_server
+from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_folder, is_held_here
 from database.connection import close_store, create_connection, open_store
 from database.conversations.repository import create_conversation
 from database.engine.backend import Backend, ServerHold
@@ -159,9 +159,21 @@ def test_the_first_request_closes_interrupted_turns_and_begins_to_index(
 
 def test_an_application_that_is_asked_nothing_holds_nothing(settings: Settings) -> None:
     create_app(settings)
-    with sole_server(settings.data_dir):
+    with held_data_folder(settings.data_dir):
         assert is_held_here(settings.data_dir)
     assert not is_held_here(settings.data_dir)
+
+
+def test_servers_of_a_database_share_its_folder_and_keep_out_all_others(tmp_path: Path) -> None:
+    with (
+        held_data_folder(tmp_path, shared=True),
+        held_data_folder(tmp_path, shared=True),
+        pytest.raises(ServerRunningError, match="Another server is running on"),
+        held_data_folder(tmp_path),
+    ):
+        pass
+    with held_data_folder(tmp_path), pytest.raises(ServerRunningError), held_data_folder(tmp_path, shared=True):
+        pass
 
 
 def test_who_was_refused_begins_when_the_other_has_ended(
@@ -228,6 +240,6 @@ def test_a_server_whose_database_a_command_took_refuses_requests_until_it_has_en
 
 def hold() -> None:
     """For another process: hold the folder named by the first argument until standard input ends."""
-    with sole_server(Path(sys.argv[1])):
+    with held_data_folder(Path(sys.argv[1])):
         print("held", flush=True)
         sys.stdin.read()

@@ -13,7 +13,7 @@ from sqlalchemy import inspect
 
 from attachments.passages import index_pending as index_passages
 from chat.runtime.knowledge import tell_changes
-from chat.runtime.startup import sole_server
+from chat.runtime.startup import held_data_folder
 from database.imports.repository import claim_import, release_imports
 from database.jobs import add_job, claim_job, release_jobs
 from database.schema import metadata
@@ -446,7 +446,7 @@ def test_the_command_line_deletes_after_asking_and_compacts(
     assert ada.get("/get_user_info").status_code == 200
     unknown = run("users", "delete", "--email", "nobody@example.org", "--yes")
     assert (unknown.exit_code, unknown.output) == (1, "Error: There is no such user.\n")
-    with sole_server(settings.data_dir):
+    with held_data_folder(settings.data_dir):
         closed = run("users", "delete", "--email", eve.email, "--yes")
     assert closed.output == f"{eve.email} is closed. The running server erases what it had.\n"
     erased = run("users", "delete", "--email", ada.email, "--yes")
