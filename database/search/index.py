@@ -196,11 +196,14 @@ def owns_all(connection: Connection, user_email: str) -> bool:
 def completions(connection: Connection, beginning: str) -> list[str] | None:
     """The words that anybody's messages say and that begin so; None where those are many, or the beginning is short.
 
-    FTS5 collects all that say a word of an open beginning before it looks at anything else: other people's messages
-    too, and those that are too old. Words it walks through only as far as they are asked for. Short beginnings have an
-    index of their own. PostgreSQL needs none of this.
+    Both indexes collect all that say a word of an open beginning before they look at anything else: other people's
+    messages too, and those that are too old. Words they walk through only as far as they are asked for. FTS5 has an
+    index of its own for short beginnings.
     """
-    if len(beginning) <= _SHORT or _is_postgresql(connection):
+    if _is_postgresql(connection):
+        found = postgresql.beginning_with(connection, beginning, most=_COMPLETIONS + 1)
+        return found if 0 < len(found) <= _COMPLETIONS else None
+    if len(beginning) <= _SHORT:
         return None
     parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
     found = [row[0] for row in rows_of(connection, _BEGINNING_WITH, parameters)]

@@ -7,6 +7,7 @@ has, so that one query of the index touches only the caller's rows.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, text
@@ -41,6 +42,9 @@ FORGET_WORDS = """
 """
 """Deletes the words that no message of the index says; `given`: words, as a query."""
 
+_BEGINNING_WITH = text(
+    "SELECT word FROM message_words WHERE word >= :beginning AND word < :end ORDER BY word LIMIT :most"
+)
 _EMPTY = text("TRUNCATE messages_fts")
 
 
@@ -67,6 +71,12 @@ def remove_owned(connection: Connection, table: str, numbers: Sequence[int]) -> 
 def empty(connection: Connection) -> None:
     """Take all messages out of the index."""
     connection.execute(_EMPTY)
+
+
+def beginning_with(connection: Connection, beginning: str, *, most: int) -> list[str]:
+    """The first words of `message_words` that begin so, at most `most`."""
+    parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": most}
+    return list(connection.execute(_BEGINNING_WITH, parameters).scalars())
 
 
 def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:

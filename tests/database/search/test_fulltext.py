@@ -213,3 +213,18 @@ def check_index(own: dict[str, str]) -> None:
             "INSERT INTO messages_fts (messages_fts) VALUES ('integrity-check')"
         ).close()
     )
+
+
+@pytest.mark.parametrize(
+    ("beginning", "wanted"),
+    [("anap", ["anaphoratm"]), ("snak", ["snake"]), ("приве", ["привет"]), ("zzzz", None), ("hundre", None)],
+)
+def test_an_open_beginning_stands_for_the_few_words_that_begin_so(
+    own: dict[str, str], take_turn: Callable[..., FinishedTurn], beginning: str, wanted: list[str] | None
+) -> None:
+    for text in [*SAID, " ".join(f"hundred{number}" for number in range(100))]:
+        take_turn(ANN, own["conversation_id"], text=text, answer="ok")
+    index_pending(database=own["database"])
+    with own["database"].reading() as connection:
+        assert fulltext_index.completions(connection, beginning) == wanted
+    assert len(found(own, beginning)) == (beginning != "zzzz")
