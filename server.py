@@ -471,7 +471,7 @@ def main() -> int:
 
 
 def _serve(settings: Settings, given: Inherited | None) -> int:
-    from endpoints.http.asgi_server import serve  # commands and scripts do without a web server
+    from endpoints.serving.asgi_server import serve  # commands and scripts do without a web server
 
     _begin_traces(settings.otel_exporter_otlp_endpoint)
     app = create_app(settings)

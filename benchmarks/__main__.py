@@ -16,7 +16,10 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from . import (
+from .figures import Figure, table
+from .floors import FLOORS
+from .machine import Machine, measure
+from .measures import (
     activities,
     choice,
     engines,
@@ -32,9 +35,6 @@ from . import (
     vault,
     walk,
 )
-from .figures import Figure, table
-from .floors import FLOORS
-from .machine import Machine, measure
 from .questions.measure import questions
 from .questions.scale import meaning
 from .seeded import FULL, QUICK, Bench

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["server", "endpoints.http.asgi_server", __name__])
+_context.set_forkserver_preload(["server", "endpoints.serving.asgi_server", __name__])
 
 
 class PreloadedProcess:

@@ -15,7 +15,7 @@ import numpy as np
 from language_models.ports import EmbeddingModel, ModelState
 
 from ..figures import Figure
-from ..knowledge import packaged_model
+from ..measures.knowledge import packaged_model
 from ..seeded import Bench
 from . import recipes
 from .generator import generated_histories

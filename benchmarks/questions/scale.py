@@ -24,7 +24,7 @@ from search.query import parse_query
 from search.vectors import encoded
 
 from ..figures import Figure, of_samples
-from ..knowledge import packaged_model
+from ..measures.knowledge import packaged_model
 from ..seeded import EMAIL, Bench
 from .generator import generated_histories
 

@@ -13,7 +13,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, RateLimitedError
 from endpoints.http.scope import current_access, current_actor, current_state
 from endpoints.http.validation import answers, fails, public, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models

@@ -32,7 +32,7 @@ from endpoints.http.errors import (
 )
 from endpoints.http.scope import current_settings, current_state
 from endpoints.http.validation import answers, asks, fails, public, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 from settings import Settings
 

@@ -12,7 +12,7 @@ from database.errors import PasswordLinkNotFoundError
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models

@@ -28,8 +28,8 @@ from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state
 from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
-from endpoints.http.work_queues import Work, works
 from endpoints.languages import remember_language, translated
+from endpoints.serving.work_queues import Work, works
 from portability.restoring import is_incomplete
 from sentences import say
 from settings import Settings

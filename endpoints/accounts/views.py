@@ -19,8 +19,8 @@ from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.responses import ok
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
-from endpoints.http.work_queues import Work, works
 from endpoints.languages import remember_language
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models

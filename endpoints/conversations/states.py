@@ -13,7 +13,7 @@ from endpoints.http import models as http_models
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 
 from . import models as conversation_models
 from .views import check_domain

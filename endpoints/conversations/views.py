@@ -16,8 +16,8 @@ from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
 from endpoints.languages import translated
+from endpoints.serving.work_queues import Work, works
 
 from . import models as conversation_models
 

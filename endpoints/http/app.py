@@ -37,6 +37,9 @@ from endpoints.pkb import claims, groups, history, intake, search
 from endpoints.proposals import views as proposal_views
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
+from endpoints.serving.bodies import STRANGERS_BYTES
+from endpoints.serving.work_queues import Work, works
+from endpoints.serving.wsgi import ROUTE, Route
 from endpoints.sharing import public
 from endpoints.sharing import views as share_views
 from endpoints.tool_servers import views as tool_server_views
@@ -47,14 +50,11 @@ from endpoints.vault import views as vault_views
 from endpoints.workspaces import views as workspace_views
 
 from . import assets, openapi
-from .bodies import STRANGERS_BYTES
 from .error_responses import register_error_handlers
 from .guards import register_guards
 from .headers import adding_headers, register_response_headers, traced
 from .scope import EXTENSION, AppState, current_application, current_request, current_settings
 from .validation import BoundedInteger
-from .work_queues import Work, works
-from .wsgi import ROUTE, Route
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

@@ -29,7 +29,7 @@ from endpoints.http import models as http_models
 from endpoints.http.responses import ok
 from endpoints.http.scope import current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_upload
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from portability.importers.registry import importers
 from portability.imports.accepting import accept_file, discard_upload
 from portability.imports.documents import documents_to_learn_from

@@ -12,7 +12,7 @@ from database.agents import inbox
 from database.agents.repository import get_agent
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 
 from . import models as inbox_models
 

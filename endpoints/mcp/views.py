@@ -10,7 +10,7 @@ from flask import Blueprint, Response
 from endpoints.http.errors import UnauthorizedError
 from endpoints.http.scope import current_access, current_request, current_state
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from endpoints.tools.views import current_tool_context
 
 from . import models as mcp_models

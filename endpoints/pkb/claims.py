@@ -14,9 +14,9 @@ from endpoints.http.models import shape
 from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import audit_reference, claim_named, described, described_all, knowledge, unwrap, work_of_list
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, is_near

@@ -10,7 +10,7 @@ import orjson
 
 from database.messages.reading import conversations_of_messages
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
-from endpoints.http.work_queues import Work
+from endpoints.serving.work_queues import Work
 from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI
 from truth_management_system.interface.structured_api import ClaimNotFoundError
 

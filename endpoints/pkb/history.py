@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 from endpoints.http.models import shape
 from endpoints.http.responses import json_reply
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 
 from . import requests, responses
 from .common import audit_reference, described_conflicts, knowledge, unwrap

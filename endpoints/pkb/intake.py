@@ -11,9 +11,9 @@ from endpoints.http.errors import TooLargeError
 from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import described_all, knowledge, unwrap, work_of_analysis
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
 

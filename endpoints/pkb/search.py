@@ -8,7 +8,7 @@ from chat.context.memories import relevant_memories, rendered_memories
 from endpoints.http.models import shape
 from endpoints.http.responses import warned
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 
 from . import requests, responses
 from .claims import filters_of

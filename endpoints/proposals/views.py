@@ -11,7 +11,7 @@ from chat.turns.accept import DECIDED_CALLS
 from database.proposals import count_open, decide, get_proposal, list_proposals
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from endpoints.tools.views import current_tool_context
 from endpoints.turns.models import Repetition
 from endpoints.turns.views import turn_query

@@ -10,7 +10,7 @@ from database.engine.clock import now
 from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, asks
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from search.messages import Asking
 from search.query import conversation_name, parse_query
 from search.things import KINDS, Page, SearchableKind, Wanted

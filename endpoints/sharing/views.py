@@ -13,7 +13,7 @@ from database.sharing.shares import Share
 from endpoints.http.models import Done
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, fails
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 
 from . import models as share_models
 

@@ -13,7 +13,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import current_state, current_user_email
 from endpoints.http.validation import answers, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as server_models

@@ -17,7 +17,7 @@ from endpoints.http.scope import (
     current_user_email,
 )
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 
 from . import models as tool_models
 

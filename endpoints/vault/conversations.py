@@ -11,7 +11,7 @@ from database.conversations.repository import get_conversation
 from database.documents import ConversationDocument, conversation_documents
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from vault.documents import Vault
 
 from . import models as vault_models

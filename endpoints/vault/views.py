@@ -14,7 +14,7 @@ from endpoints.http.errors import InvalidRequestError, code_of
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_files
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from vault.documents import Document, Excerpt, Vault
 from vault.graph import graph_of
 from vault.importing import import_files, packed_files

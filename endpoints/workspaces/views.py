@@ -15,7 +15,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, fails, takes
-from endpoints.http.work_queues import Work, works
+from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as workspace_models

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from endpoints.accounts import openid
 from endpoints.http import validation
-from endpoints.http.asgi_server import OF_STRANGERS, Bridge
 from endpoints.http.errors import InvalidRequestError, ProviderUnavailableError
 from endpoints.http.guards import is_public
 from endpoints.http.openapi import routes
 from endpoints.http.scope import EXTENSION, SETTINGS
-from endpoints.http.work_queues import Work, work_of
+from endpoints.serving.asgi_server import OF_STRANGERS, Bridge
+from endpoints.serving.work_queues import Work, work_of
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person
-from tests.endpoints.http.test_bridge import Connection
+from tests.endpoints.serving.test_bridge import Connection
 from tests.search.thesaurus import Thesaurus
 from truth_management_system.interface.structured_api import KnowledgeModels
 

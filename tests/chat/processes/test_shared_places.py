@@ -11,7 +11,7 @@ import pytest
 from chat.processes.broker import Broker
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from endpoints.http.errors import RateLimitedError
-from endpoints.http.work_queues import Work, WorkPool
+from endpoints.serving.work_queues import Work, WorkPool
 from tests.valkey import ValkeyServer
 
 SECONDS = 30.0

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from chat.runtime.metrics import Metrics
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState
-from endpoints.http.work_queues import Work, pools
+from endpoints.serving.work_queues import Work, pools
 from settings import load_settings
 from tests.endpoints.conftest import Person, refused
 from tests.live_server import ROOT

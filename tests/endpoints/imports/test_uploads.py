@@ -12,7 +12,7 @@ from flask import Flask
 from endpoints.http.scope import EXTENSION, SETTINGS
 from portability.imports.runner import FOLDER
 from tests.endpoints.conftest import Person, refused
-from tests.endpoints.http.test_bridge import CHUNKED, Connection, ask, cookie_of
+from tests.endpoints.serving.test_bridge import CHUNKED, Connection, ask, cookie_of
 
 LINE = b'{"conversation": "a", "role": "user", "text": "%s"}\n'
 MEGABYTE = 1024 * 1024

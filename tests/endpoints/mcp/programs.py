@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from database.accounts.api_tokens import create_token
-from endpoints.http.asgi_server import Bridge
 from endpoints.http.scope import EXTENSION
+from endpoints.serving.asgi_server import Bridge
 
 T = TypeVar("T")
 MODES = ("2026-07-28", "legacy")

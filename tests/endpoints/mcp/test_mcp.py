@@ -14,10 +14,10 @@ from mcp import Client, MCPError
 
 from chat.tools.registry import Tool, ToolContext
 from database.accounts.users import set_disabled
-from endpoints.http.asgi_server import Bridge
 from endpoints.http.scope import EXTENSION
-from endpoints.http.work_queues import Work
 from endpoints.mcp.models import JsonRpcAnswer
+from endpoints.serving.asgi_server import Bridge
+from endpoints.serving.work_queues import Work
 from tests.endpoints.conftest import Person, refused, told
 
 from .programs import MODES, token_of, with_client

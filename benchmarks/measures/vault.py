@@ -20,9 +20,9 @@ from tests.live_server import PASSWORD
 from vault.documents import Vault, Vaults
 from vault.upkeep import VaultWatcher
 
-from .figures import Figure, of_samples, timed
+from ..figures import Figure, of_samples, timed
+from ..seeded import EMAIL, Bench
 from .knowledge import packaged_model
-from .seeded import EMAIL, Bench
 
 CHARACTERS = 3_000
 _SEED = 20260209

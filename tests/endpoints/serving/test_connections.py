@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from flask import Flask, request
 
-from endpoints.http import connections
-from endpoints.http.asgi_server import Bridge, Server, configure
 from endpoints.http.scope import EXTENSION
+from endpoints.serving import connections
+from endpoints.serving.asgi_server import Bridge, Server, configure
 from language_models.testing import ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import running_app

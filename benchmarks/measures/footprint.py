@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tests.live_server import ROOT, LiveServer
 
-from .figures import Figure, of_samples
-from .load import resident_kb
-from .seeded import Bench
+from ..figures import Figure, of_samples
+from ..load import resident_kb
+from ..seeded import Bench
 
 _ROUNDS = 5
 _EMBEDDED = ("xllamacpp", "onnxruntime", "tokenizers", "numpy")

@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from chat.turns.threads import WorkerThreads
+from endpoints.http.errors import RateLimitedError, ServerBusyError
 from settings import Settings
-
-from .errors import RateLimitedError, ServerBusyError
 
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])

@@ -24,9 +24,21 @@ from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
+from endpoints.http.app import max_body_bytes
+from endpoints.http.error_responses import refusing
+from endpoints.http.errors import (
+    DiskFullError,
+    RequestError,
+    RequestTooSlowError,
+    ServerBusyError,
+    TooLargeError,
+    UnauthorizedError,
+)
+from endpoints.http.guards import Views, is_public, shows_credentials, who_asks
+from endpoints.http.scope import EXTENSION, AppState
+from endpoints.http.validation import UploadQuota
 from endpoints.operations.health import answer_on_loop
 
-from .app import max_body_bytes
 from .bodies import (
     STRANGERS_BYTES,
     STRANGERS_SECONDS,
@@ -38,12 +50,7 @@ from .bodies import (
     UploadRoom,
 )
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
-from .error_responses import refusing
-from .errors import DiskFullError, RequestError, RequestTooSlowError, ServerBusyError, TooLargeError, UnauthorizedError
-from .guards import Views, is_public, shows_credentials, who_asks
-from .scope import EXTENSION, AppState
 from .streams import StreamBody
-from .validation import UploadQuota
 from .work_queues import Work, pools, work_of
 from .wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 

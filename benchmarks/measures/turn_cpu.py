@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
 
-from .figures import Figure
-from .seeded import EMAIL, Bench
+from ..figures import Figure
+from ..seeded import EMAIL, Bench
 
 _ROUNDS = 5
 _TURNS = 40

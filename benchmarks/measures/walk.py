@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
-from .figures import Figure
-from .seeded import Bench
+from ..figures import Figure
+from ..seeded import Bench
 
 _ROUNDS = 3
 # Runs in the folder of the state that is looked at, knows it by its HTTP interface alone, and prints the walk.

@@ -10,7 +10,7 @@ import pytest
 
 from chat.turns.threads import WorkerThreads
 from endpoints.http.errors import RateLimitedError, ServerBusyError
-from endpoints.http.work_queues import Work, WorkPool
+from endpoints.serving.work_queues import Work, WorkPool
 
 
 class Gate:

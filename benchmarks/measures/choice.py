@@ -16,8 +16,8 @@ from language_models.embedded.chat import EmbeddedChatModel
 from language_models.embedded.runtime import EmbeddedRuntime, model_file
 from settings import load_settings
 
-from .figures import Figure, of_samples
-from .seeded import QUICK, Bench
+from ..figures import Figure, of_samples
+from ..seeded import QUICK, Bench
 
 _BUDGET = 2.0
 _WARMING = 3

@@ -25,9 +25,9 @@ from database.conversations.listing import list_conversations
 from database.turns.turns import accept_turn, finish_turn
 from tests.live_server import LiveServer
 
-from .figures import Figure, of_samples, timed
-from .load import resident_kb
-from .seeded import DOMAIN, EMAIL, Bench, closed, seed
+from ..figures import Figure, of_samples, timed
+from ..load import resident_kb
+from ..seeded import DOMAIN, EMAIL, Bench, closed, seed
 
 TEXT = "What follows from that for the window of the index, and what would it cost? " * 7
 _EXPORTED = 100_000

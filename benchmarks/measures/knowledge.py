@@ -30,9 +30,9 @@ from truth_management_system.database import Prepared
 from truth_management_system.interface.structured_api import KnowledgeModels
 from truth_management_system.schema import tables
 
-from .figures import Figure, of_samples
-from .load import resident_kb
-from .seeded import EMAIL, Bench
+from ..figures import Figure, of_samples
+from ..load import resident_kb
+from ..seeded import EMAIL, Bench
 
 _SEED = 20260208
 _VECTORS_AT_ONCE = 5_000

@@ -15,9 +15,8 @@ import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from database.accounts.throttle import network_of
-
-from .headers import DEFAULT_HEADERS
-from .scope import new_request_id
+from endpoints.http.headers import DEFAULT_HEADERS
+from endpoints.http.scope import new_request_id
 
 BEGAN_AT = "anaphora.began_at"
 """The key in ASGI's scope of the loop's time at which the first byte of the request came."""

@@ -36,8 +36,8 @@ from search.query import parse_query
 from setup.engines import LocalPostgreSQL
 from tests.live_server import PASSWORD
 
-from .figures import Figure, of_samples, percentile
-from .seeded import DOMAIN, Bench
+from ..figures import Figure, of_samples, percentile
+from ..seeded import DOMAIN, Bench
 from .turns import QUESTION, handed_over, serving
 
 FULL_CROWD, QUICK_CROWD = (1_000, 1_000), (50, 40)

@@ -35,8 +35,8 @@ from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
 from vault.documents import Vaults
 
-from .figures import Figure, of_samples
-from .seeded import EMAIL, Bench
+from ..figures import Figure, of_samples
+from ..seeded import EMAIL, Bench
 from .turn_cpu import cpu_ms
 
 _SEED = 20260208

@@ -14,9 +14,9 @@ from pathlib import Path
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
 
-from .figures import Figure, of_samples
-from .load import Load, Outcome, resident_kb
-from .seeded import EMAIL, Bench, closed
+from ..figures import Figure, of_samples
+from ..load import Load, Outcome, resident_kb
+from ..seeded import EMAIL, Bench, closed
 from .turn_cpu import wait_until_idle
 
 QUESTION = "What follows from this?"

@@ -1,6 +1,6 @@
 """What activities cost where there are a million, with short ids that collide: posting, finding, lists, threads.
 
-Exports of 100,000 messages are measured by `exports` (`benchmarks.history`).
+Exports of 100,000 messages are measured by `exports` (`benchmarks.measures.history`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from database.errors import ActivityNotFoundError, AmbiguousReferenceError
 from database.schema import activities as activity_rows
 from tests.live_server import PASSWORD, LiveServer
 
-from .figures import Figure, of_samples, timed
-from .seeded import DATA, DOMAIN, EMAIL, Bench
+from ..figures import Figure, of_samples, timed
+from ..seeded import DATA, DOMAIN, EMAIL, Bench
 
 STRANGER = "stranger@example.org"
 _SEED = 20260308

@@ -21,9 +21,9 @@ from portability.imports.runner import ImportRunner
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
-from .figures import Figure, of_samples
-from .load import resident_kb
-from .seeded import DATA, EMAIL, Bench
+from ..figures import Figure, of_samples
+from ..load import resident_kb
+from ..seeded import DATA, EMAIL, Bench
 
 _IMPORTED = 100_000
 _OF_CONVERSATION = 10

@@ -19,8 +19,8 @@ import orjson
 from tests.http_client import Client
 from tests.live_server import PASSWORD, ROOT, LiveServer
 
-from .figures import Figure, of_samples
-from .seeded import EMAIL, Bench
+from ..figures import Figure, of_samples
+from ..seeded import EMAIL, Bench
 
 _EVERY = 0.25
 _SECONDS = {"quick": 10.0, "full": 30.0}

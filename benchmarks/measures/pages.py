@@ -13,9 +13,9 @@ from tests.browser.traffic import Traffic
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
-from .figures import Figure, of_samples, percentile
-from .made_up.history import SeedPlan, seed
-from .seeded import EMAIL, Bench, closed
+from ..figures import Figure, of_samples, percentile
+from ..made_up.history import SeedPlan, seed
+from ..seeded import EMAIL, Bench, closed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -14,9 +14,14 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.http import parse_options_header
 from werkzeug.sansio.multipart import Data, Event, File, MultipartDecoder, NeedData, State
 
+from endpoints.http.errors import (
+    InvalidRequestError,
+    RateLimitedError,
+    RequestTooSlowError,
+    ServerBusyError,
+    TooLargeError,
+)
 from sentences import say
-
-from .errors import InvalidRequestError, RateLimitedError, RequestTooSlowError, ServerBusyError, TooLargeError
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
