@@ -8,7 +8,7 @@ import pytest
 
 from chat.welcome import _texts, welcome
 from Conversation import Conversation
-from conversation_reference_utils import generate_message_short_hash
+from conversation_reference_utils import unique_message_short_hash
 from database.accounts.users import create_user
 from database.conversations.deletion import empty_bin
 from database.conversations.repository import delete_conversation, get_conversations_for_user
@@ -50,7 +50,7 @@ def test_hashes_and_names_are_those_that_the_texts_give(welcomed: Conversation, 
     assert fid(trip).startswith("weekend_lisbon_")
     for conversation in (welcomed, trip):
         for message in conversation.get_message_list():
-            computed = generate_message_short_hash(fid(conversation), message["text"])
+            computed = unique_message_short_hash(fid(conversation), message["text"], taken=())
             assert message["message_short_hash"] == computed
 
 
