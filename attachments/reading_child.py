@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
+import re
 import sys
 import zipfile
 import zlib
@@ -25,6 +26,14 @@ MOST_PAGES = 10_000
 MOST_PIXELS = 60_000_000
 _LARGEST_SIDE = 2048
 _HEAD = 4096
+_ASCII = frozenset(map(chr, range(128)))
+_WESTERN = frozenset(
+    "äöüÄÖÜßàâçéèêëîïôùûœæÀÂÇÉÈÊËÎÏÔÙÛŒÆÿáíóúñÁÍÓÚÑãõÃÕåÅøØìòÌÒ\xa0€£§°«»‹›„“”‘’‚–—…•·¿¡²³¹½¼¾©®™ªº´×÷±µ"
+)
+_NOT_WESTERN = re.compile(
+    # Signs where no Western text has them are letters of another encoding, and so is õ but for Portuguese "õe".
+    r"[^\W\d_][„‚¿¡«‹]|[²³¹ºª´½¼¾„‚‹«×÷±°§]{2}|[²³¹ºª½¼¾][^\W\d_]|õ[^e]|[^\W\d_a-zA-Zµªº]{3}|[^\x00-\x7f\xa0]{4}"
+)
 _SAMPLE = 200_000
 _FILES = 64
 _FILE_BYTES = 512 * 1024 * 1024
@@ -176,10 +185,21 @@ def _decoded(content: bytes) -> str:
         pass
     if b"\x00" in content:
         raise RefusedError("unsupported")
+    if _is_western(content[:_SAMPLE].decode("cp1252", errors="replace")):
+        return content.decode("cp1252", errors="replace")
     from charset_normalizer import from_bytes
 
     best = from_bytes(content[:_SAMPLE]).best()
     return content.decode(best.encoding if best is not None else "cp1252", errors="replace")
+
+
+def _is_western(text: str) -> bool:
+    """Whether a text that was read as Windows' Western encoding reads like one of Western Europe.
+
+    Of texts that are short, or have few such letters, guesses by what is frequent name any encoding.
+    """
+    beyond = set(text) - _ASCII
+    return beyond <= _WESTERN and _NOT_WESTERN.search(text) is None
 
 
 def _read_text(file: Path, folder: Path) -> Meta:

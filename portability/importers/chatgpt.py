@@ -18,6 +18,7 @@ from .reading.values import id_of, json_of, line_of, list_of, mapping_of, mappin
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")
 _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
 _CITATION_MARK = re.compile("\ue200[^\ue200\ue201]*\ue201")
+_ENTITY = re.compile("\ue200entity\ue202?(\\[.*\\])\ue201")
 # No sets: what a file says may be of any type.
 _SETTINGS = ("user_editable_context", "model_editable_context")
 _TEXT_FIELDS = ("text", "result", "output_str", "content", "summary", "title", "url")
@@ -158,21 +159,36 @@ def _results(
 
 def _with_sources(text: str, metadata: Mapping[str, Any]) -> str:
     """The text with links in place of the marks that ChatGPT puts where it cites."""
+    # Places are those of the text as it came: links move what stands behind them.
+    cited = [_cited(text, each) for each in mappings_of(metadata.get("citations"))[:_MOST_SOURCES]]
     for each in mappings_of(metadata.get("content_references"))[:_MOST_SOURCES]:
         mark = text_of(each.get("matched_text"))
         if mark.strip() and (mark.startswith(("\ue200", "\u3010"))):
-            text = text.replace(mark, text_of(each.get("alt")) or _link(each))
-    for each in mappings_of(metadata.get("citations"))[:_MOST_SOURCES]:
-        text = _with_link(text, each)
-    return _CITATION_MARK.sub("", text)
+            text = text.replace(mark, text_of(each.get("alt")) or _links(each) or _entity(mark))
+    for mark, link in cited:
+        if link and mark.startswith("\u3010") and mark.endswith("\u3011"):
+            text = text.replace(mark, link)
+    return _CITATION_MARK.sub(lambda found: _entity(found[0]), text)
 
 
-def _with_link(text: str, citation: Mapping[str, Any]) -> str:
+def _cited(text: str, citation: Mapping[str, Any]) -> tuple[str, str]:
+    """The mark of a citation in its message, and the link to what it cites; "" for what it doesn't say."""
     start, end = citation.get("start_ix"), citation.get("end_ix")
     mark = text[start:end] if isinstance(start, int) and isinstance(end, int) and 0 <= start < end else ""
-    link = _link(mapping_of(citation.get("metadata")))
-    # Links that stand already have moved later marks, which then are where they are no longer.
-    return text.replace(mark, link) if link and mark.startswith("\u3010") and mark.endswith("\u3011") else text
+    return mark, _link(mapping_of(citation.get("metadata")))
+
+
+def _links(reference: Mapping[str, Any]) -> str:
+    """Links to what a mark names: one source, or several items."""
+    items = mappings_of(reference.get("items"))[:_MOST_SOURCES]
+    return _link(reference) or "".join(dict.fromkeys(filter(None, map(_link, items))))
+
+
+def _entity(mark: str) -> str:
+    """The word in a mark that names a place, a person or the like, which is a word of its sentence; "" for others."""
+    match = _ENTITY.fullmatch(mark)
+    names = list_of(json_of(match[1])) if match else ()
+    return line_of(names[1]) if len(names) > 1 else ""
 
 
 def _link(source: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from .reading.values import (
     id_of,
     json_of,
     line_of,
+    list_of,
     mapping_of,
     mappings_of,
     result_of,
@@ -103,15 +104,17 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
     node.created_at = time_of(message.get("created_at"))
     node.model = id_of(message.get("model"))
     texts, thoughts = [], []
+    places: dict[str, int] = {}  # of calls, by their ids
     for block in mappings_of(message.get("content")):
         kind = line_of(block.get("type"))
         if kind in _THOUGHTS:
             thoughts.append(text_of(block.get(_THOUGHTS[kind])))
         elif kind == "tool_use":
             arguments = json_of(block.get("input"))
+            places[id_of(block.get("id")) or ""] = len(node.calls)
             node.calls.append(ImportedToolCall(id_of(block.get("name")) or "tool", arguments))
         elif kind == "tool_result":
-            _add_result(node, block)
+            _add_result(node, block, places)
         else:
             texts.append(text_of(block.get("text")) + _sources(block))
     node.text = "\n\n".join(text for text in texts if text.strip()) or text_of(message.get("text"))
@@ -122,15 +125,36 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
     return node
 
 
-def _add_result(node: Node, block: Mapping[str, Any]) -> None:
-    """Give the result to the first call of its tool that has none; without any, it stands alone."""
+def _add_result(node: Node, block: Mapping[str, Any], places: Mapping[str, int]) -> None:
+    """Give the result to the call that it names, else to the first one of its tool that has none, else to none.
+
+    places: of the calls in the message, by their ids.
+    """
     name, failed = id_of(block.get("name")) or "tool", block.get("is_error") is True
-    result = result_of(block.get("content"))
+    result = _result(block.get("content"))
+    named = places.get(id_of(block.get("tool_use_id")) or "-")
     for place, call in enumerate(node.calls):
-        if call.result is None and call.name == name:
-            node.calls[place] = ImportedToolCall(name, call.arguments, result, failed=failed)
+        if call.result is None and (call.name == name if named is None else place == named):
+            node.calls[place] = ImportedToolCall(call.name, call.arguments, result, failed=failed)
             return
     node.results.append(ImportedToolCall(name, None, result, failed=failed))
+
+
+def _result(content: object) -> str:
+    """What a tool gave; pages that it found with their titles and addresses."""
+    parts = list_of(content)
+    if not any(mapping_of(part).get("url") for part in parts):
+        return result_of(content)
+    return "\n\n".join(map(_found, parts))
+
+
+def _found(part: object) -> str:
+    """A part of a result; of a page, its title and address before its words."""
+    page, words = mapping_of(part), result_of([part])
+    if not page.get("url"):
+        return words
+    head = " ".join(text for text in (line_of(page.get("title")), line_of(page.get("url"))) if text)
+    return f"{head}\n{words}" if text_of(page.get("text")) else head
 
 
 def _sources(block: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, text_of, time_of, unique_id
 
 _LONGEST_LINE = 16 * 2**20
+_FIRST_LINES = 20
+"""So many are looked at to recognise a file."""
 _MOST_FAILED = 1_000
 _MOST_MESSAGES = 200_000
 """Of one conversation."""
@@ -44,12 +46,19 @@ class JsonLinesImporter:
     title, expects = form_of("json_lines")
 
     def recognises(self, file: ImportFile) -> bool:
-        """Whether its first line is a message."""
+        """Whether one of its first lines is a message: what a program told the model often stands before."""
         if not file.is_single:
             return False
+        left = _LONGEST_LINE
         with file.open() as stream:
-            line = stream.readline(_LONGEST_LINE)
-        return not isinstance(_message(line), str)
+            for _ in range(_FIRST_LINES):
+                line = stream.readline(left)
+                left -= len(line)
+                if not isinstance(_message(line), str):
+                    return True
+                if left <= 0:
+                    break
+        return False
 
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
         """Its conversations in the order of their first lines, whose other lines may stand anywhere.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from portability.errors import BrokenImportError
@@ -29,6 +30,7 @@ from .reading.values import (
 )
 
 _ROOT = "00000000-0000-0000-0000-000000000000"
+_NEVER = datetime.min.replace(tzinfo=UTC)
 _DEEPEST = 50_000
 """Levels of the JSON: each message of a recursive export lies two levels inside of the one before it."""
 
@@ -83,6 +85,9 @@ def _conversation(raw: Mapping[str, Any]) -> ImportedItem:
         nodes[node_id] = _node(node_id, above or (None if parent_id == _ROOT else parent_id), message)
         last = node_id
     tree = message_tree(nodes)
+    # Messages that lie in each other stand branch by branch: the last one is not the newest.
+    timed = [node_id for node_id, node in nodes.items() if node.created_at]
+    newest = max(reversed(timed), key=lambda each: nodes[each].created_at or _NEVER, default=last)
     times = [node.created_at for node in nodes.values() if node.created_at]
     return ImportedConversation(
         source_id=source_id,
@@ -90,7 +95,7 @@ def _conversation(raw: Mapping[str, Any]) -> ImportedItem:
         created_at=time_of(raw.get("createdAt")) or min(times, default=None),
         updated_at=time_of(raw.get("updatedAt")) or max(times, default=None),
         messages=tree.messages,
-        current_id=tree.message_ids.get(last or ""),
+        current_id=tree.message_ids.get(newest or ""),
         archived=raw.get("isArchived") is True,
         problems=tree.problems,
     )

@@ -91,6 +91,27 @@ def test_text_in_an_older_encoding_is_recognised(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "näme;größe\n1;2"),
+        ("cp1252", "Artikel;Preis\nKäse;5 €\nBrötchen;2 €\n"),
+        ("cp1252", "café, déjà vu, garçon"),
+        ("cp1252", "El niño comió mañana en la cañada. ¿Qué?"),
+        ("cp1252", "São Paulo: ações, 1ª edição, 20 m²"),
+        ("cp1252", "„Blåbær“ – på fjället …"),
+        ("cp1250", "Zażółć gęślą jaźń"),
+        ("cp1250", "Příliš žluoučký kůň úpěl ďábelské ódy"),
+        ("cp1250", "Árvíztűrő tükörfúrógép, jó napot"),
+        ("cp1251", "Привет, как дела? Сегодня хорошая погода"),
+        ("cp1253", "Καλημέρα κόσμε"),
+        ("cp932", "こんにちは世界。今日はいい天気ですね。"),
+    ],
+)
+def test_short_texts_in_older_encodings_are_read_word_for_word(tmp_path, encoding, text):
+    assert read(tmp_path, text.encode(encoding))[1] == [text]
+
+
+@pytest.mark.parametrize(
     "content", [b"MZ\x90\x00\x03program\x00", b"PK\x03\x04no archive", b"\x7fELF\x02\x01\x01\x00"], ids=str
 )
 def test_what_nobody_could_see_is_refused(tmp_path, content):

@@ -197,6 +197,44 @@ def test_citations_become_links(tmp_path, read_one):
     ]
 
 
+def test_each_of_several_citations_becomes_a_link(tmp_path, read_one):
+    text = "Tides\u30101\u2020source\u3011 and moons\u30102\u2020source\u3011."
+    cited = [
+        {"start_ix": 5, "end_ix": 15, "metadata": {"title": "Tides", "url": "https://tides.example/a/long/path"}},
+        {"start_ix": 25, "end_ix": 35, "metadata": {"title": "Moon", "url": "https://moon.example"}},
+    ]
+    several = {
+        "matched_text": "\ue200cite\ue202turn0search1\ue202turn0search2\ue201",
+        "type": "grouped_webpages",
+        "alt": None,
+        "items": [{"title": "A", "url": "https://a.example"}, {"title": "B", "url": "https://b.example"}],
+    }
+    conversation = chatgpt_conversation(
+        chatgpt_node("a", None, "assistant", text, metadata={"citations": cited}),
+        chatgpt_node("b", "a", "user", "And?"),
+        chatgpt_node("c", "b", "assistant", f"So{several['matched_text']}", metadata={"content_references": [several]}),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    assert [message.text for message in found.messages if message.sender == "model"] == [
+        "Tides ([Tides](https://tides.example/a/long/path)) and moons ([Moon](https://moon.example)).",
+        "So ([A](https://a.example)) ([B](https://b.example))",
+    ]
+
+
+def test_marked_names_stay_words_of_their_sentences(tmp_path, read_one):
+    mark = '\ue200entity\ue202["city","Lyon","in France"]\ue201'
+    reference = {"matched_text": mark, "type": "entity", "alt": None}
+    conversation = chatgpt_conversation(
+        chatgpt_node("a", None, "assistant", f"To {mark} now."),
+        chatgpt_node("b", "a", "user", "And?"),
+        chatgpt_node("c", "b", "assistant", f"{mark}!", metadata={"content_references": [reference]}),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    assert [message.text for message in found.messages] == ["To Lyon now.", "And?", "Lyon!"]
+
+
 def test_numbered_pieces_are_read_in_the_order_of_their_numbers(tmp_path, read):
     members = {f"conversations-{number:03}.json": [chatgpt_talk(number)] for number in (10, 2, 0)}
     source, items = read(write_zip(tmp_path / "export.zip", {"user.json": {}, **members}))

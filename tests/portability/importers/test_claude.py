@@ -82,6 +82,23 @@ def test_blocks_become_text_thoughts_and_tool_calls(tmp_path, read_one):
     assert old.text == "Old"
 
 
+def test_a_result_belongs_to_the_call_that_it_names_and_tells_its_pages(tmp_path, read_one):
+    page = {"type": "knowledge", "title": "Two", "url": "https://two.example", "text": "Second."}
+    blocks = [
+        {"type": "tool_use", "id": "t1", "name": "web_search", "input": {"query": "one"}},
+        {"type": "tool_use", "id": "t2", "name": "web_search", "input": {"query": "two"}},
+        {"type": "tool_result", "tool_use_id": "t2", "name": "web_search", "content": [page]},
+        {"type": "tool_result", "tool_use_id": "t1", "name": "web_search", "content": [{"type": "text", "text": "No"}]},
+    ]
+    conversation = claude_conversation(claude_message("m1", "assistant", content=blocks))
+    [answer] = read_one(write_json(tmp_path / "conversations.json", [conversation])).messages
+
+    assert answer.tool_calls == (
+        ImportedToolCall("web_search", {"query": "one"}, "No"),
+        ImportedToolCall("web_search", {"query": "two"}, "Two https://two.example\nSecond."),
+    )
+
+
 def test_attachments_keep_the_text_that_claude_read_in_them(tmp_path, read_one):
     attachment = {"file_name": "log.txt", "file_type": "txt", "file_size": 5, "extracted_content": "calm\n"}
     message = claude_message("m1", "human", attachments=[attachment], files=[{"file_name": "boat.png"}])

@@ -76,7 +76,10 @@ def test_a_folder_is_read_without_what_lies_outside_of_it(tmp_path):
         assert file.read("below/a.json", most=10) == b"[1]"
 
 
-@pytest.mark.parametrize("name", ["../slip.json", "a/../../slip.json", "/etc/passwd", "..\\slip.json", "C:/slip.json"])
+_OUTSIDE = [".", "../slip.json", "a/../../slip.json", "/etc/passwd", "..\\slip.json", "C:/slip.json"]
+
+
+@pytest.mark.parametrize("name", _OUTSIDE)
 def test_a_zip_that_names_files_outside_of_itself_is_refused(archive, name):
     with pytest.raises(BrokenImportError, match="outside of itself"):
         archive({"conversations.json": "[]", name: "[]"})
@@ -96,6 +99,14 @@ def test_symbolic_links_in_a_zip_are_no_members(tmp_path):
 def test_a_bomb_is_refused_before_it_is_unpacked(archive):
     with pytest.raises(BrokenImportError, match="that is no export"):
         archive({"conversations.json": bytes(64 * 2**20)})
+
+
+def test_a_file_of_a_message_may_be_packed_as_small_as_it_gets(archive):
+    name = "attachments/0f0e0d0c-0b0a-4909-8807-060504030201/zeros.csv"
+
+    assert archive({name: bytes(40 * 2**20)}).members[name].size == 40 * 2**20
+    with pytest.raises(BrokenImportError, match="that is no export"):
+        archive({"attachments/other/conversations.json": bytes(40 * 2**20)})
 
 
 def test_an_archive_inside_an_archive_is_a_file_like_others(archive):

@@ -53,6 +53,18 @@ def test_a_recursive_export_holds_answers_inside_of_questions(tmp_path, read_one
         )
 
 
+def test_the_newest_message_of_a_recursive_export_ends_the_path_that_is_shown(tmp_path, read_one):
+    question = librechat_message("1", NO_PARENT_OF_LIBRECHAT, "When?", is_user=True)
+    more = librechat_message("4", "2", "Sure?", is_user=True, seconds=9, children=[])
+    question["children"] = [
+        librechat_message("2", "1", "At six.", is_user=False, seconds=1, children=[more]),
+        librechat_message("3", "1", "At noon.", is_user=False, seconds=2, children=[]),
+    ]
+    found = read_one(write_json(tmp_path / "tides.json", librechat_conversation(messages=[question])))
+
+    assert found.current_id == "4"
+
+
 def test_a_path_without_ids_is_read_in_its_order(tmp_path, read_one):
     rows = [{"text": "When?", "isCreatedByUser": True}, {"text": "At six.", "isCreatedByUser": False}]
     found = read_one(write_json(tmp_path / "tides.json", librechat_conversation(messages=rows)))

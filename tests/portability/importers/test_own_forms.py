@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 
+import pytest
+
 from portability.importers import json_lines
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedToolCall
@@ -120,6 +122,16 @@ def test_lines_that_are_no_messages_are_reported_by_number(tmp_path, read):
     assert [each.item for each in failed] == ["line 2", "line 3", "line 4", "line 5"]
     assert failed[0].reason == "The line is no JSON."
     assert (fine.source_id, [each.text for each in fine.messages]) == ("7", ["Fine"])
+
+
+@pytest.mark.parametrize("first", ["", json.dumps({"conversation": "a", "role": "system", "text": "Be brief."})])
+def test_json_lines_may_begin_with_a_line_that_is_no_message(tmp_path, read, first):
+    good = {"conversation": "a", "role": "user", "text": "Fine"}
+    source, [*failed, found] = read(lines(tmp_path / "talks.jsonl", first, good))
+
+    assert source == "json_lines"
+    assert [each.item for each in failed] == (["line 1"] if first else [])
+    assert [each.text for each in found.messages] == ["Fine"]
 
 
 def test_a_line_without_end_is_passed_over(tmp_path, read, monkeypatch):
