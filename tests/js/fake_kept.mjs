@@ -1,4 +1,4 @@
-import { Kept } from '../../interface/static/page/core/kept.js';
+import { Kept } from '../../interface/static/page/core/browser_storage/kept.js';
 
 /** A database in memory, shared by the tabs that `openTab` opens; with `isFull` it takes nothing. */
 export function createMemory({ isFull = false } = {}) {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
-import { isUploadKept, keepUpload } from '../../interface/static/page/core/draft_uploads.js';
-import { createDrafts, createEditDrafts } from '../../interface/static/page/core/drafts.js';
-import { takeFormerDrafts } from '../../interface/static/page/core/local_storage_drafts.js';
-import { Kept } from '../../interface/static/page/core/kept.js';
+import { isUploadKept, keepUpload } from '../../interface/static/page/core/browser_storage/draft_uploads.js';
+import { createDrafts, createEditDrafts } from '../../interface/static/page/core/browser_storage/drafts.js';
+import { takeFormerDrafts } from '../../interface/static/page/core/browser_storage/local_storage_drafts.js';
+import { Kept } from '../../interface/static/page/core/browser_storage/kept.js';
 import { createMemory, settled } from './fake_kept.mjs';
 
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { shortcutStrings } from '../../interface/static/page/strings/en/shortcuts.js';
-import { listensToCharacters } from '../../interface/static/page/core/storage.js';
+import { listensToCharacters } from '../../interface/static/page/core/browser_storage/storage.js';
 import { ACTIONS, SHORTCUTS, allKeys, shortcutOf } from '../../interface/static/page/app/shortcuts/shortcuts_model.js';
 
 const body = { closest: () => null };

@@ -11,7 +11,7 @@ globalThis.localStorage = {
   setItem: (key, value) => (forbid(), stored.set(key, value)),
   removeItem: (key) => (forbid(), stored.delete(key)),
 };
-const { device, rememberedSwitch, sendsWithEnter } = await import('../../interface/static/page/core/storage.js');
+const { device, rememberedSwitch, sendsWithEnter } = await import('../../interface/static/page/core/browser_storage/storage.js');
 
 test('Enter sends until the person wants it otherwise, and the device remembers it', () => {
   assert.equal(sendsWithEnter.get(), true);

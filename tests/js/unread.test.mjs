@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ReadMarks } from '../../interface/static/page/core/unread.js';
+import { ReadMarks } from '../../interface/static/page/core/browser_storage/unread.js';
 import { createMemory, settled } from './fake_kept.mjs';
 
 const [FIRST, SECOND] = ['2026-03-01T10:00:00.000001Z', '2026-03-01T10:00:00.000002Z'];

@@ -4,8 +4,8 @@
  */
 
 import { conversationTitle } from '../core/conversation_title.js';
-import { ReadMarks } from '../core/unread.js';
-import { offeredNotifications } from '../core/storage.js';
+import { ReadMarks } from '../core/browser_storage/unread.js';
+import { offeredNotifications } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { isUndecided, mayNotify, notify, turnOnNotifications } from '../ui/notifications.js';
 import { setUnreadCount } from '../ui/page_title.js';
@@ -67,7 +67,7 @@ function tellElsewhere({ store, events, isMine }) {
 }
 
 /**
- * @param {{store: import('../core/store.js').Store, events: object, kept: import('../core/kept.js').Kept, isMine: () => boolean}} page
+ * @param {{store: import('../core/store.js').Store, events: object, kept: import('../core/browser_storage/kept.js').Kept, isMine: () => boolean}} page
  *   `isMine`: whether it is for this window to tell what all windows know
  */
 export function callAttention({ store, events, kept, isMine }) {

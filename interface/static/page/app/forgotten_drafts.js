@@ -1,6 +1,6 @@
 /** Drafts of conversations that don't exist any more. Loaded where there are any that the sidebar does not know. */
 
-import { forgetting } from '../core/draft_uploads.js';
+import { forgetting } from '../core/browser_storage/draft_uploads.js';
 
 /**
  * Removes drafts of conversations that are in no list of the server's, and not in the bin.

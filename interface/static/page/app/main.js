@@ -3,10 +3,10 @@
 import { bring, createApi } from '../core/api.js';
 import { followAddress, panelInAddress, writePanel } from '../core/address.js';
 import { createEvents } from '../core/events.js';
-import { createDrafts, YOUNG_DRAFT_MS } from '../core/drafts.js';
-import { openKept } from '../core/kept.js';
+import { createDrafts, YOUNG_DRAFT_MS } from '../core/browser_storage/drafts.js';
+import { openKept } from '../core/browser_storage/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { chosenDomain } from '../core/storage.js';
+import { chosenDomain } from '../core/browser_storage/storage.js';
 import { Store } from '../core/store.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { shortcutOf } from './shortcuts/shortcuts_model.js';
@@ -140,7 +140,7 @@ function followActions({ api, events, store }) {
 async function takeOverDrafts(kept, owner) {
   try {
     if (!localStorage.getItem(`anaphora:drafts:${owner}`) && !localStorage.getItem(`anaphora:edits:${owner}`)) return;
-    const { takeFormerDrafts } = await bring(() => import('../core/local_storage_drafts.js'));
+    const { takeFormerDrafts } = await bring(() => import('../core/browser_storage/local_storage_drafts.js'));
     await takeFormerDrafts(kept, localStorage, owner);
   } catch {
     // The browser forbids its storage, or the part does not come: they wait there.

@@ -1,5 +1,5 @@
 import { createApi } from '../core/api.js';
-import { openKept } from '../core/kept.js';
+import { openKept } from '../core/browser_storage/kept.js';
 import { createBusyBar } from '../ui/busy_bar.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { watchSession } from '../ui/session.js';

@@ -1,5 +1,5 @@
 import { bring } from '../core/api.js';
-import { device, dictates } from '../core/storage.js';
+import { device, dictates } from '../core/browser_storage/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { tellFailure } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';

@@ -1,8 +1,8 @@
 import { bring } from '../core/api.js';
-import { sendsWithEnter } from '../core/storage.js';
+import { sendsWithEnter } from '../core/browser_storage/storage.js';
 import { composes } from '../core/typing.js';
 import { strings } from '../strings/en/conversation.js';
-import { createDrafts } from '../core/drafts.js';
+import { createDrafts } from '../core/browser_storage/drafts.js';
 import { createMemories } from './memories.js';
 import { createOutboxList } from './outbox.js';
 import { createAnswerChoice } from './answer_choice.js';

@@ -1,6 +1,6 @@
 import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
-import { followsDocuments, rememberedSwitch } from '../core/storage.js';
+import { followsDocuments, rememberedSwitch } from '../core/browser_storage/storage.js';
 import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
 import { DRAGGED_MEMORIES } from '../memories/memory_model.js';

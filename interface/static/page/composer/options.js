@@ -1,7 +1,7 @@
 /** What a person settles once for this device: a small dialog beside its button. Loaded when it is opened. */
 
 import { composerStrings } from '../strings/en/composer.js';
-import { dictates, followsDocuments, proposesAlways, readsAloud, sendsWithEnter } from '../core/storage.js';
+import { dictates, followsDocuments, proposesAlways, readsAloud, sendsWithEnter } from '../core/browser_storage/storage.js';
 import { voiceStrings } from '../strings/en/voice.js';
 import { element } from '../ui/dom.js';
 import { hidePopup, showBeside } from '../ui/popup.js';

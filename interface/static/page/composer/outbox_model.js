@@ -48,7 +48,7 @@ export class Outbox {
 
   /**
    * @param {object} options
-   * @param {import('../core/kept.js').Kept} options.kept
+   * @param {import('../core/browser_storage/kept.js').Kept} options.kept
    * @param {(entry: Entry) => Promise<void>} options.deliver resolves when the server has the message
    * @param {(conversationId: string) => boolean} options.isAnswering whether an answer is being written there, as far as this tab knows
    * @param {(error: Error) => boolean} options.mayPass whether what went wrong may go well the next time

@@ -1,5 +1,5 @@
 import { parseAddress } from '../core/address.js';
-import { showsActivities } from '../core/storage.js';
+import { showsActivities } from '../core/browser_storage/storage.js';
 import { AT_ONCE } from './transcript/activities_model.js';
 import { openingWindow } from './transcript/transcript.js';
 

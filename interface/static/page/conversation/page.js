@@ -3,7 +3,7 @@ import { newId } from '../core/ids.js';
 import { filePartsOf, requestOf } from '../composer/outgoing.js';
 import { strings } from '../strings/en/conversation.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { createEditDrafts } from '../core/drafts.js';
+import { createEditDrafts } from '../core/browser_storage/drafts.js';
 import { createConversationReferences } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
 import { attempt } from '../ui/attempts.js';

@@ -4,7 +4,7 @@ import { createDocumentsApi } from '../documents/api.js';
 import { createMemoriesApi } from './api.js';
 import { memoriesStrings } from '../strings/en/memories.js';
 import { categoryLabel } from './memory_model.js';
-import { VIEW } from '../core/kept.js';
+import { VIEW } from '../core/browser_storage/kept.js';
 import { FilingTree } from './filing/tree_model.js';
 import { attempt as attemptWith } from '../ui/attempts.js';
 import { showToast } from '../ui/toast.js';

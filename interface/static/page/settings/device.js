@@ -1,6 +1,6 @@
 /** What this device remembers: which key sends, whether memories are proposed, whether answers are notified of. */
 
-import { proposesAlways, sendsWithEnter } from '../core/storage.js';
+import { proposesAlways, sendsWithEnter } from '../core/browser_storage/storage.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { canNotify, mayNotify, turnOffNotifications, turnOnNotifications } from '../ui/notifications.js';
 

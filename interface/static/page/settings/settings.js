@@ -1,7 +1,7 @@
 /** The settings: one section at a time, named in the address, each made when it is first looked at. */
 
 import { bring } from '../core/api.js';
-import { listensToCharacters } from '../core/storage.js';
+import { listensToCharacters } from '../core/browser_storage/storage.js';
 import { createSettingsApi } from './api.js';
 import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
 import { mountDevices, mountTokens } from './access.js';

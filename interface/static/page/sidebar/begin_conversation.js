@@ -6,10 +6,10 @@
  */
 
 import { newId } from '../core/ids.js';
-import { VIEW } from '../core/kept.js';
-import { windowOnly } from '../core/storage.js';
+import { VIEW } from '../core/browser_storage/kept.js';
+import { windowOnly } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { createDrafts } from '../core/drafts.js';
+import { createDrafts } from '../core/browser_storage/drafts.js';
 import { tellFailure } from '../ui/attempts.js';
 
 const KEY = 'anaphora.temporary';
@@ -69,7 +69,7 @@ function isUnwritten(store) {
  * @param {(conversationId: string) => boolean} parts.isShown whether a conversation is on the page
  * @param {() => void} parts.onBegin called before the page turns
  * @param {(conversation: object) => Promise<void>} parts.onMade takes a new conversation in
- * @param {{kept: import('../core/kept.js').Kept, inside: (workspaceId?: string) => object[]}} [parts.known] what the browser keeps, and what a workspace
+ * @param {{kept: import('../core/browser_storage/kept.js').Kept, inside: (workspaceId?: string) => object[]}} [parts.known] what the browser keeps, and what a workspace
  *   holds; told once, by who knows it
  * @returns {{begin: (workspaceId?: string) => void, beginTemporary: () => void,
  *            shown: (conversationId: string|null) => void}}

@@ -3,7 +3,7 @@
  * not (closed again as soon as something was chosen).
  */
 
-import { device } from '../core/storage.js';
+import { device } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
 
 const KEY = 'anaphora.sidebar';

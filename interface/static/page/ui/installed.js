@@ -1,6 +1,6 @@
 /** What the browser keeps so that the page opens without a network: the service worker with its cache, and whose page it is. */
 
-import { device } from '../core/storage.js';
+import { device } from '../core/browser_storage/storage.js';
 
 const ACCOUNT = 'anaphora:account';
 const CACHES = 'anaphora-';

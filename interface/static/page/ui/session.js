@@ -8,7 +8,7 @@ import { showToast } from './toast.js';
 const words = shellStrings.session;
 
 /**
- * @param {{email: string, kept: () => (import('../core/kept.js').Kept|null)}} page `kept`: what was typed and is not sent, once that is known
+ * @param {{email: string, kept: () => (import('../core/browser_storage/kept.js').Kept|null)}} page `kept`: what was typed and is not sent, once that is known
  * @returns {{onUnauthorized: (request: {quiet: boolean}) => void, onOtherAccount: () => void, logOut: () => Promise<void>}} the first two
  *   for `createApi`
  */

@@ -1,6 +1,6 @@
 /** The command palette: one field that finds commands, conversations and settings. Loaded when it is first opened. */
 
-import { VIEW } from '../../core/kept.js';
+import { VIEW } from '../../core/browser_storage/kept.js';
 import { createLatest } from '../../core/latest.js';
 import { paletteStrings as words } from '../../strings/en/palette.js';
 import { attempt } from '../../ui/attempts.js';

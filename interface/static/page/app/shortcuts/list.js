@@ -1,4 +1,4 @@
-import { sendsWithEnter } from '../../core/storage.js';
+import { sendsWithEnter } from '../../core/browser_storage/storage.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
 import { allKeys } from './shortcuts_model.js';
 import { element } from '../../ui/dom.js';

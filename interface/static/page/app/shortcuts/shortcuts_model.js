@@ -1,4 +1,4 @@
-import { listensToCharacters } from '../../core/storage.js';
+import { listensToCharacters } from '../../core/browser_storage/storage.js';
 
 /** What the page can do: one table for what listens to keys, for the list that `?` shows, for the settings and the palette. */
 

@@ -36,7 +36,7 @@ function askFields(prompt, names, kept) {
 
 /**
  * @param {{prompt_id: string, name: string, text: string}} prompt
- * @param {import('../../core/kept.js').Kept} kept holds what was typed into the fields and not put in
+ * @param {import('../../core/browser_storage/kept.js').Kept} kept holds what was typed into the fields and not put in
  * @returns {Promise<string|null>} the text to be put into the message; null where the person thought better of it
  */
 export async function promptText(prompt, kept) {

@@ -1,4 +1,4 @@
-import { readsAloud } from '../../core/storage.js';
+import { readsAloud } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { isUnkept } from '../message_model.js';
 import { openMenu } from '../../ui/menu.js';

@@ -1,5 +1,5 @@
 import { bring } from '../../core/api.js';
-import { rememberedSwitch } from '../../core/storage.js';
+import { rememberedSwitch } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { attempt } from '../../ui/attempts.js';

@@ -1,6 +1,6 @@
 import { ApiError, errorText } from '../../core/api.js';
 import { AnswerLostError, followAnswer } from './answer_stream.js';
-import { proposesAlways } from '../../core/storage.js';
+import { proposesAlways } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { AnswerState } from './answer_model.js';
 import { asksToBeRemembered, isFromUser, isUnkept } from '../message_model.js';

@@ -7,7 +7,7 @@ import { attempt } from '../../ui/attempts.js';
  * Makes the welcome conversation of a new account and opens it, unless the person has written a message of their own: that
  * message's conversation stays open.
  *
- * @param {{api: object, events: object, store: import('../../core/store.js').Store, kept: import('../../core/kept.js').Kept}} page
+ * @param {{api: object, events: object, store: import('../../core/store.js').Store, kept: import('../../core/browser_storage/kept.js').Kept}} page
  */
 export async function beginWelcome({ api, events, store, kept }) {
   writePanel('', { replace: true });

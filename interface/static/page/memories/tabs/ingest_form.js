@@ -1,6 +1,6 @@
 import { number } from '../../strings/en/count.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
-import { proposesAlways } from '../../core/storage.js';
+import { proposesAlways } from '../../core/browser_storage/storage.js';
 import { MOST_TEXT_BYTES, bytesOf, refusalOf } from './ingest_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { button, checkbox, field, fillSelect, select } from '../controls.js';

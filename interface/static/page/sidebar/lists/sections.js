@@ -2,7 +2,7 @@
 
 import { formatAddress } from '../../core/address.js';
 import { shownTitle } from '../../core/conversation_title.js';
-import { device } from '../../core/storage.js';
+import { device } from '../../core/browser_storage/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { markClasses, spokenTitle } from '../tree_nodes_model.js';

@@ -1,4 +1,4 @@
-/** Unsent texts, and changes of messages that are not saved, as `core/kept.js` keeps them. */
+/** Unsent texts, and changes of messages that are not saved, as `core/browser_storage/kept.js` keeps them. */
 
 const DRAFT = 'draft';
 /** Files are large, and not written again with each letter of the text. */

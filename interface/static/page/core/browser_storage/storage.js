@@ -1,6 +1,6 @@
 /**
  * The one place that keeps small values in the browser: for the device, or for one window of it. What the browser forbids to
- * keep lives as long as the page. Drafts and what is on its way to the server are kept elsewhere: `core/kept.js`.
+ * keep lives as long as the page. Drafts and what is on its way to the server are kept elsewhere: `core/browser_storage/kept.js`.
  */
 
 function createStorage(area) {
