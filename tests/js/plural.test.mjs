@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { createCount } from '../../interface/static/page/core/plural.js';
+import { createCount } from '../../interface/static/page/core/words/plural.js';
 
 test('things are counted by the plural rules of the language, with its numbers', () => {
   const count = createCount('en');

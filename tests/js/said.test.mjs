@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { errorText } from '../../interface/static/page/core/api.js';
-import { needsFurtherWords, saidText, warningsIn } from '../../interface/static/page/core/said.js';
+import { needsFurtherWords, saidText, warningsIn } from '../../interface/static/page/core/words/said.js';
 import { AnswerState } from '../../interface/static/page/conversation/turns/answer_model.js';
 import { notesOf } from '../../interface/static/page/references/report_model.js';
 import { saidWords } from '../../interface/static/page/strings/en/said.js';

@@ -3,10 +3,10 @@ import test from 'node:test';
 
 import { formatAddress, parseAddress, permalink } from '../../interface/static/page/core/address.js';
 import { addCopyFallback, copyText } from '../../interface/static/page/core/clipboard.js';
-import { conversationTitle, shownTitle } from '../../interface/static/page/core/conversation_title.js';
+import { conversationTitle, shownTitle } from '../../interface/static/page/core/words/conversation_title.js';
 import { createEvents, createOwnEvents } from '../../interface/static/page/core/events.js';
 import { createLatest } from '../../interface/static/page/core/latest.js';
-import { fullTime, shortTime } from '../../interface/static/page/core/times.js';
+import { fullTime, shortTime } from '../../interface/static/page/core/words/times.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { createAnnouncer } from '../../interface/static/page/ui/announcer.js';
 

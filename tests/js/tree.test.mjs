@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { inOwnWords } from '../../interface/static/page/core/workspace_name.js';
+import { inOwnWords } from '../../interface/static/page/core/words/workspace_name.js';
 import { shellStrings } from '../../interface/static/page/strings/en/shell.js';
 
 import { Store } from '../../interface/static/page/core/store.js';

@@ -275,7 +275,7 @@ def test_each_kind_of_activity_of_the_product_has_a_name_in_words(language: str)
 
 
 def test_the_page_knows_what_the_server_calls_a_conversation_without_words_for_a_title() -> None:
-    module = (PAGE_STRINGS.parent / "core" / "conversation_title.js").read_text(encoding="utf-8")
+    module = (PAGE_STRINGS.parent / "core" / "words" / "conversation_title.js").read_text(encoding="utf-8")
     assert f"NAMED_BY_THE_SERVER = '{UNTITLED}';" in module
 
 

@@ -3,7 +3,7 @@
  * notification to a person who is elsewhere.
  */
 
-import { conversationTitle } from '../core/conversation_title.js';
+import { conversationTitle } from '../core/words/conversation_title.js';
 import { ReadMarks } from '../core/browser_storage/unread.js';
 import { offeredNotifications } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';

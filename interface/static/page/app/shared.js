@@ -1,7 +1,7 @@
 /** The entry of the page behind a shared link. */
 
 import { createApi } from '../core/api.js';
-import { bringWordsFor } from '../core/said.js';
+import { bringWordsFor } from '../core/words/said.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { mountSharedPage } from '../conversation/sharing/shared_page.js';
 

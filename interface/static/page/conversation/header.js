@@ -1,4 +1,4 @@
-import { conversationTitle } from '../core/conversation_title.js';
+import { conversationTitle } from '../core/words/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 
 /**

@@ -1,6 +1,6 @@
 /** What follows from a message's own fields: its name, its badge, its reference. */
 
-import { agentName } from '../core/agent_name.js';
+import { agentName } from '../core/words/agent_name.js';
 
 /**
  * @param {object} message

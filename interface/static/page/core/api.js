@@ -3,7 +3,7 @@
  */
 
 import { strings } from '../strings/en/conversation.js';
-import { bringWordsFor, saidText, wordsOfError } from './said.js';
+import { bringWordsFor, saidText, wordsOfError } from './words/said.js';
 
 /** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
 export class ApiError extends Error {
@@ -93,7 +93,7 @@ function withQuery(path, query = {}) {
  * What an error of the server says: in words of the page's language where there are any for its code. Where the code is a
  * general one, the words quote the server's own sentence, which says more.
  *
- * @param {{code?: string, message?: string, said?: import('./said.js').Saying[]}|null|undefined} error
+ * @param {{code?: string, message?: string, said?: import('./words/said.js').Saying[]}|null|undefined} error
  * @returns {string|undefined}
  */
 export function errorText(error) {

@@ -1,4 +1,4 @@
-import { bringWordsFor } from './said.js';
+import { bringWordsFor } from './words/said.js';
 
 /**
  * Turns chunks of text into the JSON values of their complete lines. Blank lines and lines that are no JSON are left out.

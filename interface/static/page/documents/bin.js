@@ -1,4 +1,4 @@
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { tellFailure } from '../ui/attempts.js';
 import { element } from '../ui/dom.js';

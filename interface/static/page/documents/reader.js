@@ -1,4 +1,4 @@
-import { shownTitle } from '../core/conversation_title.js';
+import { shownTitle } from '../core/words/conversation_title.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { MarkdownView } from '../markdown/view.js';
 import { decorateReferences } from '../references/chips.js';

@@ -1,7 +1,7 @@
-import { shownTitle } from '../core/conversation_title.js';
-import { saidText } from '../core/said.js';
-import { inOwnWords } from '../core/workspace_name.js';
-import { shortTime } from '../core/times.js';
+import { shownTitle } from '../core/words/conversation_title.js';
+import { saidText } from '../core/words/said.js';
+import { inOwnWords } from '../core/words/workspace_name.js';
+import { shortTime } from '../core/words/times.js';
 import { formatPanel, learningFrom } from '../memories/query_model.js';
 import { importStrings as words } from '../strings/en/imports.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';

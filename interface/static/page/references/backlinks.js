@@ -1,7 +1,7 @@
-import { shownTitle } from '../core/conversation_title.js';
+import { shownTitle } from '../core/words/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { plainExcerpt } from '../conversation/card/spoken_model.js';
 import { senderName } from '../conversation/message_model.js';
 import { element, mainLandmark, setHidden } from '../ui/dom.js';

@@ -1,8 +1,8 @@
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
-import { agentName } from '../core/agent_name.js';
-import { conversationTitle } from '../core/conversation_title.js';
-import { shortTime } from '../core/times.js';
+import { agentName } from '../core/words/agent_name.js';
+import { conversationTitle } from '../core/words/conversation_title.js';
+import { shortTime } from '../core/words/times.js';
 import { excerpt } from '../conversation/message_model.js';
 import { MarkdownView } from '../markdown/view.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';

@@ -1,8 +1,8 @@
 /** Asks for one of the person's conversations: those that were used last, or those that are called like what is typed. */
 
-import { shownTitle } from '../core/conversation_title.js';
+import { shownTitle } from '../core/words/conversation_title.js';
 import { createLatest } from '../core/latest.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { chooseConversationStrings as words } from '../strings/en/choose_conversation.js';
 import { openDialog } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';

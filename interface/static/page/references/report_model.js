@@ -1,9 +1,9 @@
 /** Reading the report on references: the entries that the server stores with a user's message. */
 
 import { excerpt } from '../conversation/message_model.js';
-import { agentName } from '../core/agent_name.js';
-import { conversationTitle } from '../core/conversation_title.js';
-import { saidText } from '../core/said.js';
+import { agentName } from '../core/words/agent_name.js';
+import { conversationTitle } from '../core/words/conversation_title.js';
+import { saidText } from '../core/words/said.js';
 import { referenceStrings } from '../strings/en/references.js';
 
 const GIVEN = new Set(['resolved', 'truncated']);

@@ -3,7 +3,7 @@
 import { icon } from '../ui/icons.js';
 import { leavePanel, writePanel } from '../core/address.js';
 import { createLatest } from '../core/latest.js';
-import { warningsIn } from '../core/said.js';
+import { warningsIn } from '../core/words/said.js';
 import { composes } from '../core/typing.js';
 import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';

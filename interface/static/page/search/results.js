@@ -1,9 +1,9 @@
 import { formatAddress } from '../core/address.js';
-import { shownTitle } from '../core/conversation_title.js';
+import { shownTitle } from '../core/words/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { searchStrings } from '../strings/en/search.js';
 import { strings } from '../strings/en/conversation.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { badgeText, senderName } from '../conversation/message_model.js';
 import { groupsOf, piecesOf } from './search_model.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';

@@ -2,7 +2,7 @@
 
 import { copyText } from '../core/clipboard.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { deviceName } from './device_name_model.js';
 import { attempt } from '../ui/attempts.js';
 import { confirmAction, showValue } from '../ui/dialog.js';

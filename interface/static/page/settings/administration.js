@@ -3,7 +3,7 @@
 import { number } from '../strings/en/count.js';
 import { administrationStrings as words } from '../strings/en/administration.js';
 import { settingsStrings } from '../strings/en/settings.js';
-import { fullTime, shortTime } from '../core/times.js';
+import { fullTime, shortTime } from '../core/words/times.js';
 import { attempt } from '../ui/attempts.js';
 import { labelled, openDialog } from '../ui/dialog.js';
 import { element } from '../ui/dom.js';

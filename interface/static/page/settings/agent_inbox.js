@@ -1,6 +1,6 @@
 /** The inbox of the agent that is open: what waits, what failed and why, and buttons that let the agent answer. */
 
-import { saidText } from '../core/said.js';
+import { saidText } from '../core/words/said.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { attempt } from '../ui/attempts.js';
 import { element, setHidden } from '../ui/dom.js';

@@ -1,6 +1,6 @@
 /** The person's agents: a list, the form of one of them, and a message to try it with. */
 
-import { agentName } from '../core/agent_name.js';
+import { agentName } from '../core/words/agent_name.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { answerSettingsStrings } from '../strings/en/answer_settings.js';
 import { attempt } from '../ui/attempts.js';

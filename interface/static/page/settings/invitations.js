@@ -1,6 +1,6 @@
 import { copyText } from '../core/clipboard.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { attempt } from '../ui/attempts.js';
 import { showValue } from '../ui/dialog.js';
 import { fill, onSubmit, record, records } from './records.js';

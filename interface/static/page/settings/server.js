@@ -1,6 +1,6 @@
 /** What the server is set to: models and limits, which only its administrator changes. */
 
-import { saidText } from '../core/said.js';
+import { saidText } from '../core/words/said.js';
 import { number } from '../strings/en/count.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { element } from '../ui/dom.js';

@@ -1,7 +1,7 @@
 /** The person's own tool servers: a list with how each is doing, and the form that joins one. */
 
 import { settingsStrings } from '../strings/en/settings.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { attempt } from '../ui/attempts.js';
 import { confirmAction } from '../ui/dialog.js';
 import { element, setHidden } from '../ui/dom.js';

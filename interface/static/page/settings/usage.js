@@ -2,7 +2,7 @@
 
 import { administrationStrings as words } from '../strings/en/administration.js';
 import { number } from '../strings/en/count.js';
-import { shortTime } from '../core/times.js';
+import { shortTime } from '../core/words/times.js';
 import { fill, record, records } from './records.js';
 import { megabytes, used } from './usage_model.js';
 

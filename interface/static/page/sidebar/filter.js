@@ -4,7 +4,7 @@
  */
 
 import { formatAddress } from '../core/address.js';
-import { shownTitle } from '../core/conversation_title.js';
+import { shownTitle } from '../core/words/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
 import { composes } from '../core/typing.js';

@@ -3,7 +3,7 @@
  * No DOM here. Conversations are kept newest first, as the server lists them.
  */
 
-import { inOwnWords } from '../core/workspace_name.js';
+import { inOwnWords } from '../core/words/workspace_name.js';
 import { ROOT, conversationNode, moreNode, workspaceNode, workspaceNodeId, workspaceText } from './tree_nodes_model.js';
 
 /** Conversations that a workspace shows before its "Show more" node. */

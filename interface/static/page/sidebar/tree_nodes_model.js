@@ -1,7 +1,7 @@
 /** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
 
 import { formatAddress } from '../core/address.js';
-import { shownTitle } from '../core/conversation_title.js';
+import { shownTitle } from '../core/words/conversation_title.js';
 import { inBrackets } from '../strings/en/count.js';
 import { shellStrings } from '../strings/en/shell.js';
 

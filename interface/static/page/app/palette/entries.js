@@ -4,7 +4,7 @@ import { ALSO_ELSEWHERE, COMMANDS } from '../../composer/commands/commands_model
 import { composerStrings } from '../../strings/en/composer.js';
 import { paletteStrings } from '../../strings/en/palette.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
-import { shownTitle } from '../../core/conversation_title.js';
+import { shownTitle } from '../../core/words/conversation_title.js';
 import { ACTIONS } from '../shortcuts/shortcuts_model.js';
 import { runShortcut } from '../shortcuts/run.js';
 import { spriteName } from '../../ui/icons.js';

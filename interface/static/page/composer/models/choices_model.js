@@ -1,6 +1,6 @@
 /** The models that a conversation may be answered by, as `GET /models` tells of them. */
 
-import { saidText } from '../../core/said.js';
+import { saidText } from '../../core/words/said.js';
 
 const UNDER_WAY = new Set(['fetching', 'loading']);
 const TO_BE_FETCHED = new Set(['absent', 'failed']);

@@ -1,4 +1,4 @@
-import { saidText } from '../../core/said.js';
+import { saidText } from '../../core/words/said.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { aboutChoice } from './choices_model.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';

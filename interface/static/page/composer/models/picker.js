@@ -1,6 +1,6 @@
 /** The models to choose from, beside the button that names the one that answers. Loaded when they are wanted. */
 
-import { saidText } from '../../core/said.js';
+import { saidText } from '../../core/words/said.js';
 import { device } from '../../core/browser_storage/storage.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import {

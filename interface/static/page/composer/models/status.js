@@ -1,4 +1,4 @@
-import { saidText } from '../../core/said.js';
+import { saidText } from '../../core/words/said.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element, setHidden } from '../../ui/dom.js';
 

@@ -1,6 +1,6 @@
 /** How a conversation is answered: system prompt, temperature, longest answer, model; and presets of these. Loaded when it is opened. */
 
-import { agentName } from '../../core/agent_name.js';
+import { agentName } from '../../core/words/agent_name.js';
 import { answerSettingsStrings as words } from '../../strings/en/answer_settings.js';
 import { failureText } from '../../ui/attempts.js';
 import { askText, confirmAction, labelled, openDialog } from '../../ui/dialog.js';

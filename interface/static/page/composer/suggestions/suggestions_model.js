@@ -1,6 +1,6 @@
 /** What `@` offers: the answers of several sources as one list in groups. */
 
-import { agentName } from '../../core/agent_name.js';
+import { agentName } from '../../core/words/agent_name.js';
 
 /** In the order in which they are shown; `part` is where an answer of `/pkb/autocomplete` has them. */
 const MEMORIES = { kind: 'claim', part: 'memories' };

@@ -1,4 +1,4 @@
-import { shortTime } from '../../core/times.js';
+import { shortTime } from '../../core/words/times.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element, mainLandmark } from '../../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../../ui/popup.js';

@@ -1,7 +1,7 @@
 import { bring } from '../../core/api.js';
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
-import { fullTime, shortTime } from '../../core/times.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
 import { threadStrings } from '../../strings/en/threads.js';
 import { isUnkept, senderName } from '../message_model.js';
 import { createBadge } from './badge.js';

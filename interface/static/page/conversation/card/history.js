@@ -1,5 +1,5 @@
 import { strings } from '../../strings/en/conversation.js';
-import { fullTime, shortTime } from '../../core/times.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
 import { decorateReferences } from '../../references/chips.js';
 import { element, mainLandmark } from '../../ui/dom.js';
 import { fillPopup, showBeside } from '../../ui/popup.js';

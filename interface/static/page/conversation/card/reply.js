@@ -1,4 +1,4 @@
-import { agentName } from '../../core/agent_name.js';
+import { agentName } from '../../core/words/agent_name.js';
 import { mayPass } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { placeOfActivity } from '../activity_model.js';

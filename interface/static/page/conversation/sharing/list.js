@@ -1,7 +1,7 @@
 import { createShareApi, linkOf } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
-import { shownTitle } from '../../core/conversation_title.js';
-import { shortTime } from '../../core/times.js';
+import { shownTitle } from '../../core/words/conversation_title.js';
+import { shortTime } from '../../core/words/times.js';
 import { element, replaceWithFocus } from '../../ui/dom.js';
 import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './links.js';
 import { showToast } from '../../ui/toast.js';

@@ -1,7 +1,7 @@
 import { createShareApi } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
-import { shownTitle } from '../../core/conversation_title.js';
-import { fullTime, shortTime } from '../../core/times.js';
+import { shownTitle } from '../../core/words/conversation_title.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
 import { badgeText, isFromUser, senderName } from '../message_model.js';
 import { element } from '../../ui/dom.js';
 import { MarkdownView } from '../../markdown/view.js';

@@ -1,4 +1,4 @@
-import { shortTime } from '../../core/times.js';
+import { shortTime } from '../../core/words/times.js';
 import { threadStrings as words } from '../../strings/en/threads.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';

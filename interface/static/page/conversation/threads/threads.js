@@ -1,6 +1,6 @@
 import { bring } from '../../core/api.js';
 import { createLatest } from '../../core/latest.js';
-import { fullTime, shortTime } from '../../core/times.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
 import { showsActivities } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { threadStrings as words } from '../../strings/en/threads.js';

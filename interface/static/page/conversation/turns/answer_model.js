@@ -1,4 +1,4 @@
-import { saidText } from '../../core/said.js';
+import { saidText } from '../../core/words/said.js';
 import { reduceParts } from '../card/parts_model.js';
 
 /**

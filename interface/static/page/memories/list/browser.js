@@ -2,7 +2,7 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { touchedClaims, withChanges } from '../changes_model.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { ClaimSelection, MOST_SELECTED } from './selection_model.js';
-import { warningsIn } from '../../core/said.js';
+import { warningsIn } from '../../core/words/said.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryActions } from './actions.js';
 import { createBulkBar } from './bulk.js';

@@ -1,6 +1,6 @@
 import { icon } from '../../ui/icons.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
-import { fullTime, shortTime } from '../../core/times.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
 import { excerpt, isCurrent, marksOf, referenceTo, spoken } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { iconButton, referenceBadge } from '../controls.js';

@@ -1,6 +1,6 @@
 /** A plan for new memories, made from a text, and what the person decides about each line of it. */
 
-import { warningsIn } from '../../core/said.js';
+import { warningsIn } from '../../core/words/said.js';
 
 const ACTIONS = ['add', 'update', 'conflict', 'skip'];
 const CHANGEABLE = ['action', 'statement', 'claim_type', 'context_domain', 'tags'];

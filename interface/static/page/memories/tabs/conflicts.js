@@ -1,7 +1,7 @@
 /** The tab of conflicts: memories that cannot all be true, side by side, until the person decides. */
 
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
-import { shortTime } from '../../core/times.js';
+import { shortTime } from '../../core/words/times.js';
 import { referenceTo, spoken } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
 import { createPager } from '../list/pager.js';

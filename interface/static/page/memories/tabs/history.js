@@ -2,7 +2,7 @@
 
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
-import { fullTime, shortTime } from '../../core/times.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
 import { describeChange } from './history_model.js';
 import { tellFailure } from '../../ui/attempts.js';
 import { element } from '../../ui/dom.js';

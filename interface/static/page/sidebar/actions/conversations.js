@@ -3,7 +3,7 @@
 import { formatAddress } from '../../core/address.js';
 import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
-import { shownTitle } from '../../core/conversation_title.js';
+import { shownTitle } from '../../core/words/conversation_title.js';
 import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';

@@ -1,7 +1,7 @@
 /** What is beside the tree: the pinned and the newest conversations above it, the archive and the bin below it. */
 
 import { formatAddress } from '../../core/address.js';
-import { shownTitle } from '../../core/conversation_title.js';
+import { shownTitle } from '../../core/words/conversation_title.js';
 import { device } from '../../core/browser_storage/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';

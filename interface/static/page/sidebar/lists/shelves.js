@@ -1,6 +1,6 @@
 /** The archive and the bin, each asked for when its section opens. */
 
-import { shownTitle } from '../../core/conversation_title.js';
+import { shownTitle } from '../../core/words/conversation_title.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { spokenTitle } from '../tree_nodes_model.js';

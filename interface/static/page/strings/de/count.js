@@ -1,4 +1,4 @@
-import { createCount, createMoney, createNumber } from '../../core/plural.js';
+import { createCount, createMoney, createNumber } from '../../core/words/plural.js';
 
 export const language = 'de';
 /** Numbers as German writes them. */

@@ -1,4 +1,4 @@
-import { language } from '../strings/en/count.js';
+import { language } from '../../strings/en/count.js';
 import { regional } from './plural.js';
 
 const clock = { hour: '2-digit', minute: '2-digit' };

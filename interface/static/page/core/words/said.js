@@ -1,8 +1,8 @@
 /** What the server says to the person, in the language of the page. */
 
 import { agentName } from './agent_name.js';
-import { errorWords } from '../strings/en/errors.js';
-import { betweenSentences, isServersLanguage, saidWords } from '../strings/en/said.js';
+import { errorWords } from '../../strings/en/errors.js';
+import { betweenSentences, isServersLanguage, saidWords } from '../../strings/en/said.js';
 
 /**
  * @typedef {object} Saying one sentence of the server
@@ -26,7 +26,7 @@ export const needsFurtherWords = (text) => [...text.matchAll(CODE)].some(([, cod
 
 function load() {
   // eslint-disable-next-line no-restricted-syntax -- of words that don't come, nobody is told: the server's own sentence is shown
-  loading ??= import('../strings/en/said_later.js').then((words) => {
+  loading ??= import('../../strings/en/said_later.js').then((words) => {
     further = words;
   }, () => {
     loading = null;

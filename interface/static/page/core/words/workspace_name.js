@@ -1,4 +1,4 @@
-import { shellStrings } from '../strings/en/shell.js';
+import { shellStrings } from '../../strings/en/shell.js';
 
 /** What the server calls the workspace that everybody has, until it is renamed. */
 const NAMED_BY_THE_SERVER = 'General';

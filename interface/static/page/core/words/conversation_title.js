@@ -1,4 +1,4 @@
-import { strings } from '../strings/en/conversation.js';
+import { strings } from '../../strings/en/conversation.js';
 
 /** What the server calls a conversation whose first message has no words for a title. */
 const NAMED_BY_THE_SERVER = 'New conversation';
