@@ -14,7 +14,7 @@ import { followChanges } from './live.js';
 import { createAnnouncer } from '../ui/announcer.js';
 import { attempt } from '../ui/attempts.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
-import { isDialogOpen } from '../ui/dialog.js';
+import { isDialogOpen } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { mountModelStatus } from '../composer/models/status.js';
 import { mountProposalCount } from '../proposals/count.js';

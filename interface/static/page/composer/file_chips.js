@@ -9,7 +9,7 @@ import { attempt } from '../ui/attempts.js';
 import { composerStrings } from '../strings/en/composer.js';
 import { icon } from '../ui/icons.js';
 import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
-import { openDialog } from '../ui/dialog.js';
+import { openDialog } from '../ui/controls/dialog.js';
 import { element, replaceChildrenKeepingFocus, setHidden, whenReleased } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { bringToServer, keep } from './uploads.js';

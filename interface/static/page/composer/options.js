@@ -4,7 +4,7 @@ import { composerStrings } from '../strings/en/composer.js';
 import { dictates, followsDocuments, proposesAlways, readsAloud, sendsWithEnter } from '../core/browser_storage/storage.js';
 import { voiceStrings } from '../strings/en/voice.js';
 import { element } from '../ui/dom.js';
-import { hidePopup, showBeside } from '../ui/popup.js';
+import { hidePopup, showBeside } from '../ui/controls/popup.js';
 
 const words = composerStrings.options;
 let popup = null;

@@ -1,7 +1,7 @@
 /** Shows a file that the server has stored: a picture, or its text page by page. Loaded with the first one that is opened. */
 
 import { composerStrings } from '../strings/en/composer.js';
-import { openDialog } from '../ui/dialog.js';
+import { openDialog } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 

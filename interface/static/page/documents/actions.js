@@ -2,7 +2,7 @@
 
 import { documentStrings } from '../strings/en/documents.js';
 import { tellFailure } from '../ui/attempts.js';
-import { askText } from '../ui/dialog.js';
+import { askText } from '../ui/controls/dialog.js';
 import { showToast } from '../ui/toast.js';
 import { pathFrom } from './documents_model.js';
 

@@ -2,7 +2,7 @@ import { documentStrings } from '../strings/en/documents.js';
 import { createAutocomplete } from '../composer/suggestions/autocomplete.js';
 import { isMoreThanALine } from '../core/typing.js';
 import { MarkdownView } from '../markdown/view.js';
-import { confirmAction } from '../ui/dialog.js';
+import { confirmAction } from '../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 

@@ -1,7 +1,7 @@
 import { documentStrings } from '../strings/en/documents.js';
 import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
-import { openMenu } from '../ui/menu.js';
+import { openMenu } from '../ui/controls/menu.js';
 import { ACCEPTED, emptyReport, importable, isRefusal, joined, portionsOf, refusedWhole } from './importing_model.js';
 import { shownInPart } from './shown_in_part.js';
 

@@ -11,7 +11,7 @@ import { element, setHidden } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 import { coverPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
-import { isSomethingOver } from '../ui/popup.js';
+import { isSomethingOver } from '../ui/controls/popup.js';
 import { createActions } from './actions.js';
 import { createDocumentsApi } from './api.js';
 import { fateOf, mayChangeLinks } from './changes_model.js';

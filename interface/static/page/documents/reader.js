@@ -5,7 +5,7 @@ import { decorateReferences } from '../references/chips.js';
 import { linkText } from '../references/wikilinks_model.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
-import { openMenu } from '../ui/menu.js';
+import { openMenu } from '../ui/controls/menu.js';
 import { nameOf, neighbourhood } from './documents_model.js';
 import { graphPicture } from './graph.js';
 import { documentLink } from './list.js';

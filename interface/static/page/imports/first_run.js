@@ -2,7 +2,7 @@
 
 import { importStrings as words } from '../strings/en/imports.js';
 import { element } from '../ui/dom.js';
-import { openDialog } from '../ui/dialog.js';
+import { openDialog } from '../ui/controls/dialog.js';
 import { createImports } from './imports.js';
 
 /**

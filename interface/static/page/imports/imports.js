@@ -2,7 +2,7 @@
 
 import { importStrings as words } from '../strings/en/imports.js';
 import { attempt, failureText } from '../ui/attempts.js';
-import { confirmAction } from '../ui/dialog.js';
+import { confirmAction } from '../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 import { addPanelStyle } from '../ui/panel_style.js';

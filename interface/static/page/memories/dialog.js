@@ -2,14 +2,14 @@
 
 import { memoriesStrings } from '../strings/en/memories.js';
 import { failureText } from '../ui/attempts.js';
-import { openDialog as openFormDialog } from '../ui/dialog.js';
+import { openDialog as openFormDialog } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { button } from './controls.js';
 
 const MOST_CHOICES = 100;
 const DEEPEST = 6;
 
-/** A dialog of `ui/dialog.js` in the looks of the panel. @param {{wide?: boolean}} options */
+/** A dialog of `ui/controls/dialog.js` in the looks of the panel. @param {{wide?: boolean}} options */
 export function openDialog({ wide = false, ...options }) {
   return openFormDialog({ ...options, className: `memories-dialog${wide ? ' wide' : ''}` });
 }

@@ -8,15 +8,15 @@ import { memoriesStrings } from '../strings/en/memories.js';
 import { strings } from '../strings/en/conversation.js';
 import { PANEL, TABS, changed, formatPanel, initialState, parsePanel, showing } from './query_model.js';
 import { wide } from '../ui/columns.js';
-import { closeDialogs } from '../ui/dialog.js';
+import { closeDialogs } from '../ui/controls/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { madeElsewhere } from './api.js';
 import { createMemoriesPage } from './page.js';
 import { failureBlock } from './controls.js';
-import { createTabs } from '../ui/tabs.js';
+import { createTabs } from '../ui/controls/tabs.js';
 import { coverPageTitle } from '../ui/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
-import { isSomethingOver } from '../ui/popup.js';
+import { isSomethingOver } from '../ui/controls/popup.js';
 
 const words = memoriesStrings;
 

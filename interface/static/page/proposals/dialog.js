@@ -3,7 +3,7 @@
 import { createProposal } from '../conversation/card/proposal.js';
 import { proposalStrings as words } from '../strings/en/proposals.js';
 import { shortTime } from '../core/words/times.js';
-import { openDialog } from '../ui/dialog.js';
+import { openDialog } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 

@@ -5,7 +5,7 @@ import { shortTime } from '../core/words/times.js';
 import { plainExcerpt } from '../conversation/card/spoken_model.js';
 import { senderName } from '../conversation/message_model.js';
 import { element, mainLandmark, setHidden } from '../ui/dom.js';
-import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
+import { fillPopup, hidePopup, showBeside } from '../ui/controls/popup.js';
 
 function row(link, onOpen) {
   const title = shownTitle(link.title);

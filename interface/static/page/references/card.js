@@ -9,7 +9,7 @@ import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, 
 import { attempt } from '../ui/attempts.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
-import { fillPopup, hidePopup, showBeside } from '../ui/popup.js';
+import { fillPopup, hidePopup, showBeside } from '../ui/controls/popup.js';
 
 const OPEN_AFTER_MS = 200;
 const CLOSE_AFTER_MS = 250;

@@ -4,10 +4,10 @@ import { shownTitle } from '../core/words/conversation_title.js';
 import { createLatest } from '../core/latest.js';
 import { shortTime } from '../core/words/times.js';
 import { chooseConversationStrings as words } from '../strings/en/choose_conversation.js';
-import { openDialog } from '../ui/dialog.js';
+import { openDialog } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
-import { createListbox } from '../ui/listbox.js';
+import { createListbox } from '../ui/controls/listbox.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 
 const ASKED_FOR = 30;

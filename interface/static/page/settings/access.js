@@ -5,7 +5,7 @@ import { settingsStrings as words } from '../strings/en/settings.js';
 import { shortTime } from '../core/words/times.js';
 import { deviceName } from './device_name_model.js';
 import { attempt } from '../ui/attempts.js';
-import { confirmAction, showValue } from '../ui/dialog.js';
+import { confirmAction, showValue } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { fill, onSubmit, record, records } from './records.js';
 import { showToast } from '../ui/toast.js';

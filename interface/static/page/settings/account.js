@@ -1,8 +1,8 @@
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { attempt } from '../ui/attempts.js';
-import { askPassword } from '../ui/dialog.js';
+import { askPassword } from '../ui/controls/dialog.js';
 import { setHidden } from '../ui/dom.js';
-import { keepFields } from '../ui/kept_fields.js';
+import { keepFields } from '../ui/controls/kept_fields.js';
 import { fill, onSubmit } from './records.js';
 import { showToast } from '../ui/toast.js';
 

@@ -4,7 +4,7 @@ import { agentName } from '../core/words/agent_name.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { answerSettingsStrings } from '../strings/en/answer_settings.js';
 import { attempt } from '../ui/attempts.js';
-import { confirmAction } from '../ui/dialog.js';
+import { confirmAction } from '../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden, whenReleased } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { mountInbox } from './agent_inbox.js';

@@ -3,7 +3,7 @@
 import { settingsStrings } from '../strings/en/settings.js';
 import { shortTime } from '../core/words/times.js';
 import { attempt } from '../ui/attempts.js';
-import { confirmAction } from '../ui/dialog.js';
+import { confirmAction } from '../ui/controls/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/toast.js';
 import { fill, onSubmit, record, records } from './records.js';

@@ -21,7 +21,7 @@ function copyBySelection(text) {
 }
 
 async function showSelected(text) {
-  const { showValue } = await bring(() => import('./dialog.js'));
+  const { showValue } = await bring(() => import('./controls/dialog.js'));
   const { manualTitle, manualHelp, close } = strings.copy;
   await showValue({ title: manualTitle, text: manualHelp, value: text, label: manualTitle, closeLabel: close });
   return false;

@@ -1,7 +1,7 @@
 /** What the page says and does when its session ends, or when another account is logged in in the same browser. */
 
 import { shellStrings } from '../strings/en/shell.js';
-import { confirmAction } from './dialog.js';
+import { confirmAction } from './controls/dialog.js';
 import { forgetShell } from './installed.js';
 import { showToast } from './toast.js';
 

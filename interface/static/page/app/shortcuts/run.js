@@ -1,7 +1,7 @@
 import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
-import { openDialog } from '../../ui/dialog.js';
+import { openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { shortcutList } from './list.js';

@@ -2,8 +2,8 @@ import { saidText } from '../../core/words/said.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { aboutChoice } from './choices_model.js';
 import { element, setHidden, uniqueId } from '../../ui/dom.js';
-import { createListbox } from '../../ui/listbox.js';
-import { hidePopup, showBeside } from '../../ui/popup.js';
+import { createListbox } from '../../ui/controls/listbox.js';
+import { hidePopup, showBeside } from '../../ui/controls/popup.js';
 
 const words = composerStrings.models;
 

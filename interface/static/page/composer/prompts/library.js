@@ -3,7 +3,7 @@
 import { createLibraryApi } from '../settings/library_api.js';
 import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
 import { failureText } from '../../ui/attempts.js';
-import { labelled, openDialog } from '../../ui/dialog.js';
+import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { addPanelStyle } from '../../ui/panel_style.js';

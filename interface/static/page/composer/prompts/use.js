@@ -2,9 +2,9 @@
 
 import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
 import { composes } from '../../core/typing.js';
-import { labelled, openDialog } from '../../ui/dialog.js';
+import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
-import { keepFields } from '../../ui/kept_fields.js';
+import { keepFields } from '../../ui/controls/kept_fields.js';
 import { fieldsOf, filled } from './prompts_model.js';
 
 const words = answerSettingsStrings.prompts;

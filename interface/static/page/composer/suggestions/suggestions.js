@@ -1,7 +1,7 @@
 import { composes } from '../../core/typing.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { element, uniqueId } from '../../ui/dom.js';
-import { createListbox } from '../../ui/listbox.js';
+import { createListbox } from '../../ui/controls/listbox.js';
 
 /**
  * Suggestions above a text field, which keeps the focus.
@@ -28,7 +28,7 @@ export function createSuggestions(input, { label, onChoose, onAction }) {
   const isOpen = () => !box.hidden;
 
   /**
-   * @param {Array<{label?: string, options: import('../../ui/listbox.js').Option[]}>} groups
+   * @param {Array<{label?: string, options: import('../../ui/controls/listbox.js').Option[]}>} groups
    * @param {{keys: string, more?: string, preselects?: boolean}} said what the keys do, for who has some, and what else there is to say;
    *   `preselects`: Enter takes the first row, also where nobody went to it by the arrows
    */

@@ -1,7 +1,7 @@
 import { shortTime } from '../../core/words/times.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element, mainLandmark } from '../../ui/dom.js';
-import { fillPopup, hidePopup, showBeside } from '../../ui/popup.js';
+import { fillPopup, hidePopup, showBeside } from '../../ui/controls/popup.js';
 import { withLabels } from '../../references/chips.js';
 import { findReferences } from '../../references/grammar.js';
 import { bareReference } from '../../references/report_model.js';

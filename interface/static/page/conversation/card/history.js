@@ -2,7 +2,7 @@ import { strings } from '../../strings/en/conversation.js';
 import { fullTime, shortTime } from '../../core/words/times.js';
 import { decorateReferences } from '../../references/chips.js';
 import { element, mainLandmark } from '../../ui/dom.js';
-import { fillPopup, showBeside } from '../../ui/popup.js';
+import { fillPopup, showBeside } from '../../ui/controls/popup.js';
 
 const words = strings.history;
 

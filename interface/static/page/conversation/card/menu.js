@@ -1,7 +1,7 @@
 import { readsAloud } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { isUnkept } from '../message_model.js';
-import { openMenu } from '../../ui/menu.js';
+import { openMenu } from '../../ui/controls/menu.js';
 
 const { actions } = strings;
 

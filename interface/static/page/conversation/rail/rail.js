@@ -3,7 +3,7 @@ import { railStrings } from '../../strings/en/rail.js';
 import { attempt } from '../../ui/attempts.js';
 import { element, replaceChildrenKeepingFocus } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
-import { createTabs } from '../../ui/tabs.js';
+import { createTabs } from '../../ui/controls/tabs.js';
 import { railTabs } from './tab_kinds.js';
 
 const words = railStrings;

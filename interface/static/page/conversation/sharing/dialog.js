@@ -2,7 +2,7 @@ import { createShareApi, linkOf } from './api.js';
 import { shareStrings } from '../../strings/en/sharing.js';
 import { shownTitle } from '../../core/words/conversation_title.js';
 import { fullTime } from '../../core/words/times.js';
-import { openDialog } from '../../ui/dialog.js';
+import { openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './links.js';
 

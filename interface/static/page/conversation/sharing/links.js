@@ -2,7 +2,7 @@
 
 import { copyText } from '../../core/clipboard.js';
 import { shareStrings } from '../../strings/en/sharing.js';
-import { confirmAction } from '../../ui/dialog.js';
+import { confirmAction } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { showToast } from '../../ui/toast.js';

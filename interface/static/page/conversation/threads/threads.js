@@ -118,7 +118,7 @@ function createActivities(threadId, page) {
 const titleOf = ({ title, is_renamed: isRenamed }) => (isRenamed ? title : spokenText(title) || title);
 
 async function rename(thread, title, page) {
-  const { askText } = await bring(() => import('../../ui/dialog.js'));
+  const { askText } = await bring(() => import('../../ui/controls/dialog.js'));
   const given = await askText({ title: words.rename, label: words.renameLabel, value: thread.title, maxLength: 500, mayBeEmpty: true });
   if (given === null) return;
   const api = createThreadsApi(page.api);

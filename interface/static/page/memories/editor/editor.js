@@ -5,7 +5,7 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { differences, excerpt } from '../memory_model.js';
 import { worthAsking } from './suggestions_model.js';
 import { failureText } from '../../ui/attempts.js';
-import { confirmAction } from '../../ui/dialog.js';
+import { confirmAction } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 import { createMemoryForm } from './form.js';

@@ -2,7 +2,7 @@ import { icon } from '../../ui/icons.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { splitNames } from '../memory_model.js';
 import { STATUSES } from '../query_model.js';
-import { askText } from '../../ui/dialog.js';
+import { askText } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addKind, chooseContext } from '../filing/choices.js';
 import { button, field, fillSelect, select } from '../controls.js';

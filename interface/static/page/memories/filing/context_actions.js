@@ -2,7 +2,7 @@ import { copyText } from '../../core/clipboard.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { referenceTo } from '../memory_model.js';
-import { askText } from '../../ui/dialog.js';
+import { askText } from '../../ui/controls/dialog.js';
 import { chooseFrom, openDialog } from '../dialog.js';
 import { element } from '../../ui/dom.js';
 import { button, field } from '../controls.js';

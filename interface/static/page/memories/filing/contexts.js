@@ -6,7 +6,7 @@ import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryBrowser } from '../list/browser.js';
 import { createContextActions } from './context_actions.js';
 import { ContextTree } from './context_tree.js';
-import { openMenu } from '../../ui/menu.js';
+import { openMenu } from '../../ui/controls/menu.js';
 import { button, checkbox, createLoader, emptyBlock, referenceBadge } from '../controls.js';
 import { referenceTo } from '../memory_model.js';
 import { memoriesStrings } from '../../strings/en/memories.js';

@@ -2,7 +2,7 @@
 
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { element } from '../../ui/dom.js';
-import { openMenu } from '../../ui/menu.js';
+import { openMenu } from '../../ui/controls/menu.js';
 import { iconButton, referenceBadge } from '../controls.js';
 import { referenceTo } from '../memory_model.js';
 

@@ -3,7 +3,7 @@
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { FilingTree } from './tree_model.js';
-import { askText } from '../../ui/dialog.js';
+import { askText } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { chooseFrom } from '../dialog.js';
 import { createPager } from '../list/pager.js';

@@ -1,7 +1,7 @@
 import { errorText } from '../../core/api.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { MOST_SELECTED } from './selection_model.js';
-import { askText } from '../../ui/dialog.js';
+import { askText } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { chooseContext, chooseKind } from '../filing/choices.js';
 import { button } from '../controls.js';

@@ -1,7 +1,7 @@
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { DRAGGED_MEMORIES, excerpt } from '../memory_model.js';
 import { element } from '../../ui/dom.js';
-import { openMenu } from '../../ui/menu.js';
+import { openMenu } from '../../ui/controls/menu.js';
 import { memoryRow } from './row.js';
 
 const words = memoriesStrings.list;

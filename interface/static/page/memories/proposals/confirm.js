@@ -5,7 +5,7 @@ import { askTogether } from '../../core/ask_together.js';
 import { composes, isMoreThanALine } from '../../core/typing.js';
 import { claimFrom, draftOf, nearestQuestion, withSuggestions } from './draft_model.js';
 import { attempt, failureText } from '../../ui/attempts.js';
-import { confirmAction } from '../../ui/dialog.js';
+import { confirmAction } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryFields } from './fields.js';
 import { showToast } from '../../ui/toast.js';

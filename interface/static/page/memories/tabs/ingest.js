@@ -4,7 +4,7 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { IngestionPlan } from '../proposals/plan_model.js';
 import { showing } from '../query_model.js';
-import { confirmAction } from '../../ui/dialog.js';
+import { confirmAction } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { createIngestForm } from './ingest_form.js';
 import { createPlanTable, planOutcome } from '../proposals/plan_table.js';

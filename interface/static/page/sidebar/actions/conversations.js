@@ -9,7 +9,7 @@ import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { conversationNodeId } from '../tree_nodes_model.js';
 import { attempt } from '../../ui/attempts.js';
-import { askText } from '../../ui/dialog.js';
+import { askText } from '../../ui/controls/dialog.js';
 import { createMany } from './bulk.js';
 import { showToast } from '../../ui/toast.js';
 

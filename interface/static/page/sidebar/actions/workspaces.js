@@ -5,7 +5,7 @@ import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { ROOT } from '../tree_nodes_model.js';
 import { attempt } from '../../ui/attempts.js';
-import { askText, confirmAction } from '../../ui/dialog.js';
+import { askText, confirmAction } from '../../ui/controls/dialog.js';
 import { showToast } from '../../ui/toast.js';
 
 const words = shellStrings.workspace;

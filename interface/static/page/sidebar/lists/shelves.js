@@ -5,7 +5,7 @@ import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { spokenTitle } from '../tree_nodes_model.js';
 import { tellFailure } from '../../ui/attempts.js';
-import { confirmAction } from '../../ui/dialog.js';
+import { confirmAction } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { conversationRow, focusFirst, focusedIn } from './sections.js';
 import { showToast } from '../../ui/toast.js';

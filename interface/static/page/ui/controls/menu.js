@@ -1,7 +1,7 @@
 /** A menu beside a button, or where the pointer is; it stays where it opened. Arrow keys and letters move, Enter chooses, Escape closes. */
 
-import { icon } from './icons.js';
-import { element } from './dom.js';
+import { icon } from '../icons.js';
+import { element } from '../dom.js';
 import { hidePopup, showBeside } from './popup.js';
 
 let open = null;

@@ -1,8 +1,8 @@
 /** Small things that float beside what they belong to: menus, lists, hover cards. Over everything, by the popover API. */
 
-import { autoUpdate, computePosition, flip, hide, offset, shift } from '../../vendor/floating-ui.mjs';
-import { strings } from '../strings/en/conversation.js';
-import { element, mainLandmark } from './dom.js';
+import { autoUpdate, computePosition, flip, hide, offset, shift } from '../../../vendor/floating-ui.mjs';
+import { strings } from '../../strings/en/conversation.js';
+import { element, mainLandmark } from '../dom.js';
 
 const GAP = 6;
 /** Placed anew where the window changes its size alone. */

@@ -1,8 +1,8 @@
 /** Questions to the person, as modal `<dialog>`s: the browser keeps the focus inside and gives it back afterwards. */
 
-import { shellStrings } from '../strings/en/shell.js';
-import { element } from './dom.js';
-import { placeToasts } from './toast.js';
+import { shellStrings } from '../../strings/en/shell.js';
+import { element } from '../dom.js';
+import { placeToasts } from '../toast.js';
 
 let dialogs = 0;
 

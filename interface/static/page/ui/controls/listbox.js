@@ -1,8 +1,8 @@
 /** A list to choose from, in groups. Arrow keys move, Enter chooses, a click chooses. */
 
-import { composes } from '../core/typing.js';
-import { element } from './dom.js';
-import { icon } from './icons.js';
+import { composes } from '../../core/typing.js';
+import { element } from '../dom.js';
+import { icon } from '../icons.js';
 
 const TYPED_TOGETHER_MS = 800;
 

@@ -1,7 +1,7 @@
 /**
  * Keeps what is typed into the fields of a form until it is saved or given up: over a reload, a closed tab and a browser that is killed.
  *
- * @param {import('../core/browser_storage/kept.js').Kept} kept
+ * @param {import('../../core/browser_storage/kept.js').Kept} kept
  * @param {string} id of the form
  * @param {HTMLElement[]} fields always the same ones, in the same order
  */

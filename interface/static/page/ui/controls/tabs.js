@@ -1,5 +1,5 @@
-import { inBrackets, number } from '../strings/en/count.js';
-import { element, setHidden } from './dom.js';
+import { inBrackets, number } from '../../strings/en/count.js';
+import { element, setHidden } from '../dom.js';
 
 /**
  * Tabs as ARIA describes them: one stop for Tab, arrows, Home and End move and choose.
