@@ -8,7 +8,7 @@ import { createEvents, createOwnEvents } from '../../interface/static/page/core/
 import { createLatest } from '../../interface/static/page/core/latest.js';
 import { fullTime, shortTime } from '../../interface/static/page/core/words/times.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
-import { createAnnouncer } from '../../interface/static/page/ui/announcer.js';
+import { createAnnouncer } from '../../interface/static/page/ui/notices/announcer.js';
 
 test('an address leads back to the conversation and message it was made of', () => {
   const cases = [['ada@example.org_x9', null], ['ada@example.org_x9', 'm-1'], ['ö/ä?#%_1', 'm&2'], [null, null]];

@@ -7,9 +7,9 @@ import { conversationTitle } from '../core/words/conversation_title.js';
 import { ReadMarks } from '../core/browser_storage/unread.js';
 import { offeredNotifications } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { isUndecided, mayNotify, notify, turnOnNotifications } from '../ui/notifications.js';
-import { setUnreadCount } from '../ui/page_title.js';
-import { showToast } from '../ui/toast.js';
+import { isUndecided, mayNotify, notify, turnOnNotifications } from '../ui/notices/notifications.js';
+import { setUnreadCount } from '../ui/notices/page_title.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const words = shellStrings.attention;
 /** By then another window has said that the answer was read in it. */

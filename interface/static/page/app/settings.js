@@ -1,6 +1,6 @@
 import { createApi } from '../core/api.js';
 import { openKept } from '../core/browser_storage/kept.js';
-import { createBusyBar } from '../ui/busy_bar.js';
+import { createBusyBar } from '../ui/notices/busy_bar.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { watchSession } from '../ui/session.js';
 import { createVersionWatch } from '../ui/version.js';

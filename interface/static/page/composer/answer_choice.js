@@ -1,8 +1,8 @@
 import { bring } from '../core/api.js';
 import { device, dictates } from '../core/browser_storage/storage.js';
 import { strings } from '../strings/en/conversation.js';
-import { tellFailure } from '../ui/attempts.js';
-import { showToast } from '../ui/toast.js';
+import { tellFailure } from '../ui/notices/attempts.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const words = strings.answerSettings;
 const NEW_MODEL_KEY = 'anaphora:new-conversation-model';

@@ -1,6 +1,6 @@
 import { strings } from '../strings/en/conversation.js';
-import { attempt, tellFailure } from '../ui/attempts.js';
-import { showToast } from '../ui/toast.js';
+import { attempt, tellFailure } from '../ui/notices/attempts.js';
+import { showToast } from '../ui/notices/toast.js';
 import { placeOfActivity } from './activity_model.js';
 
 /**

@@ -6,10 +6,10 @@ import { createOwnEvents } from '../core/events.js';
 import { Outbox } from '../composer/outbox_model.js';
 import { strings } from '../strings/en/conversation.js';
 import { wide } from '../ui/columns.js';
-import { setPageTitle } from '../ui/page_title.js';
+import { setPageTitle } from '../ui/notices/page_title.js';
 import { ConversationPage } from './page.js';
 import { createRailToggle } from './rail/toggle.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const BESIDE = 'conversation';
 /** What the page asks of the conversation in which the person works. */

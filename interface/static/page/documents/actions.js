@@ -1,9 +1,9 @@
 /** What is done with a whole document: it is renamed or moved, deleted, brought back. */
 
 import { documentStrings } from '../strings/en/documents.js';
-import { tellFailure } from '../ui/attempts.js';
+import { tellFailure } from '../ui/notices/attempts.js';
 import { askText } from '../ui/controls/dialog.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 import { pathFrom } from './documents_model.js';
 
 const words = documentStrings;

@@ -1,6 +1,6 @@
 import { shortTime } from '../core/words/times.js';
 import { documentStrings } from '../strings/en/documents.js';
-import { tellFailure } from '../ui/attempts.js';
+import { tellFailure } from '../ui/notices/attempts.js';
 import { element } from '../ui/dom.js';
 import { shownInPart } from './shown_in_part.js';
 

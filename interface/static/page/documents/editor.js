@@ -4,7 +4,7 @@ import { isMoreThanALine } from '../core/typing.js';
 import { MarkdownView } from '../markdown/view.js';
 import { confirmAction } from '../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden } from '../ui/dom.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const words = documentStrings;
 const FORM = 'form';

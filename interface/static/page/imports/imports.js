@@ -1,7 +1,7 @@
 /** Importing history: a file is dropped or chosen, looked at, stored, and reported about. */
 
 import { importStrings as words } from '../strings/en/imports.js';
-import { attempt, failureText } from '../ui/attempts.js';
+import { attempt, failureText } from '../ui/notices/attempts.js';
 import { confirmAction } from '../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';

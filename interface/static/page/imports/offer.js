@@ -2,7 +2,7 @@
 
 import { bring } from '../core/api.js';
 import { strings } from '../strings/en/conversation.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 

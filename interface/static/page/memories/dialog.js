@@ -1,7 +1,7 @@
 /** Dialogs of the Memories panel that hold more than one question. */
 
 import { memoriesStrings } from '../strings/en/memories.js';
-import { failureText } from '../ui/attempts.js';
+import { failureText } from '../ui/notices/attempts.js';
 import { openDialog as openFormDialog } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { button } from './controls.js';

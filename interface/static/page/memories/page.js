@@ -6,8 +6,8 @@ import { memoriesStrings } from '../strings/en/memories.js';
 import { categoryLabel } from './memory_model.js';
 import { VIEW } from '../core/browser_storage/kept.js';
 import { FilingTree } from './filing/tree_model.js';
-import { attempt as attemptWith } from '../ui/attempts.js';
-import { showToast } from '../ui/toast.js';
+import { attempt as attemptWith } from '../ui/notices/attempts.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const words = memoriesStrings.panel;
 /** The names of what a person types. */
@@ -73,7 +73,7 @@ export function createMemoriesPage({ api, events, kept, announce, conversationId
   });
 
   /**
-   * Runs `job`; what it throws is said, with a way to try again: see `ui/attempts.js`.
+   * Runs `job`; what it throws is said, with a way to try again: see `ui/notices/attempts.js`.
    *
    * @param {() => Promise<any>} job
    * @param {{again?: () => void, creates?: boolean}} [options]

@@ -14,7 +14,7 @@ import { madeElsewhere } from './api.js';
 import { createMemoriesPage } from './page.js';
 import { failureBlock } from './controls.js';
 import { createTabs } from '../ui/controls/tabs.js';
-import { coverPageTitle } from '../ui/page_title.js';
+import { coverPageTitle } from '../ui/notices/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { isSomethingOver } from '../ui/controls/popup.js';
 

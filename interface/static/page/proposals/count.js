@@ -3,7 +3,7 @@
 import { bring } from '../core/api.js';
 import { createLatest } from '../core/latest.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { setHidden } from '../ui/dom.js';
 
 const words = shellStrings.proposals;

@@ -6,7 +6,7 @@ import { shortTime } from '../core/words/times.js';
 import { excerpt } from '../conversation/message_model.js';
 import { MarkdownView } from '../markdown/view.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { icon } from '../ui/icons.js';
 import { element } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/controls/popup.js';

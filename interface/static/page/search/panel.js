@@ -9,7 +9,7 @@ import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
 import { element, setHidden } from '../ui/dom.js';
-import { coverPageTitle } from '../ui/page_title.js';
+import { coverPageTitle } from '../ui/notices/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createSearchResults } from './results.js';
 

@@ -4,11 +4,11 @@ import { copyText } from '../core/clipboard.js';
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { shortTime } from '../core/words/times.js';
 import { deviceName } from './device_name_model.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { confirmAction, showValue } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { fill, onSubmit, record, records } from './records.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 
 /** Asks, does it, and shows the list anew: also where the thing was gone already. */
 async function confirmed(question, job, show) {

@@ -1,10 +1,10 @@
 import { settingsStrings as words } from '../strings/en/settings.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { askPassword } from '../ui/controls/dialog.js';
 import { setHidden } from '../ui/dom.js';
 import { keepFields } from '../ui/controls/kept_fields.js';
 import { fill, onSubmit } from './records.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const saved = () => showToast(words.saved, { kind: 'success' });
 const find = (id) => document.getElementById(id);

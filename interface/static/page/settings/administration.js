@@ -4,7 +4,7 @@ import { number } from '../strings/en/count.js';
 import { administrationStrings as words } from '../strings/en/administration.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { fullTime, shortTime } from '../core/words/times.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { labelled, openDialog } from '../ui/controls/dialog.js';
 import { element } from '../ui/dom.js';
 import { createAdministrationApi } from './administration_api.js';

@@ -2,9 +2,9 @@
 
 import { saidText } from '../core/words/said.js';
 import { settingsStrings } from '../strings/en/settings.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { element, setHidden } from '../ui/dom.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 import { lineOf } from './agents_model.js';
 import { fill, record, records } from './records.js';
 

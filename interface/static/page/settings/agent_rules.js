@@ -2,7 +2,7 @@
 
 import { settingsStrings } from '../strings/en/settings.js';
 import { bring } from '../core/api.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { element } from '../ui/dom.js';
 import { withGone } from './agents_model.js';
 

@@ -3,10 +3,10 @@
 import { agentName } from '../core/words/agent_name.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { answerSettingsStrings } from '../strings/en/answer_settings.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { confirmAction } from '../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden, whenReleased } from '../ui/dom.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 import { mountInbox } from './agent_inbox.js';
 import { mountRules } from './agent_rules.js';
 import { activityKinds, bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';

@@ -2,7 +2,7 @@
 
 import { proposesAlways, sendsWithEnter } from '../core/browser_storage/storage.js';
 import { settingsStrings } from '../strings/en/settings.js';
-import { canNotify, mayNotify, turnOffNotifications, turnOnNotifications } from '../ui/notifications.js';
+import { canNotify, mayNotify, turnOffNotifications, turnOnNotifications } from '../ui/notices/notifications.js';
 
 /** The browser may refuse what is chosen: the box says what holds. */
 function mountNotifications() {

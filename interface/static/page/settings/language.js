@@ -1,7 +1,7 @@
 /** The language of the pages: the account's, and this browser's where nobody is signed in. */
 
 import { settingsStrings as words } from '../strings/en/settings.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 
 /** Shows the page again in the language that is chosen. */
 export function mountLanguage(section, { settings }) {

@@ -1,7 +1,7 @@
 /** What the sections of the settings share: lists that are fetched, records, forms that are sent. */
 
 import { settingsStrings as words } from '../strings/en/settings.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { element, replaceWithFocus, whenReleased } from '../ui/dom.js';
 
 /**

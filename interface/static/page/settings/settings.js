@@ -15,7 +15,7 @@ import { mountPeople } from './accounts.js';
 import { mountLimits, mountModels } from './server.js';
 import { mountToolServers } from './tool_servers.js';
 import { settingsStrings } from '../strings/en/settings.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { element, setHidden } from '../ui/dom.js';
 import { shortcutList } from '../app/shortcuts/list.js';
 

@@ -2,10 +2,10 @@
 
 import { settingsStrings } from '../strings/en/settings.js';
 import { shortTime } from '../core/words/times.js';
-import { attempt } from '../ui/attempts.js';
+import { attempt } from '../ui/notices/attempts.js';
 import { confirmAction } from '../ui/controls/dialog.js';
 import { element, setHidden } from '../ui/dom.js';
-import { showToast } from '../ui/toast.js';
+import { showToast } from '../ui/notices/toast.js';
 import { fill, onSubmit, record, records } from './records.js';
 import { bodyOf, USUAL_HEADER } from './tool_servers_model.js';
 

@@ -10,7 +10,7 @@ import { VIEW } from '../core/browser_storage/kept.js';
 import { windowOnly } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { createDrafts } from '../core/browser_storage/drafts.js';
-import { tellFailure } from '../ui/attempts.js';
+import { tellFailure } from '../ui/notices/attempts.js';
 
 const KEY = 'anaphora.temporary';
 

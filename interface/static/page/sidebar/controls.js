@@ -3,7 +3,7 @@
 import { bring } from '../core/api.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { once } from '../ui/assets.js';
-import { tellFailure } from '../ui/attempts.js';
+import { tellFailure } from '../ui/notices/attempts.js';
 import { mountSections } from './lists/sections.js';
 
 const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar.actionFailed, again });

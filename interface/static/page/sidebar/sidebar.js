@@ -4,7 +4,7 @@ import { wholeOf } from '../core/brief.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { TreeModel } from './tree_model.js';
 import { ROOT, workspaceNodeId } from './tree_nodes_model.js';
-import { tellFailure } from '../ui/attempts.js';
+import { tellFailure } from '../ui/notices/attempts.js';
 import { createBeginning } from './begin_conversation.js';
 import { mountControls } from './controls.js';
 import { mountDrawer } from './drawer.js';

@@ -3,7 +3,7 @@
 import { shellStrings } from '../strings/en/shell.js';
 import { confirmAction } from './controls/dialog.js';
 import { forgetShell } from './installed.js';
-import { showToast } from './toast.js';
+import { showToast } from './notices/toast.js';
 
 const words = shellStrings.session;
 

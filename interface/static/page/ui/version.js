@@ -1,6 +1,6 @@
 import { shellStrings } from '../strings/en/shell.js';
 import { pageVersion } from './assets.js';
-import { showToast } from './toast.js';
+import { showToast } from './notices/toast.js';
 
 const words = shellStrings.version;
 

@@ -3,7 +3,7 @@
 import { VIEW } from '../../core/browser_storage/kept.js';
 import { createLatest } from '../../core/latest.js';
 import { paletteStrings as words } from '../../strings/en/palette.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { isDialogOpen, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';

@@ -5,7 +5,7 @@ import { openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { shortcutList } from './list.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 async function copyReference({ store }) {
   const friendlyId = store.conversation(store.activeId)?.conversation_friendly_id;

@@ -4,7 +4,7 @@ import { icon } from '../../ui/icons.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { argumentProblem, commandNamed, COMMANDS, readCommand, usageOf } from './commands_model.js';
 import { createConversationCommands } from './conversation_commands.js';
-import { tellFailure } from '../../ui/attempts.js';
+import { tellFailure } from '../../ui/notices/attempts.js';
 import { element } from '../../ui/dom.js';
 import { promptsOf } from '../prompts/known.js';
 import { openMemoryConfirm } from '../../memories/proposals/confirm.js';

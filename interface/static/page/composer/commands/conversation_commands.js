@@ -1,9 +1,9 @@
 import { newId } from '../../core/ids.js';
 import { bring } from '../../core/api.js';
 import { composerStrings } from '../../strings/en/composer.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { createBeginning } from '../../sidebar/begin_conversation.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = composerStrings.commands;
 

@@ -7,7 +7,7 @@ import {
   answeringModel, choiceGroups, choicesCalled, isUnderWay, MAIN, mustBeFetched, shortProgress,
 } from './choices_model.js';
 import { createModelList } from './list.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = composerStrings.models;
 const SOON_MS = 1500;

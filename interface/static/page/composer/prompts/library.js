@@ -2,12 +2,12 @@
 
 import { createLibraryApi } from '../settings/library_api.js';
 import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
-import { failureText } from '../../ui/attempts.js';
+import { failureText } from '../../ui/notices/attempts.js';
 import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 import { isPromptName } from './prompts_model.js';
 
 const words = answerSettingsStrings.prompts;

@@ -2,12 +2,12 @@
 
 import { agentName } from '../../core/words/agent_name.js';
 import { answerSettingsStrings as words } from '../../strings/en/answer_settings.js';
-import { failureText } from '../../ui/attempts.js';
+import { failureText } from '../../ui/notices/attempts.js';
 import { askText, confirmAction, labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { keepFields } from '../../ui/controls/kept_fields.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 import { createLibraryApi } from './library_api.js';
 import {
   changedSettings, consentOf, fieldsOfPreset, fieldsOfSettings, HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT, optionsOf, presetOf, settingsOf, settingsOfConsent, settingsOfTools,

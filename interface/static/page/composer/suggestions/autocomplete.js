@@ -6,7 +6,7 @@ import { argumentAt } from '../commands/commands_model.js';
 import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
 import { createSuggestions } from './suggestions.js';
 import { OFFERS, replacementFor } from './sources.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 
 const words = composerStrings.suggestions;
 /** What is chosen of these is followed by something to choose. */

@@ -2,7 +2,7 @@
 
 import { voiceStrings as words } from '../../strings/en/voice.js';
 import { element, setHidden } from '../../ui/dom.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 /** What nobody has to be told: that it is silent, or was stopped. */
 const SILENT = new Set(['no-speech', 'aborted']);

@@ -4,7 +4,7 @@ import { strings } from '../../strings/en/conversation.js';
 import { badgeText, messageReference } from '../message_model.js';
 import { copyAndSay, setLabel } from '../../ui/copy_fallbacks.js';
 import { element } from '../../ui/dom.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 let badges = 0;
 

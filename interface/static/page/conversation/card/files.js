@@ -4,7 +4,7 @@ import { bring } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 /** Shows a file that a message has. @param {{attachment_id: string, name: string, kind: string}} part @param {object} api */
 export async function openFile(part, api) {

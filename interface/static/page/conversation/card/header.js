@@ -6,7 +6,7 @@ import { threadStrings } from '../../strings/en/threads.js';
 import { isUnkept, senderName } from '../message_model.js';
 import { createBadge } from './badge.js';
 import { openMessageMenu } from './menu.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { copyAndSay } from '../../ui/copy_fallbacks.js';
 import { element, setHidden } from '../../ui/dom.js';
 

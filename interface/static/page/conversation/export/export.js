@@ -4,7 +4,7 @@ import { createApi } from '../../core/api.js';
 import { createExportApi } from './api.js';
 import { exportStrings } from '../../strings/en/export.js';
 import { element } from '../../ui/dom.js';
-import { showToast, tellWhenSlow } from '../../ui/toast.js';
+import { showToast, tellWhenSlow } from '../../ui/notices/toast.js';
 
 /** What a conversation can be exported as, in the order in which it is offered: `{id, label}`. */
 export const EXPORT_FORMATS = Object.entries(exportStrings.formats).map(([id, label]) => ({ id, label }));

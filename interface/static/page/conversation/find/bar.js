@@ -2,7 +2,7 @@
 
 import { composes } from '../../core/typing.js';
 import { strings } from '../../strings/en/conversation.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { Findings } from './find_model.js';

@@ -5,7 +5,7 @@ import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { strings } from '../../strings/en/conversation.js';
 import { senderName } from '../message_model.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';

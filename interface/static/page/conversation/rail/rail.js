@@ -1,6 +1,6 @@
 import { strings } from '../../strings/en/conversation.js';
 import { railStrings } from '../../strings/en/rail.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { element, replaceChildrenKeepingFocus } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createTabs } from '../../ui/controls/tabs.js';

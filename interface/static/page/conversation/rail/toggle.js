@@ -2,7 +2,7 @@ import { bring } from '../../core/api.js';
 import { rememberedSwitch } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 
 const isOpen = rememberedSwitch('anaphora:rail', false);
 /** Where the rail is a sheet that covers the conversation, it is not opened by itself. */

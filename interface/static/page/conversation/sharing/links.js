@@ -5,7 +5,7 @@ import { shareStrings } from '../../strings/en/sharing.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = shareStrings.withdraw;
 

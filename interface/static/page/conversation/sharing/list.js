@@ -4,7 +4,7 @@ import { shownTitle } from '../../core/words/conversation_title.js';
 import { shortTime } from '../../core/words/times.js';
 import { element, replaceWithFocus } from '../../ui/dom.js';
 import { confirmWithdrawal, copyButton, loadShareStyle, openLink, problemNotice } from './links.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = shareStrings.list;
 

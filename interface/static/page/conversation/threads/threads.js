@@ -4,7 +4,7 @@ import { fullTime, shortTime } from '../../core/words/times.js';
 import { showsActivities } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { threadStrings as words } from '../../strings/en/threads.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { element, replaceChildrenKeepingFocus, setHidden } from '../../ui/dom.js';
 import { headingOf, placeOfActivity, excerptOf, replyTarget } from '../activity_model.js';
 import { spokenText } from '../card/spoken_model.js';

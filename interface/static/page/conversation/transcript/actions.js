@@ -5,8 +5,8 @@ import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { messageActionStrings } from '../../strings/en/message_actions.js';
 import { strings } from '../../strings/en/conversation.js';
-import { attempt, tellFailure } from '../../ui/attempts.js';
-import { showToast } from '../../ui/toast.js';
+import { attempt, tellFailure } from '../../ui/notices/attempts.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 async function copyAndTell(text, said) {
   if (await copyText(text)) showToast(said, { kind: 'success' });

@@ -4,8 +4,8 @@ import { proposesAlways } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
 import { AnswerState } from './answer_model.js';
 import { asksToBeRemembered, isFromUser, isUnkept } from '../message_model.js';
-import { attempt } from '../../ui/attempts.js';
-import { showToast } from '../../ui/toast.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = strings.answer;
 let sent = 0;

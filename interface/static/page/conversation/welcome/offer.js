@@ -1,6 +1,6 @@
 import { bring } from '../../core/api.js';
 import { shellStrings } from '../../strings/en/shell.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 
 /**
  * Offers the messages that a conversation suggests, while it is open; what shows them is loaded with the first ones.

@@ -5,7 +5,7 @@ import { importOffer } from '../../imports/offer.js';
 import { icon } from '../../ui/icons.js';
 import { createWelcomeApi } from './api.js';
 import { welcomeStrings } from '../../strings/en/welcome.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { element } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 

@@ -1,7 +1,7 @@
 import { writePanel } from '../../core/address.js';
 import { createWelcomeApi } from './api.js';
 import { welcomeStrings } from '../../strings/en/welcome.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 
 /**
  * Makes the welcome conversation of a new account and opens it, unless the person has written a message of their own: that

@@ -4,7 +4,7 @@ import { bring } from '../../core/api.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { differences, excerpt } from '../memory_model.js';
 import { worthAsking } from './suggestions_model.js';
-import { failureText } from '../../ui/attempts.js';
+import { failureText } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';

@@ -5,7 +5,7 @@ import { splitNames } from '../memory_model.js';
 import { sentAs } from './save.js';
 import { statementsIn } from './suggestions_model.js';
 import { MOST_STATEMENTS } from '../tabs/ingest_model.js';
-import { failureText } from '../../ui/attempts.js';
+import { failureText } from '../../ui/notices/attempts.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 import { button, field, fillSelect, select } from '../controls.js';

@@ -7,7 +7,7 @@ import { chooseFrom, openDialog } from '../dialog.js';
 import { element } from '../../ui/dom.js';
 import { button, field } from '../controls.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoriesTabStrings.contexts;
 

@@ -6,7 +6,7 @@ import { shellStrings } from '../../strings/en/shell.js';
 import { DRAGGED_MEMORIES } from '../memory_model.js';
 import { TREE_ROOT } from './tree_model.js';
 import { element } from '../../ui/dom.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const PREFIX = 'cx_';
 const OPEN_AFTER_MS = 700;

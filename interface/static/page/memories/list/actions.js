@@ -5,7 +5,7 @@ import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { excerpt, isCurrent, referenceTo } from '../memory_model.js';
 import { chooseContext } from '../filing/choices.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoriesStrings.list;
 

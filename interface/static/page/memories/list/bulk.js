@@ -5,7 +5,7 @@ import { askText } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { chooseContext, chooseKind } from '../filing/choices.js';
 import { button } from '../controls.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoriesStrings.bulk;
 /** As many as can be in one conflict. */

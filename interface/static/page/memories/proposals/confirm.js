@@ -4,11 +4,11 @@ import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { askTogether } from '../../core/ask_together.js';
 import { composes, isMoreThanALine } from '../../core/typing.js';
 import { claimFrom, draftOf, nearestQuestion, withSuggestions } from './draft_model.js';
-import { attempt, failureText } from '../../ui/attempts.js';
+import { attempt, failureText } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createMemoryFields } from './fields.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoryStrings.confirm;
 /** Where the browser keeps what was changed of the memory that is looked at. */

@@ -3,9 +3,9 @@ import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { spoken } from '../memory_model.js';
 import { IngestionPlan } from './plan_model.js';
 import { asksToBeRemembered } from '../../conversation/message_model.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { element } from '../../ui/dom.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoryStrings.proposals;
 

@@ -4,10 +4,10 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { fullTime, shortTime } from '../../core/words/times.js';
 import { describeChange } from './history_model.js';
-import { tellFailure } from '../../ui/attempts.js';
+import { tellFailure } from '../../ui/notices/attempts.js';
 import { element } from '../../ui/dom.js';
 import { button, createLoader, emptyBlock } from '../controls.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoriesTabStrings.history;
 const ROWS = 50;

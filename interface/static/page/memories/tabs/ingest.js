@@ -9,7 +9,7 @@ import { element } from '../../ui/dom.js';
 import { createIngestForm } from './ingest_form.js';
 import { createPlanTable, planOutcome } from '../proposals/plan_table.js';
 import { button, emptyBlock } from '../controls.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoriesTabStrings.ingest;
 const planWords = memoriesTabStrings.plan;

@@ -3,8 +3,8 @@
 import { createBulkApi, MOST } from './bulk_api.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
-import { failureText } from '../../ui/attempts.js';
-import { showToast, tellWhenSlow } from '../../ui/toast.js';
+import { failureText } from '../../ui/notices/attempts.js';
+import { showToast, tellWhenSlow } from '../../ui/notices/toast.js';
 
 const words = sidebarStrings.many;
 

@@ -8,10 +8,10 @@ import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { conversationNodeId } from '../tree_nodes_model.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { askText } from '../../ui/controls/dialog.js';
 import { createMany } from './bulk.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = shellStrings.conversation;
 const FAILED = { failed: shellStrings.sidebar.actionFailed };

@@ -4,9 +4,9 @@ import { createBulkApi } from './bulk_api.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
 import { ROOT } from '../tree_nodes_model.js';
-import { attempt } from '../../ui/attempts.js';
+import { attempt } from '../../ui/notices/attempts.js';
 import { askText, confirmAction } from '../../ui/controls/dialog.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const words = shellStrings.workspace;
 

@@ -4,11 +4,11 @@ import { shownTitle } from '../../core/words/conversation_title.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { spokenTitle } from '../tree_nodes_model.js';
-import { tellFailure } from '../../ui/attempts.js';
+import { tellFailure } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { conversationRow, focusFirst, focusedIn } from './sections.js';
-import { showToast } from '../../ui/toast.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const PAGE = 100;
 const words = shellStrings.shelves;

@@ -2,7 +2,7 @@
 
 import { shellStrings } from '../../strings/en/shell.js';
 import { element } from '../dom.js';
-import { placeToasts } from '../toast.js';
+import { placeToasts } from '../notices/toast.js';
 
 let dialogs = 0;
 

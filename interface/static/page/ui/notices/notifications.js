@@ -1,6 +1,6 @@
 /** Notifications of the browser, which need the person's permission, and a page over HTTPS or from localhost. */
 
-import { notifies } from '../core/browser_storage/storage.js';
+import { notifies } from '../../core/browser_storage/storage.js';
 
 export const canNotify = () => 'Notification' in globalThis && globalThis.isSecureContext;
 

@@ -1,5 +1,5 @@
-import { strings } from '../strings/en/conversation.js';
-import { element, mainLandmark, setHidden } from './dom.js';
+import { strings } from '../../strings/en/conversation.js';
+import { element, mainLandmark, setHidden } from '../dom.js';
 
 /** What is over sooner needs no word. */
 const A_WAIT_MS = 300;

@@ -1,7 +1,7 @@
 /** Short messages at the edge of the page, with at most one action. */
 
-import { icon } from './icons.js';
-import { shellStrings } from '../strings/en/shell.js';
+import { icon } from '../icons.js';
+import { shellStrings } from '../../strings/en/shell.js';
 
 const PLAIN_SECONDS = 4;
 const ACTION_SECONDS = 10;

@@ -1,7 +1,7 @@
 /** Doing what may fail on its way: what went wrong is said, what was meant can be done again. */
 
-import { mayPass } from '../core/api.js';
-import { strings } from '../strings/en/conversation.js';
+import { mayPass } from '../../core/api.js';
+import { strings } from '../../strings/en/conversation.js';
 import { showToast } from './toast.js';
 
 const words = strings.attempt;

@@ -1,6 +1,6 @@
 /** The window's title: the open conversation, or what covers it; before it how many conversations have an unread answer. */
 
-import { strings } from '../strings/en/conversation.js';
+import { strings } from '../../strings/en/conversation.js';
 
 let conversation = '';
 /** What covers the conversation; null: nothing. */
