@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { agentName, agentTitle } from '../../interface/static/page/core/words/agent_name.js';
-import { activityKinds, bodyOf, formOf, isSameForm, lineOf, withGone } from '../../interface/static/page/settings/agents_model.js';
+import { activityKinds, bodyOf, formOf, isSameForm, lineOf, withGone } from '../../interface/static/page/settings/agents/agents_model.js';
 import { shellStrings } from '../../interface/static/page/strings/en/shell.js';
 
 const tools = [{ name: 'search', on_by_default: true }, { name: 'write', on_by_default: false }];

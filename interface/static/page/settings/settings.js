@@ -7,7 +7,7 @@ import { shortcutOf } from '../app/shortcuts/shortcuts_model.js';
 import { mountDevices, mountTokens } from './access.js';
 import { mountAccount } from './account.js';
 import { mountAdministration } from './administration.js';
-import { mountAgents } from './agents.js';
+import { mountAgents } from './agents/agents.js';
 import { mountSending } from './device.js';
 import { mountLanguage } from './language.js';
 import { failure } from './records.js';

@@ -1,17 +1,17 @@
 /** The person's agents: a list, the form of one of them, and a message to try it with. */
 
-import { agentName } from '../core/words/agent_name.js';
-import { settingsStrings } from '../strings/en/settings.js';
-import { answerSettingsStrings } from '../strings/en/answer_settings.js';
-import { attempt } from '../ui/notices/attempts.js';
-import { confirmAction } from '../ui/controls/dialog.js';
-import { element, replaceWithFocus, setHidden, whenReleased } from '../ui/dom.js';
-import { showToast } from '../ui/notices/toast.js';
+import { agentName } from '../../core/words/agent_name.js';
+import { settingsStrings } from '../../strings/en/settings.js';
+import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { confirmAction } from '../../ui/controls/dialog.js';
+import { element, replaceWithFocus, setHidden, whenReleased } from '../../ui/dom.js';
+import { showToast } from '../../ui/notices/toast.js';
 import { mountInbox } from './agent_inbox.js';
 import { mountRules } from './agent_rules.js';
 import { activityKinds, bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';
 import { watchInboxes } from './inbox_watch.js';
-import { fill, onSubmit, record, records } from './records.js';
+import { fill, onSubmit, record, records } from '../records.js';
 
 const words = settingsStrings.agents;
 const toolNames = answerSettingsStrings.tools.names;

@@ -1,6 +1,6 @@
 /** Tells when inboxes changed, as `GET /events` does: also by agents that answer by themselves. */
 
-import { openChangeFeed } from '../ui/change_feed.js';
+import { openChangeFeed } from '../../ui/change_feed.js';
 
 const TOGETHER_MS = 250;
 

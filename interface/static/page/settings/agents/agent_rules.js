@@ -1,9 +1,9 @@
 /** What the inbox of an agent takes: a row for each rule, in the form of the agent. */
 
-import { settingsStrings } from '../strings/en/settings.js';
-import { bring } from '../core/api.js';
-import { attempt } from '../ui/notices/attempts.js';
-import { element } from '../ui/dom.js';
+import { settingsStrings } from '../../strings/en/settings.js';
+import { bring } from '../../core/api.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { element } from '../../ui/dom.js';
 import { withGone } from './agents_model.js';
 
 const words = settingsStrings.agents.rules;
@@ -39,7 +39,7 @@ export function mountRules(place, { api, add, onChange }) {
     }
 
     async function choose() {
-      const { chooseConversation } = await bring(() => import('../references/choose_conversation.js'));
+      const { chooseConversation } = await bring(() => import('../../references/choose_conversation.js'));
       const chosen = await chooseConversation(api, { title: words.chooseRoom, none: words.everywhere });
       if (!chosen) return;
       show(chosen);

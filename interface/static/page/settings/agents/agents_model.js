@@ -1,6 +1,6 @@
 /** The form of an agent: what it shows of an agent, and what of it is sent. */
 
-import { agentName, agentTitle } from '../core/words/agent_name.js';
+import { agentName, agentTitle } from '../../core/words/agent_name.js';
 
 /** Stands for the id of an agent that is not made yet. */
 export const NEW = 'new';

@@ -1,12 +1,12 @@
 /** The inbox of the agent that is open: what waits, what failed and why, and buttons that let the agent answer. */
 
-import { saidText } from '../core/words/said.js';
-import { settingsStrings } from '../strings/en/settings.js';
-import { attempt } from '../ui/notices/attempts.js';
-import { element, setHidden } from '../ui/dom.js';
-import { showToast } from '../ui/notices/toast.js';
+import { saidText } from '../../core/words/said.js';
+import { settingsStrings } from '../../strings/en/settings.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { element, setHidden } from '../../ui/dom.js';
+import { showToast } from '../../ui/notices/toast.js';
 import { lineOf } from './agents_model.js';
-import { fill, record, records } from './records.js';
+import { fill, record, records } from '../records.js';
 
 const words = settingsStrings.agents.inbox;
 const find = (id) => document.getElementById(id);
