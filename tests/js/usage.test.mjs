@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { megabytes, quotaOf, used } from '../../interface/static/page/settings/usage_model.js';
+import { megabytes, quotaOf, used } from '../../interface/static/page/settings/administration/usage_model.js';
 
 test('a small file is no nothing', () => {
   assert.deepEqual([0, 1, 1_500_000, 12_400_000, 5_000_000_000].map(megabytes), ['0', '0.1', '1.5', '12', '5,000']);

@@ -1,7 +1,7 @@
 /** What was used and what may be used, as figures. */
 
-import { administrationStrings as words } from '../strings/en/administration.js';
-import { number } from '../strings/en/count.js';
+import { administrationStrings as words } from '../../strings/en/administration.js';
+import { number } from '../../strings/en/count.js';
 
 const MEGABYTE = 1e6;
 

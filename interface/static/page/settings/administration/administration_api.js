@@ -2,7 +2,7 @@
 
 const part = encodeURIComponent;
 
-/** @param {ReturnType<typeof import('../core/api.js').createApi>} api */
+/** @param {ReturnType<typeof import('../../core/api.js').createApi>} api */
 export function createAdministrationApi(api) {
   return {
     usage: () => api.get('/usage'),

@@ -1,11 +1,11 @@
 /** What the server is set to: models and limits, which only its administrator changes. */
 
-import { saidText } from '../core/words/said.js';
-import { number } from '../strings/en/count.js';
-import { settingsStrings as words } from '../strings/en/settings.js';
-import { element } from '../ui/dom.js';
+import { saidText } from '../../core/words/said.js';
+import { number } from '../../strings/en/count.js';
+import { settingsStrings as words } from '../../strings/en/settings.js';
+import { element } from '../../ui/dom.js';
 import { createAdministrationApi } from './administration_api.js';
-import { fill, record, records } from './records.js';
+import { fill, record, records } from '../records.js';
 import { mountUsage } from './usage.js';
 
 const UNDER_WAY = new Set(['waiting', 'fetching', 'loading']);

@@ -1,9 +1,9 @@
 /** What the person has used, and may use. */
 
-import { administrationStrings as words } from '../strings/en/administration.js';
-import { number } from '../strings/en/count.js';
-import { shortTime } from '../core/words/times.js';
-import { fill, record, records } from './records.js';
+import { administrationStrings as words } from '../../strings/en/administration.js';
+import { number } from '../../strings/en/count.js';
+import { shortTime } from '../../core/words/times.js';
+import { fill, record, records } from '../records.js';
 import { megabytes, used } from './usage_model.js';
 
 export function mountUsage(place, { settings }) {

@@ -1,10 +1,10 @@
-import { copyText } from '../core/clipboard.js';
-import { settingsStrings as words } from '../strings/en/settings.js';
-import { shortTime } from '../core/words/times.js';
-import { attempt } from '../ui/notices/attempts.js';
-import { showValue } from '../ui/controls/dialog.js';
-import { fill, onSubmit, record, records } from './records.js';
-import { showToast } from '../ui/notices/toast.js';
+import { copyText } from '../../core/clipboard.js';
+import { settingsStrings as words } from '../../strings/en/settings.js';
+import { shortTime } from '../../core/words/times.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { showValue } from '../../ui/controls/dialog.js';
+import { fill, onSubmit, record, records } from '../records.js';
+import { showToast } from '../../ui/notices/toast.js';
 
 const find = (id) => document.getElementById(id);
 

@@ -1,14 +1,14 @@
 /** What administrators see of the server: who uses how much, models, jobs, its health, and what administrators did. */
 
-import { number } from '../strings/en/count.js';
-import { administrationStrings as words } from '../strings/en/administration.js';
-import { settingsStrings } from '../strings/en/settings.js';
-import { fullTime, shortTime } from '../core/words/times.js';
-import { attempt } from '../ui/notices/attempts.js';
-import { labelled, openDialog } from '../ui/controls/dialog.js';
-import { element } from '../ui/dom.js';
+import { number } from '../../strings/en/count.js';
+import { administrationStrings as words } from '../../strings/en/administration.js';
+import { settingsStrings } from '../../strings/en/settings.js';
+import { fullTime, shortTime } from '../../core/words/times.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { labelled, openDialog } from '../../ui/controls/dialog.js';
+import { element } from '../../ui/dom.js';
 import { createAdministrationApi } from './administration_api.js';
-import { fill, record, records } from './records.js';
+import { fill, record, records } from '../records.js';
 import { megabytes, quotaOf, used } from './usage_model.js';
 
 const LIMITS = ['messages_a_day', 'tokens_a_day', 'tokens_a_month', 'file_megabytes'];
