@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { cutText, inReadingOrder, lengthOf, reduceParts } from '../../interface/static/page/conversation/card/parts_model.js';
-import { kindOf, registerPart } from '../../interface/static/page/conversation/card/part_kinds.js';
-import { MessageContent } from '../../interface/static/page/conversation/card/content.js';
+import { cutText, inReadingOrder, lengthOf, reduceParts } from '../../interface/static/page/conversation/card/content/parts_model.js';
+import { kindOf, registerPart } from '../../interface/static/page/conversation/card/content/part_kinds.js';
+import { MessageContent } from '../../interface/static/page/conversation/card/content/content.js';
 
 const isInline = ({ kind }) => kind === 'tool_call';
 const read = (text, parts) => inReadingOrder(text, parts, isInline).map(({ kind, text: words, id }) => (kind === 'text' ? words : `${kind} ${id}`));

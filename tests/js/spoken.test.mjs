@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { plainExcerpt, spokenText } from '../../interface/static/page/conversation/card/spoken_model.js';
+import { plainExcerpt, spokenText } from '../../interface/static/page/conversation/card/content/spoken_model.js';
 
 test('a message is read without its marks and without its code', () => {
   const text = '# Bread\n\n**Mix** the [flour](https://a.example) with `salt`:\n\n- one\n- *two*\n\n```js\nbake();\n```\n\n> 2 * 3 * 4 stays';

@@ -1,6 +1,6 @@
 /** The proposals that wait for the person, each to be accepted or declined. Loaded when it is opened. */
 
-import { createProposal } from '../conversation/card/proposal.js';
+import { createProposal } from '../conversation/card/content/proposal.js';
 import { proposalStrings as words } from '../strings/en/proposals.js';
 import { shortTime } from '../core/words/times.js';
 import { openDialog } from '../ui/controls/dialog.js';

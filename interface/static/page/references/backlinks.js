@@ -2,7 +2,7 @@ import { shownTitle } from '../core/words/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { shortTime } from '../core/words/times.js';
-import { plainExcerpt } from '../conversation/card/spoken_model.js';
+import { plainExcerpt } from '../conversation/card/content/spoken_model.js';
 import { senderName } from '../conversation/message_model.js';
 import { element, mainLandmark, setHidden } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/controls/popup.js';

@@ -12,7 +12,7 @@ import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
 import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
-import { plainExcerpt } from '../../conversation/card/spoken_model.js';
+import { plainExcerpt } from '../../conversation/card/content/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { iconOf } from '../../references/report_model.js';
 import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from './suggestions_model.js';

@@ -10,10 +10,10 @@ import { icon } from '../../ui/icons.js';
 import { isBeside, isMuted } from '../../references/report_model.js';
 import { documentEntry } from '../../references/wikilinks_model.js';
 import { branchList } from '../card/branch_tree.js';
-import { openFile } from '../card/files.js';
+import { openFile } from '../card/content/files.js';
 import { branchTree } from '../branch_tree_model.js';
 import { loadThreads, openThread, showWantedThread } from '../threads/threads.js';
-import { plainExcerpt } from '../card/spoken_model.js';
+import { plainExcerpt } from '../card/content/spoken_model.js';
 import { senderName } from '../message_model.js';
 
 const words = railStrings;

@@ -7,7 +7,7 @@ import { threadStrings as words } from '../../strings/en/threads.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { element, replaceChildrenKeepingFocus, setHidden } from '../../ui/dom.js';
 import { headingOf, placeOfActivity, excerptOf, replyTarget } from '../activity_model.js';
-import { spokenText } from '../card/spoken_model.js';
+import { spokenText } from '../card/content/spoken_model.js';
 import { showActivities } from '../transcript/activities.js';
 import { createThreadsApi } from './api.js';
 import { nested } from './threads_model.js';

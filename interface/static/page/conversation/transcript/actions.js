@@ -252,7 +252,7 @@ export function createMessageActions(page) {
     copyId: (message) => copyAndTell(`#${message.short_id}`, strings.copy.done(`#${message.short_id}`)),
     copyPermalink,
     copyText: (message) => copyAndTell(message.text, strings.copy.copied),
-    readAloud: async ({ text }) => (await bring(() => import('../card/read_aloud.js'))).readAloud(text),
+    readAloud: async ({ text }) => (await bring(() => import('../card/content/read_aloud.js'))).readAloud(text),
     reply: (message) => page.replyTo(message),
     remember: ({ message_id: messageId }) => page.events.emit('memory:propose', { conversation_id: page.conversationId(), message_id: messageId }),
     select: (message) => page.onSelect(message, true),

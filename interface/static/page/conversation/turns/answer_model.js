@@ -1,5 +1,5 @@
 import { saidText } from '../../core/words/said.js';
-import { reduceParts } from '../card/parts_model.js';
+import { reduceParts } from '../card/content/parts_model.js';
 
 /**
  * One answer while it is being written: what its events add up to. Events that were seen before change nothing.

@@ -1,15 +1,15 @@
 /** Files of a message, below its words: a picture is shown, any file is opened by a click. */
 
-import { bring } from '../../core/api.js';
-import { strings } from '../../strings/en/conversation.js';
-import { element } from '../../ui/dom.js';
-import { icon } from '../../ui/icons.js';
-import { showToast } from '../../ui/notices/toast.js';
+import { bring } from '../../../core/api.js';
+import { strings } from '../../../strings/en/conversation.js';
+import { element } from '../../../ui/dom.js';
+import { icon } from '../../../ui/icons.js';
+import { showToast } from '../../../ui/notices/toast.js';
 
 /** Shows a file that a message has. @param {{attachment_id: string, name: string, kind: string}} part @param {object} api */
 export async function openFile(part, api) {
   try {
-    const { openViewer } = await bring(() => import('../../composer/viewer.js'));
+    const { openViewer } = await bring(() => import('../../../composer/viewer.js'));
     openViewer(part, api);
   } catch (error) {
     showToast(error.message);

@@ -1,5 +1,5 @@
-import { strings } from '../../strings/en/conversation.js';
-import { element, replaceWithFocus } from '../../ui/dom.js';
+import { strings } from '../../../strings/en/conversation.js';
+import { element, replaceWithFocus } from '../../../ui/dom.js';
 
 /** @param {string} kind @param {object} payload @returns {string} */
 function wordsOf(kind, payload) {

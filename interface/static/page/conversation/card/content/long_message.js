@@ -1,6 +1,6 @@
-import { strings } from '../../strings/en/conversation.js';
-import { element, setHidden } from '../../ui/dom.js';
-import { linesOf } from '../message_model.js';
+import { strings } from '../../../strings/en/conversation.js';
+import { element, setHidden } from '../../../ui/dom.js';
+import { linesOf } from '../../message_model.js';
 
 const words = strings.fold;
 const MOST_LINES = 200;

@@ -1,11 +1,11 @@
-import { errorText } from '../../core/api.js';
+import { errorText } from '../../../core/api.js';
 import { createFile } from './files.js';
 import { createProposal } from './proposal.js';
-import { saidText } from '../../core/words/said.js';
-import { number } from '../../strings/en/count.js';
-import { strings } from '../../strings/en/conversation.js';
-import { element } from '../../ui/dom.js';
-import { MarkdownView } from '../../markdown/view.js';
+import { saidText } from '../../../core/words/said.js';
+import { number } from '../../../strings/en/count.js';
+import { strings } from '../../../strings/en/conversation.js';
+import { element } from '../../../ui/dom.js';
+import { MarkdownView } from '../../../markdown/view.js';
 
 /**
  * How a kind of part is shown.

@@ -1,6 +1,6 @@
 /** A message as it is read aloud: its words, without the marks of Markdown. */
 
-import { excerpt } from '../message_model.js';
+import { excerpt } from '../../message_model.js';
 
 const CODE = /^ {0,3}(```|~~~)[^\n]*\n[\s\S]*?(?:^ {0,3}\1[^\n]*$|$(?![\s\S]))/gm;
 
