@@ -57,7 +57,7 @@ const wordless = [
   `CallExpression[callee.property.name="setAttribute"][arguments.0.value=${WORDED}] > Literal:nth-child(2)[value=/\\p{L}{2}/u]`,
 ].map((selector) => ({ selector, message: 'Words that people read belong into strings/en/<feature>.js and the other languages.' }));
 // Names of systems, and what is written into a message, are the same in each language.
-const WORDED_FILES = ['static/page/strings/**', 'static/page/settings/device_name_model.js', 'static/page/composer/attachments_model.js', 'static/page/core/words/agent_name.js', 'static/page/core/words/conversation_title.js'];
+const WORDED_FILES = ['static/page/strings/**', 'static/page/settings/device_name_model.js', 'static/page/composer/attachments/attachments_model.js', 'static/page/core/words/agent_name.js', 'static/page/core/words/conversation_title.js'];
 
 // No view reads another's DOM: a part gets its elements from whoever makes it, and tells others by events and the store.
 const LOOK_UP = 'CallExpression[callee.object.name="document"][callee.property.name=/^(getElement|querySelector)/]';

@@ -5,7 +5,7 @@ import { composerStrings } from '../../interface/static/page/strings/en/composer
 import {
   cleanName, fileBlock, isForServer, LONG_PASTE, MOST_FILES, partsOf, readTextFile, RefusedFileError, storedOf, withFiles,
   inPlace, withPlace,
-} from '../../interface/static/page/composer/attachments_model.js';
+} from '../../interface/static/page/composer/attachments/attachments_model.js';
 import { argumentAt, argumentProblem, COMMANDS, valuesLike } from '../../interface/static/page/composer/commands/commands_model.js';
 import {
   aboutChoice, answeringModel, choiceGroups, choicesCalled, chosenModel, isUnderWay, mustBeFetched, shortProgress,

@@ -6,7 +6,7 @@ import { createDrafts } from '../core/browser_storage/drafts.js';
 import { createMemories } from './memories.js';
 import { createOutboxList } from './outbox.js';
 import { createAnswerChoice } from './answer_choice.js';
-import { createAttachments } from './attachments.js';
+import { createAttachments } from './attachments/attachments.js';
 import { createReplyChip } from './reply_chip.js';
 import { element, setHidden, uniqueId } from '../ui/dom.js';
 

@@ -16,7 +16,7 @@ async function referencesIn(text) {
 
 async function withFilesIn(text, files) {
   if (files.length === 0) return { messageText: text };
-  const { withFiles, storedOf } = await bring(() => import('./attachments_model.js'));
+  const { withFiles, storedOf } = await bring(() => import('./attachments/attachments_model.js'));
   const ids = storedOf(files).map(({ attachment_id: id }) => id);
   return { messageText: withFiles(text, files), ...(ids.length > 0 ? { files: ids } : {}) };
 }
@@ -24,7 +24,7 @@ async function withFilesIn(text, files) {
 /** @returns {Promise<object[]>} the parts by which the message shows its files until the server lists it */
 export async function filePartsOf({ files, text }) {
   if (files.length === 0) return [];
-  const { partsOf } = await bring(() => import('./attachments_model.js'));
+  const { partsOf } = await bring(() => import('./attachments/attachments_model.js'));
   return partsOf(files, text.length);
 }
 

@@ -9,7 +9,7 @@ import { showToast } from '../../../ui/notices/toast.js';
 /** Shows a file that a message has. @param {{attachment_id: string, name: string, kind: string}} part @param {object} api */
 export async function openFile(part, api) {
   try {
-    const { openViewer } = await bring(() => import('../../../composer/viewer.js'));
+    const { openViewer } = await bring(() => import('../../../composer/attachments/viewer.js'));
     openViewer(part, api);
   } catch (error) {
     showToast(error.message);

@@ -1,7 +1,7 @@
-import { bring } from '../core/api.js';
-import { strings } from '../strings/en/conversation.js';
-import { isDialogOpen } from '../ui/controls/dialog.js';
-import { setHidden } from '../ui/dom.js';
+import { bring } from '../../core/api.js';
+import { strings } from '../../strings/en/conversation.js';
+import { isDialogOpen } from '../../ui/controls/dialog.js';
+import { setHidden } from '../../ui/dom.js';
 
 const LONG_ENOUGH_TO_LOOK = 4000;
 const AROUND_A_FILE = 60;

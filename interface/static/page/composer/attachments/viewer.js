@@ -1,9 +1,9 @@
 /** Shows a file that the server has stored: a picture, or its text page by page. Loaded with the first one that is opened. */
 
-import { composerStrings } from '../strings/en/composer.js';
-import { openDialog } from '../ui/controls/dialog.js';
-import { element } from '../ui/dom.js';
-import { icon } from '../ui/icons.js';
+import { composerStrings } from '../../strings/en/composer.js';
+import { openDialog } from '../../ui/controls/dialog.js';
+import { element } from '../../ui/dom.js';
+import { icon } from '../../ui/icons.js';
 
 const words = composerStrings.files;
 

@@ -1,7 +1,7 @@
 /** Bringing the files of a message to the server, in one tab at a time. */
 
-import { isUploadKept, keepUpload } from '../core/browser_storage/draft_uploads.js';
-import { withLock } from './outbox_model.js';
+import { isUploadKept, keepUpload } from '../../core/browser_storage/draft_uploads.js';
+import { withLock } from '../outbox_model.js';
 
 /** @returns {Promise<object|null>} what the server knows of the file; null where another tab has brought it there */
 function sent(one, { page, onProgress }) {

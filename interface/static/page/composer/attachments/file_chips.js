@@ -1,17 +1,17 @@
 /** Files that go with a message: reading them, showing them as chips, writing them into its text. Loaded with the first one. */
 
-import { bring } from '../core/api.js';
-import { newId } from '../core/ids.js';
-import { createDocumentsApi } from '../documents/api.js';
-import { isDocument } from '../documents/importing_model.js';
-import { documentStrings } from '../strings/en/documents.js';
-import { attempt } from '../ui/notices/attempts.js';
-import { composerStrings } from '../strings/en/composer.js';
-import { icon } from '../ui/icons.js';
+import { bring } from '../../core/api.js';
+import { newId } from '../../core/ids.js';
+import { createDocumentsApi } from '../../documents/api.js';
+import { isDocument } from '../../documents/importing_model.js';
+import { documentStrings } from '../../strings/en/documents.js';
+import { attempt } from '../../ui/notices/attempts.js';
+import { composerStrings } from '../../strings/en/composer.js';
+import { icon } from '../../ui/icons.js';
 import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
-import { openDialog } from '../ui/controls/dialog.js';
-import { element, replaceChildrenKeepingFocus, setHidden, whenReleased } from '../ui/dom.js';
-import { showToast } from '../ui/notices/toast.js';
+import { openDialog } from '../../ui/controls/dialog.js';
+import { element, replaceChildrenKeepingFocus, setHidden, whenReleased } from '../../ui/dom.js';
+import { showToast } from '../../ui/notices/toast.js';
 import { bringToServer, keep } from './uploads.js';
 
 const words = composerStrings.files;
