@@ -340,6 +340,15 @@ def test_a_folder_holds_a_handful_of_modules():
     assert wrong == {}
 
 
+def test_a_folder_of_the_page_holds_a_handful_of_files():
+    page = ROOT / "interface" / "static" / "page"
+    files = [file.relative_to(page) for file in page.rglob("*") if file.suffix in (".js", ".css")]
+    # Of its words, each language has one file for each area.
+    sizes = Counter(file.parent.as_posix() for file in files if file.parts[0] != "strings")
+    assert len(sizes) > 1
+    assert {folder: size for folder, size in sizes.items() if size > MOST_MODULES_OF_A_FOLDER} == {}
+
+
 def test_no_module_is_a_piece_of_another():
     pieces = re.compile(r"_(parts|shapes|rows|marks|helpers|misc)$")
     allowed = {"database.migrations.m0012_message_parts"}  # named after its table
