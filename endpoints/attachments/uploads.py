@@ -9,7 +9,7 @@ from pathlib import Path
 from attachments.errors import QuotaExceededError
 from attachments.storage import Attachments
 from database.imports.repository import waiting_bytes
-from endpoints.http.errors import TooLargeError
+from endpoints.http.errors import file_too_large
 from endpoints.http.scope import AppState, current_request
 from endpoints.http.validation import UploadQuota
 from endpoints.serving.bodies import ROOM_FOR_FORM, form_file
@@ -68,7 +68,7 @@ def _write(path: Path, *, most: int) -> None:
         while chunk := stream.read(_AT_ONCE):
             size += len(chunk)
             if size > most + (ROOM_FOR_FORM if form else 0):
-                raise TooLargeError(say("request_too_large"))
+                raise file_too_large(most)
             (form or file).write(chunk)
     if form is not None:
         form.end()

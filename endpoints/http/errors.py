@@ -19,6 +19,7 @@ from chat.turns import errors
 from database import errors as store
 from language_models import errors as models
 from portability.errors import BrokenImportError
+from sentences import say
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,
     KnowledgeBusyError,
@@ -133,6 +134,11 @@ class UnsupportedMediaError(RequestError):
 
 class TooLargeError(RequestError):
     """The request is larger than allowed."""
+
+
+def file_too_large(most: int) -> TooLargeError:
+    """The error for an upload of more than `most` bytes."""
+    return TooLargeError(say("file_too_large", megabytes=most // (1024 * 1024)))
 
 
 class DiskFullError(RequestError):

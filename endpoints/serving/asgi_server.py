@@ -33,6 +33,7 @@ from endpoints.http.errors import (
     ServerBusyError,
     TooLargeError,
     UnauthorizedError,
+    file_too_large,
 )
 from endpoints.http.guards import Views, is_public, shows_credentials, who_asks
 from endpoints.http.scope import EXTENSION, AppState
@@ -246,6 +247,8 @@ class Bridge:
                 with self._arriving.within(room, body, person=person, most=most) as allowed:
                     media = _media_type(scope) if getattr(view, "takes_form_upload", False) else None
                     name = await body.write_upload(person, path, media, most=allowed)
+            except TooLargeError:
+                raise file_too_large(most) from None
             except OSError as error:
                 if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                     raise DiskFullError from None

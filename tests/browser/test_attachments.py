@@ -109,6 +109,24 @@ def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_ag
     expect(page.locator(PROBLEM)).to_be_hidden()
 
 
+def test_a_file_that_is_too_large_is_refused_with_the_limit_and_not_offered_again(
+    open_page: OpenPage, person: Client, page_problems: PageProblems, tmp_path: Path
+) -> None:
+    page_problems.expect("413")
+    with (tmp_path / "film.mp4").open("wb") as file:
+        file.truncate(50 * 1024 * 1024 + 1)
+    page = open_page(person)
+    chip = page.locator(".file-chip")
+    page.set_input_files("#attach-files", file.name)
+    for _ in range(2):
+        expect(page.locator(PROBLEM)).to_contain_text("could not be uploaded. A file may have 50 MB at most.")
+        expect(chip.get_by_role("button")).to_have_count(1)
+        page.reload()
+    chip.get_by_role("button", name="Do not attach film.mp4").click()
+    expect(chip).to_have_count(0)
+    expect(page.locator(PROBLEM)).to_be_hidden()
+
+
 def test_uploads_that_failed_or_were_on_their_way_stay_with_the_draft_over_a_reload(
     open_page: OpenPage, person: Client, page_problems: PageProblems
 ) -> None:

@@ -53,7 +53,7 @@ function uploadChip(upload, { onCancel, onRetry }) {
   bar.value = upload.share;
   const again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.retry, onclick: () => onRetry(upload) });
   const chip = element('li', { class: 'composer-chip claim-chip file-chip', 'data-state': upload.problem ? 'failed' : 'uploading' }, icon('file-text'),
-    element('span', { class: 'claim-chip-statement', text: upload.name }), upload.problem ? again : bar);
+    element('span', { class: 'claim-chip-statement', text: upload.name }), upload.problem ? (upload.isRefused ? null : again) : bar);
   return removable(chip, upload.name, () => onCancel(upload));
 }
 

@@ -25,7 +25,8 @@ export async function keep(one, { page, shownId, onChange }) {
 }
 
 /**
- * Brings a file to the server; from then on it is a file of the message. What fails is said in its `problem`.
+ * Brings a file to the server; from then on it is a file of the message. What fails is said in its `problem`; one that
+ * `isRefused` would be refused again.
  *
  * @param {{id: string, name: string, file: File, problem: string, isNew?: boolean}} one isNew: no other tab knows it
  * @param {{page: object, shownId: () => string|null,
@@ -33,7 +34,7 @@ export async function keep(one, { page, shownId, onChange }) {
  */
 export async function bringToServer(one, message) {
   const wasKept = !one.isNew && !one.problem;
-  Object.assign(one, { problem: '', share: 0, controller: new AbortController() });
+  Object.assign(one, { problem: '', isRefused: false, share: 0, controller: new AbortController() });
   const { signal } = one.controller;
   if (!wasKept) keep(one, message);
   try {
@@ -42,7 +43,7 @@ export async function bringToServer(one, message) {
     if (!signal.aborted) await message.onEnd(one, stored);
   } catch (error) {
     if (signal.aborted) return;
-    Object.assign(one, { problem: error.message, isNew: false });
+    Object.assign(one, { problem: error.message, isRefused: error.code === 'too_large', isNew: false });
     keep(one, message);
     await message.onChange();
   }
