@@ -20,13 +20,33 @@ KILLS = {"check": 12, "test": 12, "proofs": 200}[TIER]
 _EXAMPLES = {"check": 0.25, "test": 0.5, "proofs": 20}[TIER]
 _USUAL_EXAMPLES = 100
 _ROOT = Path(__file__).resolve().parent.parent
-# Folders whose tests are left out of `make check`; single modules there say `pytestmark = pytest.mark.thorough`.
-_THOROUGH_FOLDERS = (
+# Folders and modules whose tests are left out of `make check`: they try what an everyday change hardly touches, start
+# other programs, or wait for what fails to be tried again. Modules elsewhere say `pytestmark = pytest.mark.thorough`.
+_THOROUGH = (
+    "tests/attachments/test_extraction.py",
     "tests/attack/",
     "tests/benchmarks/",
+    "tests/chat/processes/",
+    "tests/chat/runtime/test_knowledge.py",
+    "tests/chat/runtime/test_upkeep.py",
+    "tests/chat/tools/foreign/",
+    "tests/commands/test_data.py",
+    "tests/commands/test_migrate.py",
+    "tests/commands/test_shell.py",
+    "tests/database/engine/test_postgresql.py",
+    "tests/database/test_many_people.py",
+    "tests/deploy/",
+    "tests/endpoints/accounts/test_account_deletion.py",
+    "tests/endpoints/accounts/test_openid_sign_in.py",
+    "tests/endpoints/attachments/test_large_files.py",
+    "tests/endpoints/export/",
+    "tests/endpoints/tool_servers/",
     "tests/language_models/download/",
     "tests/load/",
     "tests/portability/",
+    "tests/test_documentation.py",
+    "tests/test_tracing.py",
+    "tests/vault/test_upkeep.py",
 )
 # Folders, and a module that stores much, whose tests say nothing of the packages that coverage is measured of, or what
 # the tests of those packages say, too.
@@ -134,9 +154,9 @@ def require_named_markers(items: list[pytest.Item]) -> None:
 
 
 def mark_by_fixtures(items: list[pytest.Item]) -> None:
-    """Mark what starts a server, a browser or pip, or asks the embedded model, as `live`; and the thorough folders."""
+    """Mark what starts a server, a browser or pip, or asks the embedded model, as `live`; and what is `thorough`."""
     for item in items:
-        if item.nodeid.startswith(_THOROUGH_FOLDERS):
+        if item.nodeid.startswith(_THOROUGH):
             item.add_marker("thorough")
         fixtures = _STARTS_PROCESSES.intersection(getattr(item, "fixturenames", ()))
         if fixtures or item.get_closest_marker("browser") or item.get_closest_marker("embedded"):

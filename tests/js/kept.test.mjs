@@ -96,7 +96,9 @@ test('files that the server does not have yet are kept one by one, until they ar
   await keepUpload(kept, 'c2', { ...upload, id: 'u2', problem: '' });
   await settled();
   const [{ file, at, ...known }] = createDrafts(await memory.openTab()).uploads('c1');
-  assert.deepEqual(known, { conversation: 'c1', id: 'u1', name: 'a.pdf', place: 1, problem: 'The server cannot be reached.' });
+  assert.deepEqual(known, {
+    conversation: 'c1', id: 'u1', name: 'a.pdf', place: 1, problem: 'The server cannot be reached.', isRefused: false,
+  });
   assert.equal(await file.text(), '%PDF');
   assert.deepEqual([drafts.isEmpty('c1'), drafts.isEmpty('c3'), await isUploadKept(elsewhere, 'u1')], [false, true, true]);
   await drafts.setFiles('c1', [{ name: 'a.pdf', stored: { attachment_id: '1' } }], ['u1']);

@@ -7,7 +7,7 @@ import { createDrafts, UPLOAD } from './drafts.js';
  * @param {string|null} conversationId
  * @returns {Promise<boolean>} whether it is kept beyond the page
  */
-export const keepUpload = (kept, conversationId, { id, name, file, place, problem, isRefused }) =>
+export const keepUpload = (kept, conversationId, { id, name, file, place, problem, isRefused = false }) =>
   kept.set(UPLOAD, id, { conversation: conversationId ?? '', id, name, file, place, problem, isRefused, at: Date.now() });
 
 /** Whether the server still lacks a file, as far as any tab knows. */
