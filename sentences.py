@@ -411,6 +411,7 @@ _IMPORTS = {
     "import_no_conversations": "The file holds no conversation.",
     "imported_already": "The conversation was imported already.",
     "import_circle": "Messages that follow each other in a circle were cut apart.",
+    "import_paths_mixed": "What follows several answers to the same question could not be kept apart.",
     "import_place_missing": "Messages whose place in the conversation is missing were put at its beginning.",
     "import_twice": "Of messages with the same id only the first one was kept.",
     "import_encrypted": "The ZIP is encrypted.",

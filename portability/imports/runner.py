@@ -34,6 +34,7 @@ from database.imports.repository import (
     unfinished_paths,
     working_imports,
 )
+from database.imports.standing import Standing, standing_of
 from database.imports.storing import Stored
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
@@ -270,18 +271,23 @@ class ImportRunner:
                 batch.left_out += not is_more(item)
                 batch.messages += messages_of(item)
             elif isinstance(item, ImportedConversation):
-                self._place(item, batch, seen)
+                self._place(item, batch, seen, which)
             else:
                 batch.others.append(item)
                 batch.messages += messages_of(item)
         reading.position += batch.items
         return batch
 
-    def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str]) -> None:
+    def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str], which: Import) -> None:
         batch.messages += messages_of(item)
         batch.file_bytes += file_bytes_of(item)
+
+        def standing(source_id: str) -> Standing:
+            own = {"user_email": which.user_email, "source": which.source, "source_id": source_id}
+            return standing_of(database=self._database, **own)
+
         try:
-            made = placed(item)
+            made = placed(item, standing=standing)
         except (ValueError, TypeError, OverflowError, RecursionError):
             log.warning("a conversation can't be imported", exc_info=True)
             batch.failures.append(FailedItem(str(item.title or item.source_id), _BROKEN))

@@ -20,6 +20,7 @@ export const importWords = {
   import_no_conversations: 'In der Datei ist keine Unterhaltung.',
   imported_already: 'Die Unterhaltung wurde schon importiert.',
   import_circle: 'Nachrichten, die einander im Kreis folgen, wurden getrennt.',
+  import_paths_mixed: 'Was auf mehrere Antworten auf dieselbe Frage folgt, ließ sich nicht trennen.',
   import_place_missing: 'Nachrichten, deren Platz in der Unterhaltung fehlt, stehen an ihrem Anfang.',
   import_twice: 'Von Nachrichten mit derselben Kennung blieb nur die erste.',
   import_encrypted: 'Die ZIP-Datei ist verschlüsselt.',

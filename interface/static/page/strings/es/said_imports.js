@@ -20,6 +20,7 @@ export const importWords = {
   import_no_conversations: 'El archivo no contiene ninguna conversación.',
   imported_already: 'La conversación ya se importó.',
   import_circle: 'Los mensajes que se siguen en círculo se separaron.',
+  import_paths_mixed: 'Lo que sigue a varias respuestas a la misma pregunta no se pudo separar.',
   import_place_missing: 'Los mensajes cuyo lugar en la conversación falta se pusieron al principio.',
   import_twice: 'De los mensajes con el mismo identificador solo se conservó el primero.',
   import_encrypted: 'El archivo ZIP está cifrado.',

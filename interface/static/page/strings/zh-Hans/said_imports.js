@@ -20,6 +20,7 @@ export const importWords = {
   import_no_conversations: '文件中没有对话。',
   imported_already: '这个对话已经导入过。',
   import_circle: '循环相接的消息已被分开。',
+  import_paths_mixed: '同一问题的几个回答之后的内容无法分开。',
   import_place_missing: '在对话中缺少位置的消息已放到开头。',
   import_twice: '标识相同的消息只保留了第一条。',
   import_encrypted: 'ZIP 文件已加密。',
