@@ -272,10 +272,9 @@ class _Update:
     def _show_what_is_followed(self, message: ArrivingMessage, row: Any) -> None:
         """Show the variant that new messages follow, unless another one was followed here before."""
         known = self.known.get(message.shown.source_id)
-        is_last = not any(each.branch_id == row.branch_id and each.ordinal > row.ordinal for each in self.rows.values())
-        if known is None or len(message.versions) == 1 or not is_last or row.edited_at is not None:
+        if known is None or known.number == (row.chosen_variant or 1) or row.edited_at is not None:
             return
-        if known.number != (row.chosen_variant or 1):
+        if not any(each.branch_id == row.branch_id and each.ordinal > row.ordinal for each in self.rows.values()):
             self._show(row, known.number, message.shown)
 
     def _change_text(self, row: Any, number: int, version: ArrivingVersion) -> None:
