@@ -458,6 +458,7 @@ _IMPORTS = {
     "import_more_lines": "{count:,} more lines are no messages.",
     "import_tree_missing": "{count:,} of its messages followed messages that are not in the file.",
     "import_tree_circle": "{count:,} of its messages followed each other in a circle, which was cut.",
+    "import_kinds_unknown": "{count:,} of its messages are of a kind that is not known, and have nothing to keep.",
     "import_form_unknown": "{name} has a form that is not known.",
     "import_expects_account": "Anaphora, everything: the ZIP of *Download everything*.",
     "import_expects_anaphora": "Anaphora: JSON files that this program exported, or a ZIP of them.",

@@ -76,6 +76,7 @@ export const importWords = {
   import_file_changed: 'Die Datei hat einen anderen Inhalt, als der Export sagt.',
   import_tree_missing: ({ count }) => `${number(count)} Nachrichten darin folgten auf Nachrichten, die nicht in der Datei sind.`,
   import_tree_circle: ({ count }) => `${number(count)} Nachrichten darin folgten einander im Kreis, der durchtrennt wurde.`,
+  import_kinds_unknown: ({ count }) => `${number(count)} ihrer Nachrichten sind von unbekannter Art und haben nichts, was bleiben könnte.`,
   import_form_unknown: ({ name }) => `Die Form von „${name}“ ist nicht bekannt.`,
   import_expects_account: 'Anaphora, alles: die ZIP-Datei von *Alles herunterladen*.',
   import_expects_anaphora: 'Anaphora: JSON-Dateien, die dieses Programm exportiert hat, oder eine ZIP-Datei davon.',

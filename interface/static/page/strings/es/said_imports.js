@@ -76,6 +76,7 @@ export const importWords = {
   import_file_changed: 'El archivo tiene otro contenido del que dice la exportación.',
   import_tree_missing: ({ count }) => `${number(count)} de sus mensajes seguían a mensajes que no están en el archivo.`,
   import_tree_circle: ({ count }) => `${number(count)} de sus mensajes se seguían en círculo, que se cortó.`,
+  import_kinds_unknown: ({ count }) => `${number(count)} de sus mensajes son de un tipo desconocido y no tienen nada que conservar.`,
   import_form_unknown: ({ name }) => `La forma de «${name}» no es conocida.`,
   import_expects_account: 'Anaphora, todo: el ZIP de *Descargar todo*.',
   import_expects_anaphora: 'Anaphora: archivos JSON que exportó este programa, o un ZIP de ellos.',

@@ -76,6 +76,7 @@ export const importWords = {
   import_file_changed: '该文件的内容与导出内容所述不符。',
   import_tree_missing: ({ count }) => `其中 ${number(count)} 条消息接在文件里没有的消息之后。`,
   import_tree_circle: ({ count }) => `其中 ${number(count)} 条消息互相循环接续，循环已断开。`,
+  import_kinds_unknown: ({ count }) => `其中 ${number(count)} 条消息的类型未知，没有可保留的内容。`,
   import_form_unknown: ({ name }) => `“${name}”的格式无法识别。`,
   import_expects_account: 'Anaphora 全部内容：“下载全部”得到的 ZIP 文件。',
   import_expects_anaphora: 'Anaphora：本程序导出的 JSON 文件，或由它们组成的 ZIP 文件。',
