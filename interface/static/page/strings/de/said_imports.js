@@ -83,7 +83,7 @@ export const importWords = {
   import_expects_chatgpt: 'ChatGPT: die ZIP-Datei von „Daten exportieren“ oder die conversations.json darin.',
   import_expects_claude: 'Claude: die ZIP-Datei von „Daten exportieren“ oder die conversations.json darin.',
   import_expects_first_implementation: 'die erste Implementierung: eine ZIP-Datei seiner Ordner von Unterhaltungen, jeder mit einer …-messages.json, ihre pkb.sqlite oder beides.',
-  import_expects_json_lines: 'JSON Lines: eine Nachricht je Zeile, ein Objekt mit „conversation“, „role“ und „text“.',
+  import_expects_json_lines: 'JSON Lines: eine Nachricht je Zeile, ein Objekt mit „conversation“, „role“ und „text“, oder ein ZIP solcher Dateien.',
   import_expects_librechat: 'LibreChat: die JSON-Datei von „Unterhaltung exportieren“ oder eine ZIP-Datei mit mehreren.',
   import_expects_open_webui: 'Open WebUI: die JSON-Datei von „Chats exportieren“.',
   import_expects_zk_chat: 'zk-chat: die Datei .zk_chat_db/chat_sessions.json eines Vaults.',

@@ -83,7 +83,7 @@ export const importWords = {
   import_expects_chatgpt: 'ChatGPT: el ZIP de «Exportar datos», o el conversations.json que contiene.',
   import_expects_claude: 'Claude: el ZIP de «Exportar datos», o el conversations.json que contiene.',
   import_expects_first_implementation: 'la primera implementación: un ZIP de sus carpetas de conversaciones, cada una con un …-messages.json, su pkb.sqlite, o ambas cosas.',
-  import_expects_json_lines: 'JSON Lines: un mensaje por línea, un objeto con «conversation», «role» y «text».',
+  import_expects_json_lines: 'JSON Lines: un mensaje por línea, un objeto con «conversation», «role» y «text», o un ZIP de estos archivos.',
   import_expects_librechat: 'LibreChat: el archivo JSON de «Exportar conversación», o un ZIP de varios.',
   import_expects_open_webui: 'Open WebUI: el archivo JSON de «Exportar chats».',
   import_expects_zk_chat: 'zk-chat: el archivo .zk_chat_db/chat_sessions.json de un vault.',

@@ -83,7 +83,7 @@ export const importWords = {
   import_expects_chatgpt: 'ChatGPT：“导出数据”得到的 ZIP 文件，或其中的 conversations.json。',
   import_expects_claude: 'Claude：“导出数据”得到的 ZIP 文件，或其中的 conversations.json。',
   import_expects_first_implementation: '最初的实现：其对话文件夹的 ZIP 文件，每个文件夹含一个 …-messages.json；或其 pkb.sqlite；或两者。',
-  import_expects_json_lines: 'JSON Lines：每行一条消息，一个含“conversation”“role”“text”的对象。',
+  import_expects_json_lines: 'JSON Lines：每行一条消息，一个含“conversation”“role”“text”的对象，或此类文件的 ZIP。',
   import_expects_librechat: 'LibreChat：“导出对话”得到的 JSON 文件，或由多个文件组成的 ZIP 文件。',
   import_expects_open_webui: 'Open WebUI：“导出对话”得到的 JSON 文件。',
   import_expects_zk_chat: 'zk-chat：知识库中的 .zk_chat_db/chat_sessions.json 文件。',
