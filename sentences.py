@@ -234,6 +234,7 @@ _FILES = {
     "file_damaged": "It is damaged, so its text could not be read.",
     "file_too_costly": "Reading it would have taken too much memory or time, so its text is not given.",
     "file_partly_read": "It is so long that only the beginning could be read.",
+    "file_encoding_guessed": "Its encoding could only be guessed, so its text may be wrong. UTF-8 is read rightly.",
     "file_gone": "The file is not here any more.",
     "file_is_picture": "It is a picture, which has no text.",
     "file_cut": "{shown:,} of {count:,} characters are given.",
@@ -466,7 +467,8 @@ _IMPORTS = {
     "import_expects_claude": "Claude: the ZIP of “Export data”, or the conversations.json in it.",
     "import_expects_first_implementation": "the first implementation: a ZIP of its conversation folders, each with an "
     "…-messages.json, its pkb.sqlite, or both.",
-    "import_expects_json_lines": "JSON Lines: a message a line, an object with “conversation”, “role” and “text”.",
+    "import_expects_json_lines": "JSON Lines: a message a line, an object with “conversation”, “role” and “text”, or a "
+    "ZIP of such files.",
     "import_expects_librechat": "LibreChat: the JSON file of “Export conversation”, or a ZIP of several.",
     "import_expects_open_webui": "Open WebUI: the JSON file of “Export Chats”.",
     "import_expects_zk_chat": "zk-chat: the file .zk_chat_db/chat_sessions.json of a vault.",
