@@ -129,3 +129,17 @@ def test_whatever_grows_each_path_reads_as_in_the_source_and_nothing_comes_twice
         choose_branch_with(**own, message_id=each.message_id)
         path = [one.text for one in list_messages(**here)]
         assert path[: path.index(each.text) + 1] == in_source(each.text)
+
+
+def test_a_path_that_a_later_import_began_is_taken_back_alone(database, imported, taken_back):
+    imported(conversation("c", *AGAIN[:4]))
+    more = (message("q3", "b1", "On what?", at=5), message("a3", "q3", "On the heat.", at=6))
+    longer = conversation("c", *AGAIN, *more, current_id="a3")
+    second = imported(longer)
+
+    assert taken_back(second).kept == []
+    conversation_id = only(database).conversation_id
+    assert texts(database, conversation_id) == FIRST_PATH
+    assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
+    assert counts(imported(longer)) == ("done", 0, 1, 0, 0)
+    assert texts(database, conversation_id) == [*SECOND_PATH, "On what?", "On the heat."]
