@@ -234,6 +234,7 @@ _FILES = {
     "file_damaged": "It is damaged, so its text could not be read.",
     "file_too_costly": "Reading it would have taken too much memory or time, so its text is not given.",
     "file_partly_read": "It is so long that only the beginning could be read.",
+    "file_encoding_guessed": "Its encoding could only be guessed, so its text may be wrong. UTF-8 is read rightly.",
     "file_gone": "The file is not here any more.",
     "file_is_picture": "It is a picture, which has no text.",
     "file_cut": "{shown:,} of {count:,} characters are given.",
@@ -411,6 +412,7 @@ _IMPORTS = {
     "import_no_conversations": "The file holds no conversation.",
     "imported_already": "The conversation was imported already.",
     "import_circle": "Messages that follow each other in a circle were cut apart.",
+    "import_paths_mixed": "What follows several answers to the same question could not be kept apart.",
     "import_place_missing": "Messages whose place in the conversation is missing were put at its beginning.",
     "import_twice": "Of messages with the same id only the first one was kept.",
     "import_encrypted": "The ZIP is encrypted.",
@@ -457,6 +459,7 @@ _IMPORTS = {
     "import_more_lines": "{count:,} more lines are no messages.",
     "import_tree_missing": "{count:,} of its messages followed messages that are not in the file.",
     "import_tree_circle": "{count:,} of its messages followed each other in a circle, which was cut.",
+    "import_kinds_unknown": "{count:,} of its messages are of a kind that is not known, and have nothing to keep.",
     "import_form_unknown": "{name} has a form that is not known.",
     "import_expects_account": "Anaphora, everything: the ZIP of *Download everything*.",
     "import_expects_anaphora": "Anaphora: JSON files that this program exported, or a ZIP of them.",
@@ -464,7 +467,8 @@ _IMPORTS = {
     "import_expects_claude": "Claude: the ZIP of “Export data”, or the conversations.json in it.",
     "import_expects_first_implementation": "the first implementation: a ZIP of its conversation folders, each with an "
     "…-messages.json, its pkb.sqlite, or both.",
-    "import_expects_json_lines": "JSON Lines: a message a line, an object with “conversation”, “role” and “text”.",
+    "import_expects_json_lines": "JSON Lines: a message a line, an object with “conversation”, “role” and “text”, or a "
+    "ZIP of such files.",
     "import_expects_librechat": "LibreChat: the JSON file of “Export conversation”, or a ZIP of several.",
     "import_expects_open_webui": "Open WebUI: the JSON file of “Export Chats”.",
     "import_expects_zk_chat": "zk-chat: the file .zk_chat_db/chat_sessions.json of a vault.",

@@ -10,6 +10,7 @@ A new kind of part is one object with the shape of `PartKind` and one line in `K
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,13 +19,27 @@ import orjson
 
 Part = Mapping[str, Any]
 """`{id, kind, at, …}`: `id` is unique in its message, the further fields are those of the kind."""
+_NOT_ON_WINDOWS = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+_DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
+_ACTIVE_ENDINGS = re.compile(
+    r"atom|dae|fb2|gml|gpx|kml|mathml|mht|mhtml|mml|opml|owl|plist|rdf|rss|s?html?|smil?|svgz?|wsdl|x3d|xaml|xbl"
+    r"|xht|xhtml?|xml|xsd|xslt?|xspf|xul",
+    re.IGNORECASE,
+)
+"""Browsers show them as pages, or as XML, which may hold scripts. From the disk they run, whatever a link asks for."""
+_ACTIVE_TYPES = ("text/html", "image/svg+xml")
+_AS_TEXT = ".txt"
+_LONGEST_ENDING = 16
+_LONGEST = 200
+"""In bytes of UTF-8, with `_AS_TEXT`: file systems take 255."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedPart:
     """A part in a readable export. title: one line of plain text. body: Markdown, "" for none.
 
-    file: `<id>/<name>` of the file that it is, "" for none. label: the English word before the title for what it is.
+    file: `<id>/<name>` of the file that it is, as ZIPs have it, "" for none. label: the English word before the title
+    for what it is.
     """
 
     title: str
@@ -90,7 +105,24 @@ def _image(part: Part) -> ExportedPart:
 
 
 def _path_of(part: Part) -> str:
-    return f"{part['attachment_id']}/{part.get('name', '')}" if "attachment_id" in part else ""
+    name = archived_name(str(part.get("name", "")), str(part.get("media_type", "")))
+    return f"{part['attachment_id']}/{name}" if "attachment_id" in part else ""
+
+
+def archived_name(name: str, media_type: str) -> str:
+    """What the file `name` is called in its folder of a ZIP, where any system can unpack it and a click runs nothing.
+
+    Pages, SVG and XML end in .txt. The true name stays in the message, from which an import restores it.
+    """
+    plain = _NOT_ON_WINDOWS.sub("_", name).rstrip(". ")
+    # Files that begin with a dot are hidden.
+    plain = f"_{plain}" if not plain or plain.startswith(".") or _DEVICES.match(plain) else plain
+    stem, dot, ending = plain.rpartition(".")
+    is_active = _ACTIVE_ENDINGS.fullmatch(ending) is not None or media_type in _ACTIVE_TYPES
+    has_ending = bool(dot) and len(ending) < _LONGEST_ENDING
+    behind = (f".{ending}" if has_ending else "") + (_AS_TEXT if is_active else "")
+    beginning = (stem if has_ending else plain).encode()[: _LONGEST - len(behind.encode())]
+    return (beginning.decode(errors="ignore") + behind).rstrip(". ")
 
 
 # A shared link never shows thinking: it quotes memories, documents and other conversations. Notices are for the owner.

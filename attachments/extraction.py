@@ -37,7 +37,8 @@ class Limits:
 class Extracted:
     """What is known of a file. kind: text, pdf, docx, xlsx, odt, pptx, image. width, height: of an upright picture.
 
-    problem: why there is no text or not all of it: no_text, encrypted, damaged, too_costly, cut; "" for none.
+    problem: why there is no text or not all of it: no_text, encrypted, damaged, too_costly, cut; encoding: it may be
+    read wrongly; "" for none.
     """
 
     media_type: str

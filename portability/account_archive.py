@@ -94,12 +94,12 @@ def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progre
     documents: list[str] = []
     yield from _documents(source.vault, documents)
     yield _json(SETTINGS, _settings(source, user))
-    attachments: list[str] = []
+    attachments: list[tuple[str, str]] = []
     for file in source.attachments:
-        attachments.append(file.path)
+        attachments.append((file.path, file.name))
         yield file
-    name, beside = user.name or user.user_email, {"documents": documents, "attachments": attachments}
-    index = render_index(name, listed, **beside, words=source.words)
+    name = user.name or user.user_email
+    index = render_index(name, listed, documents=documents, attachments=attachments, words=source.words)
     yield ArchivedFile(path="index.html", chunks=(piece.encode() for piece in index))
 
 
@@ -116,7 +116,7 @@ def _manifest(user: UserRow, *, conversations: int) -> dict[str, Any]:
             "memories/": "All memories as JSON and as Markdown.",
             DOCUMENTS: "The documents as they are.",
             SETTINGS: "What you told about yourself, agents, presets, prompts, folders, tool servers without keys.",
-            ATTACHMENTS: "The files of messages.",
+            ATTACHMENTS: "The files of messages. Pages, SVG and XML have .txt behind their names, and open as text.",
         },
     }
 

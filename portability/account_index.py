@@ -58,13 +58,13 @@ def render_index(
     conversations: Sequence[IndexedConversation],
     *,
     documents: Sequence[str],
-    attachments: Sequence[str],
+    attachments: Sequence[tuple[str, str]],
     words: PageWords,
 ) -> Iterator[str]:
     """The page, piece by piece: the conversations newest first, a section for each folder, then all else.
 
     name: whose archive it is. documents: their paths in the archive's folder of documents. attachments: the paths of
-    the files of messages in the archive.
+    the files of messages in the archive, each with its true name.
     """
     title = escape(words("Anaphora: everything of %(name)s", name=name))
     counts = {"conversations": len(conversations), "documents": len(documents), "files": len(attachments)}
@@ -89,7 +89,9 @@ def render_index(
         '(<a href="memories/memories.json">JSON</a>)</li></ul>\n'
     )
     yield from _list(words("Documents"), ((f"documents/{path}", path) for path in documents))
-    yield from _list(words("Files of messages"), ((path, path.rpartition("/")[2]) for path in attachments))
+    as_text = words("Pages, SVG and XML have .txt behind their names: they open as text, and nothing in them runs.")
+    note = as_text if any(path.endswith(".txt") and not own.endswith(".txt") for path, own in attachments) else ""
+    yield from _list(words("Files of messages"), attachments, note=note)
     settings = words("Settings, agents, presets, prompts, folders")
     yield (
         f'<h2>{words("Everything else")}</h2>\n<ul><li><a href="settings.json">{settings}</a></li>'
@@ -97,11 +99,13 @@ def render_index(
     )
 
 
-def _list(heading: str, files: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Links to files, by their paths and names, below a heading; nothing where there are none."""
-    heading = f"<h2>{heading}</h2>\n<ul>\n"
+def _list(heading: str, files: Iterable[tuple[str, str]], *, note: str = "") -> Iterator[str]:
+    """Links to files, by their paths and names, below a heading and a note; nothing where there are none."""
+    heading = f"<h2>{heading}</h2>\n{f'<p>{note}</p>' if note else ''}<ul>\n"
     for path, name in files:
-        yield f'{heading}<li><a href="{_address(path)}">{escape(name)}</a></li>\n'
+        called = path.rpartition("/")[2]
+        also = "" if path.endswith(f"/{name}") else f" ({escape(called)})"
+        yield f'{heading}<li><a href="{_address(path)}">{escape(name)}</a>{also}</li>\n'
         heading = ""
     if not heading:
         yield "</ul>\n"

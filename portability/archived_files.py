@@ -1,6 +1,6 @@
 """The files of ZIPs that are packed while they are sent: archives of accounts, exports of conversations, bundles.
 
-The files of messages lie in each of them at `attachments/<id>/<name>`.
+The files of messages lie in each of them at `attachments/<id>/<name>`, as `archived_name` says.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from activity.parts import archived_name
 from attachments.storage import Attachments
 from database.attachments import Attachment
 
@@ -19,10 +20,11 @@ _BYTES_AT_ONCE = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedFile:
-    """A file of the archive. path: inside the ZIP, with "/" between its parts."""
+    """A file of the archive. path: inside the ZIP, with "/" between its parts. name: its true name, if it has one."""
 
     path: str
     chunks: Iterable[bytes]
+    name: str = ""
 
 
 def packed(files: Iterable[ArchivedFile]) -> Iterator[bytes]:
@@ -40,12 +42,12 @@ def files_of_messages(found: Iterable[Attachment], attachments: Attachments) -> 
     """These files as they were uploaded; those that are erased meanwhile are left out."""
     for each in found:
         if (original := attachments.original(each)).is_file():
-            yield ArchivedFile(path=place_of(each), chunks=file_chunks(original))
+            yield ArchivedFile(path=place_of(each), chunks=file_chunks(original), name=each.name)
 
 
 def place_of(attachment: Attachment) -> str:
     """Where a file lies in an archive or a bundle: in a folder called by its id."""
-    return f"{ATTACHMENTS}{attachment.attachment_id}/{attachment.name}"
+    return f"{ATTACHMENTS}{attachment.attachment_id}/{archived_name(attachment.name, attachment.media_type)}"
 
 
 def file_chunks(path: Path) -> Iterator[bytes]:

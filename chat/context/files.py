@@ -29,6 +29,7 @@ _NO_TEXT = {
     "damaged": "file_damaged",
     "too_costly": "file_too_costly",
 }
+_NOTES = {"cut": "file_partly_read", "encoding": "file_encoding_guessed"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +178,8 @@ def _entry(file: AttachedFile, item: PkbItem, model: ChatModel) -> ReportEntry:
     )
     if item.truncated_from is not None:
         return entry.marked("truncated", _what_is_in(file, item))
-    return entry.with_note(say("file_partly_read")) if file.part.get("problem") == "cut" else entry
+    note = _NOTES.get(str(file.part.get("problem")))
+    return entry if note is None else entry.with_note(say(note))
 
 
 def opened(

@@ -13,6 +13,7 @@ from database.conversations.friendly_ids import add_alias, friendly_id_candidate
 from database.conversations.importing import NewConversation, import_conversations
 from database.conversations.repository import new_conversation_id
 from database.engine.clock import now_iso
+from database.engine.database import Database
 from database.engine.statements import insert_rows
 from database.schema import (
     conversations,
@@ -109,6 +110,15 @@ def known_conversations(connection: Connection, source_ids: Collection[str], tar
         _ic.user_email == target.user_email, _ic.source == target.source, _ic.source_id.in_(source_ids)
     )
     return {row.source_id: row for row in connection.execute(query)}
+
+
+def is_known(*, database: Database, user_email: str, source: str, source_id: str) -> bool:
+    """Whether a conversation of the source came into this account before."""
+    query = select(_ic.conversation_id).where(
+        _ic.user_email == user_email, _ic.source == source, _ic.source_id == source_id
+    )
+    with database.reading() as connection:
+        return connection.execute(query).first() is not None
 
 
 def is_live(connection: Connection, conversation_id: str) -> bool:

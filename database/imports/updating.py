@@ -170,6 +170,10 @@ class _Update:
             else:
                 self.ids[message.key] = here.message_id
                 self._merge_versions(message, self.rows[here.message_id])
+        followed = {message.parent for message in new}
+        for message in arriving:
+            if message.key in followed and self.ids[message.key] in self.rows:
+                self._show_what_is_followed(message, self.rows[self.ids[message.key]])
         if new:
             self._add(new)
 
@@ -264,6 +268,14 @@ class _Update:
         """Let a message be this variant."""
         self._change_shown_text(row, version.text)
         self._set(row.message_id, config=dict(version.config), chosen_variant=number)
+
+    def _show_what_is_followed(self, message: ArrivingMessage, row: Any) -> None:
+        """Show the variant that new messages follow, unless another one was followed here before."""
+        known = self.known.get(message.shown.source_id)
+        if known is None or known.number == (row.chosen_variant or 1) or row.edited_at is not None:
+            return
+        if not any(each.branch_id == row.branch_id and each.ordinal > row.ordinal for each in self.rows.values()):
+            self._show(row, known.number, message.shown)
 
     def _change_text(self, row: Any, number: int, version: ArrivingVersion) -> None:
         """Take over a text that the source has changed, unless the person has edited the message."""

@@ -18,7 +18,7 @@ class UploadQuery(Query):
 class AttachmentItem(Shape):
     """A file. `kind`: how it is read; `size`: in bytes; `width`, `height`: of a picture.
 
-    `problem`: why there is no text, or not all of it; "" for none.
+    `problem`: why there is no text, or not all of it, or why it may be wrong (`encoding`); "" for none.
     """
 
     attachment_id: str
@@ -31,7 +31,7 @@ class AttachmentItem(Shape):
     lines: int | None
     width: int | None
     height: int | None
-    problem: Literal["", "no_text", "encrypted", "damaged", "too_costly", "cut"]
+    problem: Literal["", "no_text", "encrypted", "damaged", "too_costly", "cut", "encoding"]
     created_at: str
 
 

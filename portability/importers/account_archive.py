@@ -15,8 +15,8 @@ from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFE
 from portability.errors import BrokenImportError
 from sentences import say
 
-from .anaphora import members_of_files, title_of
-from .import_file import ImportFile
+from .anaphora import title_of
+from .import_file import ImportFile, members_of_files
 from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart, form_of
 from .json_stream import MOST_VALUES, parsed_json
 

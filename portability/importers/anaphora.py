@@ -32,20 +32,18 @@ from database.messages.parts import is_file
 from portability.errors import BrokenImportError
 from sentences import say
 
-from .import_file import ImportFile
+from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION, SCHEMA, of_earlier
+from .import_file import ImportFile, members_of_files
 from .imported import FailedItem, ImportedExport, ImportedItem, form_of
 from .json_stream import parsed_json
 from .reading.values import line_of
 
-SCHEMA = 1
-EARLIER_FORMAT, EARLIER_VERSION = "anaphora-export", 1
 _LARGEST = 256 * 2**20
 """In bytes, of one file: it is read whole."""
 _MOST_LOOKED_AT = 20
 _MOST_ALIASES = 1_000
 _TITLE = re.compile(rb'"title"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BEGINNING = 8_192
-_FILE_OF_A_MESSAGE = re.compile(r"(?:^|/)attachments/([0-9a-f-]{36})/[^/]+$")
 _BESIDE = ("knowledge", "documents")
 """What the ids of the rooms beside the conversations end in."""
 
@@ -128,6 +126,7 @@ class _Message(_Fields):
     branch_id: str | None = None
     branch_of: str | None = None
     chosen_branch: int | None = None
+    deleted_at: Time | None = None
     parts: list[_Part] = Field(default_factory=list)
     variants: list[_Version] = Field(default_factory=list)
     edits: list[_Edit] = Field(default_factory=list)
@@ -303,7 +302,7 @@ def _read(content: bytes) -> _File:
     if not isinstance(raw, dict):
         raise BrokenImportError(say("import_export_no_object"))
     if (raw.get("format"), raw.get("version")) == (EARLIER_FORMAT, EARLIER_VERSION):
-        raw = _of_earlier(raw)
+        raw = of_earlier(raw)
     if raw.get("schema") != SCHEMA:
         raise BrokenImportError(say("import_export_schema", known=SCHEMA))
     try:
@@ -441,49 +440,6 @@ def _message(item: _Activity, message: _Message) -> dict[str, Any]:
     return fields | own
 
 
-def _of_earlier(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """A file of the earlier form, one conversation with a list of messages, as one of today's."""
-    try:
-        head = dict(raw["conversation"])
-        messages = list(raw["messages"])
-        last = head.pop("summarised_ordinal", 0)
-        head["summarised_messages"] = sum(each.get("ordinal", place) <= last for place, each in enumerate(messages, 1))
-        activities = [_earlier_message(each, head, position=place) for place, each in enumerate(messages, 1)]
-        roots = {each["thread_id"]: each for each in reversed(messages) if each.get("thread_id")}
-        threads = [
-            {"thread_id": thread_id, "root_activity_id": root["message_id"], "created_at": root["created_at"]}
-            for thread_id, root in roots.items()
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise BrokenImportError(say("import_earlier_broken")) from None
-    return {"schema": SCHEMA, "conversation": head, "threads": threads, "activities": activities}
-
-
-def _earlier_message(message: Mapping[str, Any], head: Mapping[str, Any], *, position: int) -> dict[str, Any]:
-    owner = str(head["conversation_id"]).rpartition("_")[0]
-    config = message.get("config") or {}
-    name = owner if message["sender"] == "user" else str(config.get("model") or "")
-    kind = "user" if message["sender"] == "user" else "assistant"
-    if isinstance(agent := config.get("agent"), Mapping):
-        kind, name = "agent", str(agent.get("title") or "")
-    return {
-        "id": message["message_id"],
-        "short_id": message["short_id"],
-        "recipe": MESSAGE[0],
-        "type": MESSAGE[1],
-        "actor": {"type": kind, "id": name, "name": name},
-        "created_at": message["created_at"],
-        "position": position,
-        "conversation_id": head["conversation_id"],
-        "reply_to_id": message.get("reply_to_id"),
-        "thread_id": message.get("thread_id"),
-        "content": message["text"],
-        "references": message.get("references") or [],
-        "document_references": message.get("document_references") or [],
-        "message": dict(message),
-    }
-
-
 class AnaphoraImporter:
     """Reads the JSON that `activity.export` wrote; each file is stored whole or not at all."""
 
@@ -514,11 +470,6 @@ def _exports(file: ImportFile) -> list[str | None]:
         return [None]
     own = set(members_of_files(file.members).values())
     return [name for name in file.members if name.endswith(".json") and name not in own]
-
-
-def members_of_files(members: Iterable[str]) -> dict[str, str]:
-    """Where the files of messages lie in a ZIP or a folder, by their ids: in `attachments/<id>/`, wherever that is."""
-    return {found[1]: name for name in members if (found := _FILE_OF_A_MESSAGE.search(name))}
 
 
 def title_of(export: bytes) -> str:

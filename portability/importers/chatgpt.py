@@ -13,15 +13,40 @@ from .import_file import ImportFile
 from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
-from .reading.values import id_of, json_of, line_of, list_of, mapping_of, mappings_of, result_of, text_of, time_of
+from .reading.values import (
+    id_of,
+    json_of,
+    line_of,
+    list_of,
+    mapping_of,
+    mappings_of,
+    plain,
+    result_of,
+    text_of,
+    time_of,
+)
 
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")
 _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
 _CITATION_MARK = re.compile("\ue200[^\ue200\ue201]*\ue201")
 _ENTITY = re.compile("\ue200entity\ue202?(\\[.*\\])\ue201")
 # No sets: what a file says may be of any type.
+_QUOTES = ("tether_quote", "sonic_webpage")
 _SETTINGS = ("user_editable_context", "model_editable_context")
-_TEXT_FIELDS = ("text", "result", "output_str", "content", "summary", "title", "url")
+_KINDS = (
+    "text",
+    "code",
+    "execution_output",
+    "multimodal_text",
+    "reasoning_recap",
+    "system_error",
+    "tether_browsing_code",
+    "tether_browsing_display",
+    "thoughts",
+    *_QUOTES,
+)
+"""Of contents, whose fields are known: of any other kind everything is kept."""
+_TEXT_FIELDS = ("text", "result", "output_str", "content", "summary", "snippet", "title", "url")
 _MOST_SOURCES = 1_000
 """Links of one message: each goes through its whole text."""
 _PRIVATE_CHANNELS = ("analysis", "commentary")
@@ -68,11 +93,13 @@ def _conversation(raw: Mapping[str, Any], assets: Assets) -> ImportedConversatio
     if source_id is None or not mapping:
         return FailedItem(title or source_id or "", say("import_no_id"))
     model = id_of(raw.get("default_model_slug"))
-    nodes = {}
+    nodes, lost = dict[str, Node](), 0
     for key, value in mapping.items():
         if node_id := id_of(key):
-            nodes[node_id] = _node(node_id, mapping_of(value), model=model, assets=assets)
+            node = nodes[node_id] = _node(node_id, mapping_of(value), model=model, assets=assets)
+            lost += node.sender is not None and node.is_empty() and _is_unknown(value)
     tree = message_tree(nodes)
+    problems = (say("import_kinds_unknown", count=lost),) if lost else ()
     return ImportedConversation(
         source_id=source_id,
         title=title,
@@ -82,7 +109,7 @@ def _conversation(raw: Mapping[str, Any], assets: Assets) -> ImportedConversatio
         current_id=tree.message_ids.get(id_of(raw.get("current_node")) or ""),
         archived=raw.get("is_archived") is True,
         pinned=raw.get("is_starred") is True or raw.get("pinned_time") is not None,
-        problems=tree.problems,
+        problems=(*tree.problems, *problems),
     )
 
 
@@ -98,14 +125,33 @@ def _node(node_id: str, raw: Mapping[str, Any], *, model: str | None, assets: As
     node.created_at = time_of(message.get("create_time"))
     node.attachments = _attachments(content, metadata, assets)
     if role == "user":
-        node.sender, node.text = "user", _text(content)
+        node.sender, node.text = "user", _in_json(_text(content), _rest(content))
     elif role in ("assistant", "tool"):
         node.sender, node.model = "model", id_of(metadata.get("model_slug")) or model
         if role == "tool":
             node.results = _results(author, content, metadata)
         else:
             _add_answer(node, message, content, is_hidden=is_hidden)
+            if rest := _rest(content):
+                node.calls.append(ImportedToolCall(_kind(content), plain(rest), ""))
     return node
+
+
+def _kind(content: Mapping[str, Any]) -> str:
+    return id_of(content.get("content_type")) or "content"
+
+
+def _is_unknown(value: object) -> bool:
+    content = mapping_of(mapping_of(mapping_of(value).get("message")).get("content"))
+    return content.get("content_type") not in (None, *_KINDS)
+
+
+def _rest(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of a content of an unknown kind, all that is not in its text."""
+    if content.get("content_type") in (None, *_KINDS):
+        return {}
+    said = next((name for name in ("parts", *_TEXT_FIELDS) if _text({name: content.get(name)})), None)
+    return {name: value for name, value in content.items() if name not in ("content_type", said) and value}
 
 
 def _add_answer(node: Node, message: Mapping[str, Any], content: Mapping[str, Any], *, is_hidden: bool) -> None:
@@ -127,7 +173,10 @@ def _add_answer(node: Node, message: Mapping[str, Any], content: Mapping[str, An
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    """The words of a message: of its parts, or of the field in which its kind has them."""
+    """The words of a message: of its parts, or of the field in which its kind has them, below what they quote."""
+    if content.get("content_type") in _QUOTES:
+        fields = ("title", "url", *(name for name in _TEXT_FIELDS if name not in ("title", "url")))
+        return "\n\n".join(dict.fromkeys(text for name in fields if (text := text_of(content.get(name)).strip())))
     parts = [text for part in list_of(content.get("parts")) if (text := _part_text(part))]
     if parts:
         return "\n".join(parts)
@@ -135,8 +184,18 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _part_text(part: object) -> str:
-    """A text, what was said in a voice chat, or "" for a picture."""
-    return text_of(part) if isinstance(part, str) else text_of(mapping_of(part).get("text"))
+    """A text, what was said in a voice chat, "" for a picture; a part of any other kind as it is."""
+    if isinstance(part, str):
+        return text_of(part)
+    fields = mapping_of(part)
+    is_known = line_of(fields.get("content_type")).endswith(("asset_pointer", "audio_transcription"))
+    return text_of(fields.get("text")) or ("" if is_known else _in_json("", fields))
+
+
+def _in_json(text: str, fields: Mapping[str, Any]) -> str:
+    """A text, and below it fields that nobody knows."""
+    block = f"```json\n{result_of(fields)}\n```" if fields else ""
+    return "\n\n".join(each for each in (text, block) if each)
 
 
 def _thoughts(content: Mapping[str, Any]) -> str:
@@ -152,7 +211,9 @@ def _results(
 ) -> list[ImportedToolCall]:
     name = id_of(author.get("name")) or "tool"
     outcome = line_of(mapping_of(metadata.get("aggregate_result")).get("status"))
-    text = _text(content) or result_of(metadata.get("citations") or metadata.get("_cite_metadata"))
+    rest = result_of(_rest(content) or None)
+    text = "\n".join(each for each in (_text(content), rest) if each)
+    text = text or result_of(metadata.get("citations") or metadata.get("_cite_metadata"))
     failed = content.get("content_type") == "system_error" or outcome.startswith("failed")
     return [ImportedToolCall(name, None, text, failed=failed)]
 
@@ -205,7 +266,7 @@ def _attachments(content: Mapping[str, Any], metadata: Mapping[str, Any], assets
         name = line_of(each.get("name")) or asset
         kind = line_of(each.get("mimeType") or each.get("mime_type"))
         uploads[asset or name] = ImportedAttachment(name, kind, member=assets.get(asset))
-    for part in mappings_of(content.get("parts")):
+    for part in (*mappings_of(content.get("parts")), mapping_of(content.get("screenshot"))):
         for pointer in _pointers(part):
             asset = _asset_id(pointer)
             member = assets.get(asset)

@@ -1,25 +1,33 @@
 """What the first implementation kept, and bundles: folders with `<id>-messages.json` and `<id>-memory.json`.
 
-The `<id>.index` beside them is a pickle of a class of its own, which would run code: it is never opened. Its memories
-are in `pkb.sqlite`, alone or beside the folders.
+The `<id>.index` beside them is a pickle, of a class of its own in the first implementation, which would run code: it is
+never loaded. That of a bundle names its form and its domain, which are read as text. A bundle comes in with its ids,
+like the exports of this program as JSON. The memories of the first implementation are in `pkb.sqlite`, alone or beside
+the folders.
 """
 
 from __future__ import annotations
 
+import pickletools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+import orjson
+
 from database.messages.parts import is_file
+from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
 from sentences import say
 
-from .anaphora import members_of_files
-from .import_file import ImportFile
+from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION
+from .import_file import ImportFile, members_of_files
 from .imported import (
     FailedItem,
     ImportedAttachment,
     ImportedConversation,
+    ImportedExport,
     ImportedItem,
     ImportedKnowledgeBase,
     form_of,
@@ -29,6 +37,8 @@ from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
 
 _MESSAGES, _MEMORY, _INDEX = "-messages.json", "-memory.json", ".index"
+_LARGEST_INDEX = 65_536
+_NO_PLACE: Mapping[str, Any] = {"branch_id": None, "branch_of": None, "chosen_branch": None}
 _KNOWLEDGE, _SQLITE = "pkb.sqlite", b"SQLite format 3\0"
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 _SHORT_HASH = re.compile(r"[a-z0-9]{6}")
@@ -82,7 +92,7 @@ def _conversation(file: ImportFile, stem: str) -> ImportedItem:
         nodes[node.node_id] = node
     tree = message_tree(nodes)
     updated_at = time_of(memory.get("last_updated"))
-    return ImportedConversation(
+    found = ImportedConversation(
         source_id=source_id,
         title=line_of(memory.get("title")),
         created_at=time_of(memory.get("created_at")) or updated_at,
@@ -91,6 +101,48 @@ def _conversation(file: ImportFile, stem: str) -> ImportedItem:
         friendly_id=_matching(_FRIENDLY_ID, memory.get("conversation_friendly_id")),
         problems=tree.problems,
     )
+    # Before bundles had all that identifies their messages, they came in like those of the first implementation.
+    is_whole = all("short_id" in each and "created_at" in each for each in mappings_of(messages))
+    return _exported(file, stem, found, memory, messages) if is_whole and _is_bundle(file, stem) else found
+
+
+def _is_bundle(file: ImportFile, stem: str) -> bool:
+    index = f"{stem}{_INDEX}"
+    return index in file.members and FORMAT.encode() in file.beginning(index, length=200)
+
+
+def _exported(
+    file: ImportFile,
+    stem: str,
+    formerly: ImportedConversation,
+    memory: Mapping[str, Any],
+    messages: Sequence[Mapping[str, Any]],
+) -> ImportedExport:
+    """A bundle as an export of this program, which has the same ids. formerly: see `ImportedExport`."""
+    head = {
+        **memory,
+        "conversation_id": formerly.source_id,
+        "conversation_friendly_id": memory.get("conversation_friendly_id") or None,
+        "title_force_set": bool(memory.get("title_force_set")),
+        "domain": _domain(file, f"{stem}{_INDEX}"),
+        "updated_at": memory.get("last_updated") or memory.get("created_at"),
+        "summarised_ordinal": memory.get("summarised_messages", 0),
+    }
+    # A bundle holds one text of each answer: what is said of others is no version.
+    said = [{**_NO_PLACE, **each, "config": each.get("config") or {}, "variants": []} for each in messages]
+    form = {"format": EARLIER_FORMAT, "version": EARLIER_VERSION, "conversation": head, "messages": said}
+    members = members_of_files(file.members)
+    content = orjson.dumps(form)
+    return ImportedExport(stem, content, len(said), title=formerly.title, members=members, formerly=formerly)
+
+
+def _domain(file: ImportFile, index: str) -> str:
+    """The domain that the index of a bundle names. Its texts are read, none of its instructions is followed."""
+    texts: list[str] = []
+    with suppress(ValueError):
+        texts += (arg for _, arg, _ in pickletools.genops(file.read(index, most=_LARGEST_INDEX)) if type(arg) is str)
+    named = texts[texts.index("domain") + 1 :] if "domain" in texts else []
+    return named[0] if named else "assistant"
 
 
 def _json(file: ImportFile, member: str) -> Any:

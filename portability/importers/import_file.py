@@ -9,7 +9,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -27,7 +27,7 @@ MOST_UNPACKED = 32 * 2**30
 MOST_EXPANSION = 400
 """A member of more than `_SMALL` bytes may unpack to so many times of its packed size."""
 _SMALL = 32 * 2**20
-_FILE_OF_A_MESSAGE = re.compile(r"(?:^|/)attachments/[0-9a-f-]{36}/[^/]+$")
+_FILE_OF_A_MESSAGE = re.compile(r"(?:^|/)attachments/([0-9a-f-]{36})/[^/]+$")
 _LARGEST_FILE = 2**30
 """In bytes: so much a file of a message, as exports of this program hold it, may have however well it is packed."""
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
@@ -150,6 +150,11 @@ class ImportFile:
         except BrokenImportError:
             self.close()
             raise
+
+
+def members_of_files(members: Iterable[str]) -> dict[str, str]:
+    """Where the files of messages lie in a ZIP or a folder, by their ids: in `attachments/<id>/`, wherever that is."""
+    return {found[1]: name for name in members if (found := _FILE_OF_A_MESSAGE.search(name))}
 
 
 class _Readable(io.RawIOBase):

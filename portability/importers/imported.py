@@ -117,7 +117,8 @@ class ImportedExport:
 
     item: its name for the report. content: JSON. messages: how many it holds. title: of what it holds, "" for none.
     members: where the files of messages lie in the file, by the ids that the export has for them. folders: that its
-    workspaces are, from the top down, by their ids there.
+    workspaces are, from the top down, by their ids there. formerly: of a bundle, as versions before imported it; where
+    they did, it goes on as that conversation of the first implementation.
     """
 
     item: str
@@ -126,6 +127,7 @@ class ImportedExport:
     title: str = ""
     members: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, Sequence[Folder]] = field(default_factory=dict)
+    formerly: ImportedConversation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,21 @@
-"""Conversations of any other program: JSON Lines, a message a line, as `documentation/user_guide.md` describes them."""
+"""Conversations of any other program: JSON Lines, a message a line, as `documentation/user_guide.md` describes them.
+
+A file in UTF-8 is read where it lies. One in UTF-16, and those in a ZIP, are first written into one file in UTF-8: the
+lines of a conversation may stand anywhere.
+"""
 
 from __future__ import annotations
 
+import codecs
+import io
+import tempfile
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import IO, Any
+from pathlib import PurePosixPath
+from typing import IO, Any, NamedTuple
 
 from database.imports.line_index import TOO_LARGE, LineIndex
 from portability.errors import BrokenImportError
@@ -25,8 +35,14 @@ _MOST_MESSAGES = 200_000
 """Of one conversation."""
 _PART = 8 * 2**20
 """In bytes: so much of the file is read before its conversations are given out."""
-_MARK = b"\xef\xbb\xbf"
+_MARK = codecs.BOM_UTF8
 """The mark of byte order that some editors put at the beginning of a file."""
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
+_ENDINGS = (".jsonl", ".ndjson")
+"""Of the files of a ZIP."""
+_LARGEST = 4 * 2**30
+"""In bytes: so much the files of a ZIP, or a file in UTF-16, may have together."""
+_CHUNK = 2**20
 _SENDERS: dict[str, Sender] = {
     "user": "user",
     "human": "user",
@@ -47,12 +63,13 @@ class JsonLinesImporter:
 
     def recognises(self, file: ImportFile) -> bool:
         """Whether one of its first lines is a message: what a program told the model often stands before."""
-        if not file.is_single:
+        members = _members(file)
+        if not members:
             return False
         left = _LONGEST_LINE
-        with file.open() as stream:
+        with file.open(members[0]) as stream, _as_text(stream) as text:
             for _ in range(_FIRST_LINES):
-                line = stream.readline(left)
+                line = text.readline(left).encode()
                 left -= len(line)
                 if not isinstance(_message(line), str):
                     return True
@@ -66,13 +83,52 @@ class JsonLinesImporter:
         A large file is read part by part. A conversation of which a later part has more comes once more, whole, when
         everything was read.
         """
-        # `ImportFile.open` gives a stream that can't go back.
-        with file.path.open("rb") as stream, LineIndex() as index:
-            yield from _items(stream, index)
+        with _in_utf8(file) as (stream, sections), LineIndex() as index:
+            yield from _items(_Lines(stream, sections), stream, index)
 
 
-def _items(stream: IO[bytes], index: LineIndex) -> Iterator[ImportedItem]:
-    lines = _Lines(stream)
+class _Section(NamedTuple):
+    """The lines of one file among those of others. begins: in bytes. name: "" where there is no other."""
+
+    begins: int
+    name: str
+
+
+def _members(file: ImportFile) -> list[str | None]:
+    if file.is_single:
+        return [None]
+    return [name for name in file.members if PurePosixPath(name).suffix.lower() in _ENDINGS]
+
+
+def _as_text(stream: IO[bytes]) -> io.TextIOWrapper:
+    """The text of a stream that can be looked ahead in."""
+    beginning: bytes = stream.peek(2)  # type: ignore[attr-defined]
+    encoding = _UTF_16.get(beginning[:2], "utf-8-sig")
+    return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="\n")
+
+
+@contextmanager
+def _in_utf8(file: ImportFile) -> Iterator[tuple[IO[bytes], Sequence[_Section]]]:
+    """All lines as one stream in UTF-8, which can go back: `ImportFile.open` can't. Raises BrokenImportError."""
+    if file.is_single and file.beginning(length=2) not in _UTF_16:
+        with file.path.open("rb") as stream:
+            yield stream, [_Section(0, "")]
+        return
+    sections = list[_Section]()
+    with tempfile.TemporaryFile() as unpacked:
+        for member in _members(file):
+            sections.append(_Section(unpacked.tell(), member or ""))
+            with file.open(member) as packed, _as_text(packed) as text:
+                while piece := text.read(_CHUNK):
+                    unpacked.write(piece.encode(errors="replace"))
+                    if unpacked.tell() > _LARGEST:
+                        raise BrokenImportError(say("import_member_too_long", name=member or file.name, most=_LARGEST))
+            unpacked.write(b"\n")
+        unpacked.flush()
+        yield unpacked, sections
+
+
+def _items(lines: _Lines, stream: IO[bytes], index: LineIndex) -> Iterator[ImportedItem]:
     while not lines.ended:
         places = lines.read_part()
         yield from lines.failed
@@ -99,8 +155,11 @@ def _items(stream: IO[bytes], index: LineIndex) -> Iterator[ImportedItem]:
 class _Lines:
     """The lines of a file, part by part. ended: whether all were read. failed: lines of the last part, no messages."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], sections: Sequence[_Section]) -> None:
         self._stream = stream
+        self._sections = sections
+        self._begins = [each.begins for each in sections]
+        self._section = sections[0]
         self._offset = self._number = self.failures = 0
         self.ended = False
         self.failed: list[FailedItem] = []
@@ -124,6 +183,9 @@ class _Lines:
 
     def _next(self) -> bytes:
         """The next line, or the beginning of one that is too long; b"" where all were read."""
+        section = self._sections[bisect_right(self._begins, self._offset) - 1]
+        if section is not self._section:
+            self._section, self._number = section, 0
         line = self._stream.readline(_LONGEST_LINE)
         self._number, self._offset = self._number + 1, self._offset + len(line)
         is_cut = len(line) >= _LONGEST_LINE and not line.endswith(b"\n")
@@ -135,7 +197,8 @@ class _Lines:
     def _fail(self, reason: str) -> None:
         self.failures += 1
         if self.failures <= _MOST_FAILED:
-            self.failed.append(FailedItem(say("import_place_line", number=self._number), reason))
+            place = say("import_place_line", number=self._number)
+            self.failed.append(FailedItem(f"{self._section.name}, {place}".removeprefix(", "), reason))
 
 
 def _message(line: bytes) -> Line | str:

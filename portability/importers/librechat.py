@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from sentences import say
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .json_stream import json_value
+from .reading.folded_blocks import folded_blocks
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
@@ -31,6 +33,7 @@ from .reading.values import (
 
 _ROOT = "00000000-0000-0000-0000-000000000000"
 _NEVER = datetime.min.replace(tzinfo=UTC)
+_THINKING, _THOUGHT = re.compile(r":::thinking(?=[ \t]*\n)"), re.compile(r"^[ \t]*:::[ \t]*$", re.MULTILINE)
 _DEEPEST = 50_000
 """Levels of the JSON: each message of a recursive export lies two levels inside of the one before it."""
 
@@ -125,13 +128,29 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
             node.calls.append(_tool_call(mapping_of(part.get("tool_call"))))
         elif kind.startswith("image"):
             node.attachments.append(_picture(mapping_of(part.get(kind))))
+        elif kind == "error":
+            texts.append(_value(part.get("error")) or _value(part.get("text")) or result_of(part.get("error")))
         else:
             texts.append(_value(part.get("text")))
-    node.text = "\n\n".join(text for text in texts if text.strip()) or _value(message.get("text"))
+    texts = [text for text in texts if text.strip()] or [_value(message.get("text"))]
+    if not is_user:
+        texts = [_without_thoughts(text, thoughts) for text in texts]
+    node.text = "\n\n".join(text for text in texts if text.strip())
     node.thoughts = "\n\n".join(text for text in thoughts if text.strip())
     files = [*mappings_of(message.get("files")), *mappings_of(message.get("attachments"))]
     node.attachments += [_file(each) for each in files]
     return node
+
+
+def _without_thoughts(text: str, thoughts: list[str]) -> str:
+    """A text without its blocks of thoughts, which are added to `thoughts`."""
+    plain = []
+    for head, body in folded_blocks(text, opening=_THINKING, head_ends="\n", closing=_THOUGHT):
+        if head is None:
+            plain.append(body)
+        else:
+            thoughts.append(body.strip())
+    return "".join(plain).strip() if len(plain) > 1 else text
 
 
 def _value(text: object) -> str:

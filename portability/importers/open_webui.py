@@ -11,6 +11,7 @@ from sentences import say
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
+from .reading.folded_blocks import folded_blocks
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
@@ -28,7 +29,7 @@ from .reading.values import (
     unique_id,
 )
 
-_DETAILS, _END = '<details type="', "</details>"
+_DETAILS, _END = re.compile('<details type="'), re.compile("</details>")
 _ATTRIBUTE = re.compile(r'([a-z_]+)="([^"]*)"')
 _SUMMARY = re.compile(r"<summary>[^<]*</summary>")
 _CODE = "open_webui:code_interpreter"
@@ -110,8 +111,17 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
             _add_output(node, output)
         # Content without its blocks is what is left where the output has no text.
         _add_content(node, _text(message.get("content")), is_in_output=bool(output))
+        failure = _failure(message.get("error"))
+        if failure not in node.text:
+            node.text = f"{node.text}\n\n{failure}".strip()
         node.results += [_source(each) for each in mappings_of(message.get("sources") or message.get("citations"))]
     return node
+
+
+def _failure(error: object) -> str:
+    """What went wrong while the model answered: an object with `content`, or only whether something did."""
+    said = mapping_of(error).get("content", error)
+    return result_of(said) if isinstance(said, str | list | dict) and said else ""
 
 
 def _text(content: object) -> str:
@@ -158,17 +168,11 @@ def _add_content(node: Node, content: str, *, is_in_output: bool) -> None:
 
 def _blocks(content: str) -> Iterator[tuple[dict[str, str] | None, str]]:
     """The pieces of a text: plain ones with None, and what stands in `<details type="…">` with its attributes."""
-    at = 0
-    while (start := content.find(_DETAILS, at)) >= 0:
-        opened = content.find(">", start)
-        end = content.find(_END, opened)
-        if opened < 0 or end < 0:
-            break
-        yield None, content[at:start]
-        body = _SUMMARY.sub("", content[opened + 1 : end], count=1)
-        yield dict(_ATTRIBUTE.findall(content[start:opened])), body.strip("\n")
-        at = end + len(_END)
-    yield None, content[at:]
+    for head, body in folded_blocks(content, opening=_DETAILS, head_ends=">", closing=_END):
+        if head is None:
+            yield None, body
+        else:
+            yield dict(_ATTRIBUTE.findall(head)), _SUMMARY.sub("", body, count=1).strip("\n")
 
 
 def _add_block(node: Node, attributes: Mapping[str, str], body: str) -> None:

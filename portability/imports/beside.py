@@ -16,7 +16,7 @@ from database.imports.changes import BroughtBy
 from database.imports.repository import Import
 from database.imports.storing import Stored
 from database.imports.workspaces import add_workspace
-from portability.importers.anaphora import ExportedFile, KeepFiles, import_export
+from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, import_export
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import (
     FailedItem,
@@ -82,7 +82,7 @@ class Beside:
         after_each: Callable[[], object],
     ) -> Stored:
         own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
-        own["by"] = BroughtBy(which.import_id, which.source)
+        own["by"] = BroughtBy(which.import_id, which.source if each.formerly is None else AnaphoraImporter.source)
         own["keep_files"] = self._keep_files_of(each, file, which, failures, after_each=after_each)
         try:
             place = which.choice.get("workspace_id")

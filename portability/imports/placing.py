@@ -1,16 +1,20 @@
 """Where the messages of a source's conversation stand here: on the active path, as variants, or in branches.
 
-A source has a tree of messages. Answers with the same parent become the variants of one message, and what follows any
-of them follows that message. Questions with the same parent become alternatives: the first one goes on in the branch
-of its parent, each of the others begins a branch.
+A source has a tree of messages. Answers with the same parent become the variants of one message, and what follows the
+one that is shown follows that message. Questions with the same parent become alternatives: the first one goes on in the
+branch of its parent, each of the others begins a branch.
+
+What follows another variant is a branch, too. A branch begins with a question, so that this one repeats the question
+above and the answer as messages of their own: each path reads as it does in the source.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -21,12 +25,19 @@ from database.conversations.titles import heuristic_title
 from database.engine.clock import iso, now_iso
 from database.engine.text import DEEPEST_JSON, storable
 from database.imports.arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion
+from database.imports.standing import Standing
 from portability.importers.imported import ImportedConversation, ImportedMessage
 from sentences import say
 
 LONGEST_TITLE = 500
 """In characters, as for a title that a person gives."""
+_REPEATED = "\x1f"
+"""Between the id of a message that is repeated and that of the answer for which it is."""
+_LONGEST_REPEATED = 100
+_ROOM = 1_000_000
+"""Repeated messages may have so many characters, and twice what the conversation has itself."""
 _CIRCLE = say("import_circle")
+_MIXED = say("import_paths_mixed")
 _LOST = say("import_place_missing")
 _TWICE = say("import_twice")
 
@@ -39,15 +50,22 @@ class PlacedConversation:
     problems: tuple[str, ...]
 
 
-def placed(imported: ImportedConversation) -> PlacedConversation:
-    """`imported` with each message in its place, texts mended. It may have no messages at all."""
-    tree = _Tree.of(imported)
-    messages = tuple(_Walk(tree, _active_path(tree, imported.current_id)).messages())
+def placed(
+    imported: ImportedConversation, *, standing: Callable[[str], Standing] = lambda _source_id: Standing()
+) -> PlacedConversation:
+    """`imported` with each message in its place, texts mended. It may have no messages at all.
+
+    standing: what is here of the conversation already, asked where answers were made again: what follows one of them
+    here stays there.
+    """
+    tree, source_id = _Tree.of(imported), _mended(imported.source_id)
+    active = _active_path(tree, imported.current_id)
+    messages = _Walk(tree, active, cache(partial(standing, source_id))).messages()
     first = next((message.shown.text for message in messages if message.sender == "user"), "")
     title = " ".join(_mended(imported.title).split())[:LONGEST_TITLE] or heuristic_title(first)
     created_at = _iso(imported.created_at) or (messages[0].shown.created_at if messages else now_iso())
     arriving = ArrivingConversation(
-        source_id=_mended(imported.source_id),
+        source_id=source_id,
         title=title,
         created_at=created_at,
         updated_at=_iso(imported.updated_at) or max((m.shown.created_at for m in messages), default=created_at),
@@ -135,54 +153,152 @@ def _active_path(tree: _Tree, current_id: str | None) -> set[str]:
     return path
 
 
-class _Alternative(NamedTuple):
-    """A question that begins a branch: what it follows, and the first question that was asked there."""
+class _Beginning(NamedTuple):
+    """A branch that is still to come.
 
-    question: str
+    said: the messages that it begins with, a question first. parent: what they follow. branch_of: the first question
+    that was asked there. mark: behind the ids of messages that stand elsewhere, too, and are repeated here; "" for
+    those that do not. following: what comes after them.
+    """
+
+    said: Sequence[str]
     parent: str | None
     branch_of: str
+    mark: str
+    following: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Walk:
     """Goes through a tree branch by branch, so that each message comes after all that it names."""
 
     tree: _Tree
     active: set[str]
+    standing: Callable[[], Standing]
+    waiting: deque[_Beginning] = field(default_factory=deque)
     hashes: set[str] = field(default_factory=set)
+    places: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    """Of each question: the key of the message before it, and that of the first question in its place."""
+    groups: dict[str, list[bool]] = field(default_factory=dict)
+    """Of the questions in one place, by the first one's key: whether the path that the source shows goes by them."""
+    room: int = field(init=False)
+    """For repeated messages, in characters."""
 
-    def messages(self) -> Iterator[ArrivingMessage]:
-        waiting: deque[_Alternative] = deque()
-        yield from self._branch(None, self.tree.children.get(None, []), None, waiting)
-        while waiting:
-            question, parent, branch_of = waiting.popleft()
-            yield self._message([question], parent=parent, branch=question, branch_of=branch_of)
-            yield from self._branch(question, self.tree.children.get(question, []), question, waiting)
+    def __post_init__(self) -> None:
+        self.room = _ROOM + 2 * sum(map(_size, self.tree.messages.values()))
 
-    def _branch(
-        self,
-        parent: str | None,
-        following: Sequence[str],
-        branch: str | None,
-        waiting: deque[_Alternative],
-    ) -> Iterator[ArrivingMessage]:
+    def messages(self) -> tuple[ArrivingMessage, ...]:
+        """All messages, each in its place."""
+        made = [*self._branch(None, self.tree.children.get(None, []), None)]
+        while self.waiting:
+            made += self._begun(self.waiting.popleft())
+        return tuple(
+            replace(each, chosen_branch=_chosen(self.groups[each.key])) if each.key in self.groups else each
+            for each in made
+        )
+
+    def _begun(self, begun: _Beginning) -> Iterator[ArrivingMessage]:
+        parent, branch_of = begun.parent, begun.branch_of
+        branch = begun.said[0] + begun.mark
+        for place, each in enumerate(begun.said):
+            if not begun.mark:
+                self.places[each] = (parent, branch_of)
+            own = None if place else branch_of
+            message = self._message([each], parent=parent, branch=branch, branch_of=own, mark=begun.mark)
+            yield message
+            parent = message.key
+        yield from self._branch(parent, begun.following, branch)
+
+    def _branch(self, parent: str | None, following: Sequence[str], branch: str | None) -> Iterator[ArrivingMessage]:
         """What follows `parent` in its branch. The branches that begin on the way are added to `waiting`."""
         while following:
             answers = [each for each in following if self.tree.messages[each].sender == "model"]
             questions = [each for each in following if self.tree.messages[each].sender != "model"]
+            if answers and questions and self._are_questions_here(parent, answers, questions):
+                answers = []
             if answers:
-                message = self._message(answers, parent=parent, branch=branch)
-                # A question beside an answer comes after it: here no branch begins in the place of an answer.
-                behind = [child for each in answers for child in self.tree.children.get(each, ())]
-                following = sorted([*questions, *behind], key=self.tree.times.__getitem__)
+                shown, going_on = self._going_on(answers, questions)
+                message = self._message(answers, shown=shown, parent=parent, branch=branch)
+                behind = [child for each in answers if each in going_on for child in self.tree.children.get(each, ())]
+                here = [each for each in questions if each in going_on]
+                following = sorted([*here, *behind], key=self.tree.times.__getitem__)
             else:
                 first, *others = questions
-                chosen = next((n for n, each in enumerate(questions, 1) if each in self.active), 1) if others else None
-                message = self._message([first], parent=parent, branch=branch, chosen_branch=chosen)
-                waiting.extend(_Alternative(each, parent, first) for each in others)
+                self.places[first] = (parent, first)
+                message = self._message([first], parent=parent, branch=branch)
+                for each in others:
+                    self._begin(_Beginning([each], parent, first, "", self.tree.children.get(each, [])))
                 following = self.tree.children.get(first, [])
             yield message
             parent = message.key
+
+    def _going_on(self, answers: Sequence[str], questions: Sequence[str]) -> tuple[str, set[str]]:
+        """Which of several answers is shown, and what goes on behind it: one of them, and what stands there already.
+
+        All other paths become branches. Those begin at the question above, which they repeat, and what is between.
+        """
+        active = next((each for each in answers if each in self.active), None)
+        followed = [each for each in answers if self.tree.children.get(each)]
+        if len(answers) + len(questions) == 1 or not (active or followed or questions):
+            shown = active or answers[-1]
+            return shown, {shown}
+        standing = self.standing()
+        there = _there(standing, self.tree, answers, questions)
+        # What is repeated elsewhere here already is followed there.
+        free = [each for each in answers if each in there] or [
+            each for each in answers if f"{each}{_REPEATED}{each}" not in standing.followed
+        ]
+        shown = next((each for each in (active, *reversed(followed)) if each in free), (free or answers)[-1])
+        going_on = there or {shown}
+        for each in answers:
+            mark, following = f"{_REPEATED}{each}", self.tree.children.get(each, [])
+            is_shown_alone = each == active and not standing.continued
+            is_path = following or is_shown_alone or each + mark in standing.followed
+            if is_path and each not in going_on and not self._repeat(each, mark, following):
+                going_on.add(each)
+        apart = [each for each in questions if each not in going_on]
+        if apart and not self._repeat_beside(apart):
+            going_on.update(apart)
+        return shown, going_on
+
+    def _are_questions_here(self, parent: str | None, answers: Sequence[str], questions: Sequence[str]) -> bool:
+        """Whether questions follow `parent` here already that has answers now; those are in a branch then."""
+        followed = self.standing().followed
+
+        def stands(each: str) -> bool:
+            return parent is not None and parent in followed.get(each, ())
+
+        return any(map(stands, questions)) and not any(map(stands, answers)) and self._repeat_beside(answers)
+
+    def _repeat_beside(self, others: Sequence[str]) -> bool:
+        """Begin a branch for what stands beside answers or questions; whether that was possible."""
+        above = self.tree.parents[others[0]]
+        return above is not None and self._repeat(above, f"{_REPEATED}{above}{_REPEATED}", others)
+
+    def _repeat(self, last: str, mark: str, following: Sequence[str]) -> bool:
+        """Begin a branch that repeats the path to `last` from the question above it; whether that was possible."""
+        path, size = [last], _size(self.tree.messages[last])
+        while self.tree.messages[path[-1]].sender == "model":
+            above = self.tree.parents[path[-1]]
+            if above is None or len(path) == _LONGEST_REPEATED:
+                break
+            path.append(above)
+            size += _size(self.tree.messages[above])
+        if path[-1] not in self.places or size > self.room:
+            if _MIXED not in self.tree.problems:
+                self.tree.problems.append(_MIXED)
+            return False
+        self.room -= size
+        self._begin(_Beginning(path[::-1], *self.places[path[-1]], mark, following))
+        return True
+
+    def _begin(self, begun: _Beginning) -> None:
+        first = begun.branch_of
+        # The ways to what is repeated are active where its end is, or what follows it.
+        ends = begun.following if begun.mark.endswith(_REPEATED) else [begun.said[-1]]
+        group = self.groups.setdefault(first, [first in self.active])
+        group.append(any(each in self.active for each in ends))
+        self.waiting.append(begun)
 
     def _message(
         self,
@@ -191,11 +307,13 @@ class _Walk:
         parent: str | None,
         branch: str | None,
         branch_of: str | None = None,
-        chosen_branch: int | None = None,
+        shown: str | None = None,
+        mark: str = "",
     ) -> ArrivingMessage:
+        """A message of these versions. shown: one of them. mark: see `_Beginning`."""
         own = [self.tree.messages[each] for each in source_ids]
-        shown = next((n for n, each in enumerate(source_ids) if each in self.active), len(source_ids) - 1)
-        short_hash = own[0].short_hash
+        chosen = 0 if shown is None else source_ids.index(shown)
+        short_hash = None if mark else own[0].short_hash
         if short_hash is None or not is_short_hash(short_hash) or short_hash in self.hashes:
             short_hash = None
         else:
@@ -203,19 +321,39 @@ class _Walk:
         return ArrivingMessage(
             sender="model" if own[0].sender == "model" else "user",
             versions=tuple(
-                _version(each, message, self.tree.times[each]) for each, message in zip(source_ids, own, strict=True)
+                _version(each + mark, message, self.tree.times[each])
+                for each, message in zip(source_ids, own, strict=True)
             ),
-            chosen=shown,
+            chosen=chosen,
             parent=parent,
             branch=branch,
             branch_of=branch_of,
-            chosen_branch=chosen_branch,
             short_hash=short_hash,
-            hidden=own[shown].hidden,
+            hidden=own[chosen].hidden,
         )
 
-    def _version(self, source_id: str) -> ArrivingVersion:
-        return _version(source_id, self.tree.messages[source_id], self.tree.times[source_id])
+
+def _there(standing: Standing, tree: _Tree, answers: Sequence[str], questions: Sequence[str]) -> set[str]:
+    """The answers that are followed here already, and the questions that follow them here."""
+    found = {each for each in questions if not standing.followed.get(each, frozenset()).isdisjoint(answers)}
+    for each in answers:
+        children = tree.children.get(each, ())
+        if each in standing.continued or any(each in standing.followed.get(child, ()) for child in children):
+            found.add(each)
+    return found
+
+
+def _chosen(group: Sequence[bool]) -> int:
+    """The number of the question that the source shows: a path that repeats another one comes after it."""
+    return max((number for number, is_active in enumerate(group, 1) if is_active), default=1)
+
+
+def _size(message: ImportedMessage) -> int:
+    """About how many characters are stored of a message."""
+    texts = [message.text, message.thoughts, *(each.text or "" for each in message.attachments)]
+    calls = (each.result or "" for each in message.tool_calls)
+    # A call without a result has arguments, and even an empty message is a row.
+    return 200 + sum(map(len, texts)) + sum(len(each) + 1_000 for each in calls)
 
 
 def _version(source_id: str, message: ImportedMessage, created_at: str) -> ArrivingVersion:

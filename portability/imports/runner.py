@@ -34,7 +34,8 @@ from database.imports.repository import (
     unfinished_paths,
     working_imports,
 )
-from database.imports.storing import Stored
+from database.imports.standing import Standing, standing_of
+from database.imports.storing import Stored, is_known
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import AccountArchiveImporter
@@ -44,6 +45,7 @@ from portability.importers.imported import (
     FailedItem,
     ImportedConversation,
     ImportedDocument,
+    ImportedExport,
 )
 from portability.importers.registry import importer_named
 from sentences import say
@@ -270,18 +272,32 @@ class ImportRunner:
                 batch.left_out += not is_more(item)
                 batch.messages += messages_of(item)
             elif isinstance(item, ImportedConversation):
-                self._place(item, batch, seen)
+                self._place(item, batch, seen, which)
+            elif isinstance(item, ImportedExport) and (former := self._came_before(item, which)) is not None:
+                self._place(former, batch, seen, which)
             else:
                 batch.others.append(item)
                 batch.messages += messages_of(item)
         reading.position += batch.items
         return batch
 
-    def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str]) -> None:
+    def _came_before(self, item: ImportedExport, which: Import) -> ImportedConversation | None:
+        """A bundle as it is here since a version before imported it as a conversation of the first implementation."""
+        former = item.formerly
+        own: dict[str, Any] = {"user_email": which.user_email, "source": which.source}
+        own["database"] = self._database
+        return former if former is not None and is_known(**own, source_id=former.source_id) else None
+
+    def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str], which: Import) -> None:
         batch.messages += messages_of(item)
         batch.file_bytes += file_bytes_of(item)
+
+        def standing(source_id: str) -> Standing:
+            own = {"user_email": which.user_email, "source": which.source, "source_id": source_id}
+            return standing_of(database=self._database, **own)
+
         try:
-            made = placed(item)
+            made = placed(item, standing=standing)
         except (ValueError, TypeError, OverflowError, RecursionError):
             log.warning("a conversation can't be imported", exc_info=True)
             batch.failures.append(FailedItem(str(item.title or item.source_id), _BROKEN))

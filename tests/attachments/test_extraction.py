@@ -111,6 +111,39 @@ def test_short_texts_in_older_encodings_are_read_word_for_word(tmp_path, encodin
     assert read(tmp_path, text.encode(encoding))[1] == [text]
 
 
+@pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "cp866", "iso8859-5"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Привет, как дела?",
+        "Имя;Город\nИван;Москва",
+        "Это короткая записка о завтрашней встрече.\nНе забудь 2 документа!",
+        "# readme.txt\nЦена: 100 рублей\nСкидка: 5%",
+    ],
+)
+def test_short_russian_texts_are_read_word_for_word(tmp_path, encoding, text):
+    extracted, pages, _ = read(tmp_path, text.encode(encoding))
+    assert (pages, extracted.problem) == ([text], "")
+
+
+@pytest.mark.parametrize("text", ["你好，世界。", "价格;数量\n苹果;5", "今天的会议改到下午三点。请带上 2 份文件。"])
+def test_short_chinese_texts_are_read_word_for_word(tmp_path, text):
+    assert read(tmp_path, text.encode("gb18030"))[1] == [text]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("koi8-r", "привет"), ("gb18030", "中文"), ("cp1255", "שלום"), ("euc_jp", "東京都"), ("cp1253", "και το σπίτι")],
+)
+def test_where_an_encoding_is_only_guessed_the_file_says_so(tmp_path, encoding, text):
+    assert read(tmp_path, text.encode(encoding))[0].problem == "encoding"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_of_a_known_encoding_there_is_nothing_to_say(tmp_path, encoding):
+    assert read(tmp_path, "Größe".encode(encoding))[0].problem == ""
+
+
 @pytest.mark.parametrize(
     "content", [b"MZ\x90\x00\x03program\x00", b"PK\x03\x04no archive", b"\x7fELF\x02\x01\x01\x00"], ids=str
 )

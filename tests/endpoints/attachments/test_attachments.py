@@ -19,6 +19,7 @@ from endpoints.attachments.models import FileOfConversation
 from endpoints.http.scope import EXTENSION
 from endpoints.search.models import FileResult, SearchResults
 from language_models.testing import Reply, ScriptedChatModel
+from sentences import say
 from settings import Settings, load_settings
 from tests.attachments.made_files import docx_of, pdf_of, picture_of
 from tests.endpoints.conftest import Person, refused, told
@@ -119,6 +120,14 @@ def test_a_scan_says_so(ada: Person, main_model: ScriptedChatModel) -> None:
     events = ada.say(ada.new_conversation(), "Go.", files=[attached(ada, pdf_of([""]), "scan.pdf")])
     assert [entry["status"] for entry in reported(events)] == ["unavailable"]
     assert "file_1: scan.pdf, 1 page: No text could be read" in asked(main_model)
+
+
+def test_a_text_whose_encoding_is_guessed_says_so(ada: Person, main_model: ScriptedChatModel) -> None:
+    sent = upload(ada, "東京都".encode("euc_jp"), "place.txt").json
+    assert sent["problem"] == "encoding"
+    events = ada.say(ada.new_conversation(), "Go.", files=[sent["attachment_id"]])
+    (entry,) = reported(events)
+    assert entry["notes"] == [say("file_encoding_guessed")]
 
 
 def test_a_model_that_sees_gets_the_picture_upright(ada: Person, main_model: ScriptedChatModel) -> None:

@@ -38,14 +38,54 @@ def send_named(person: Person, name: str) -> str:
 
 
 @pytest.mark.parametrize("fmt", LINK)
-@pytest.mark.parametrize("name", ["notes.txt", "a (1) 100% <b>\"#?'é.txt"])
-def test_documents_link_to_the_files_beside_them(ada: Person, fmt: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "called"), [("notes.txt", "notes.txt"), ("a (1) 100% <b>\"#?'é.txt", "a (1) 100% _b__#_'é.txt")]
+)
+def test_documents_link_to_the_files_beside_them(ada: Person, fmt: str, name: str, called: str) -> None:
     archive = exported(ada, send_named(ada, name), fmt)
     (document, file) = archive.namelist()
     (link,) = LINK[fmt].findall(archive.read(document).decode())
     assert unquote(link) == file
-    assert file.rpartition("/")[2] == name
+    assert file.rpartition("/")[2] == called
     assert archive.read(file) == CONTENT
+
+
+ACTIVE = b"<!doctype html><script>document.title = 'zqx ran'</script>"
+NAMES = {
+    "page.html": ACTIVE,
+    "Drawing.SVG": b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+    "page.html.txt": b"zqx as text",
+    'a"b<i>.txt': b"zqx quoted",
+    "a_b_i_.txt": b"zqx not quoted",
+    "A_B_I_.txt": b"zqx loud",
+    "CON.txt": b"zqx device",
+    "ends. .": b"zqx ends",
+}
+
+
+@pytest.mark.parametrize("fmt", ["json", "bundle", "account"])
+def test_names_that_do_not_unpack_everywhere_and_pages_that_would_run_come_back_as_they_were(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, fmt: str
+) -> None:
+    conversation_id = ada.new_conversation()
+    octets = {"content_type": "application/octet-stream"}
+    sent = [ada.post(f"/attachments?name={quote(name)}", data=content, **octets) for name, content in NAMES.items()]
+    ada.say(conversation_id, "What do they say?", files=[each.json["attachment_id"] for each in sent])
+    file = tmp_path / "talk.zip"
+    if fmt == "account":
+        archive_of(app, ada, file)
+    else:
+        file.write_bytes(ada.get(f"/export_conversation/{conversation_id}?format={fmt}&files=true").data)
+    with zipfile.ZipFile(file) as archive:
+        places = [name for name in archive.namelist() if "attachments/" in name]
+        index = archive.read("index.html").decode() if fmt == "account" else ""
+    assert len({each.lower() for each in places}) == len(NAMES)
+    assert {re.split(r"[./]", each)[-1] for each in places} == {"txt", "ends"}
+    assert set(re.findall(r'href="(attachments/[^"]+)"', index)) == {quote(each) for each in places if index}
+    assert ("page.html</a> (page.html.txt)" in index) == ("they open as text" in index) == (fmt == "account")
+
+    assert imported(app, eve, file)["failures"] == []
+    assert sorted(files_of(eve)) == sorted(NAMES.items())
 
 
 def test_the_pages_of_an_account_archive_link_to_its_files(app: Flask, ada: Person, tmp_path: Path) -> None:

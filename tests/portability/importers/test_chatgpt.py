@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portability.importers.imported import FailedItem, ImportedAttachment, ImportedToolCall
+from sentences import say
 from tests.portability.importers.exports import (
     at,
     chatgpt_conversation,
@@ -271,3 +272,60 @@ def test_one_bad_conversation_stops_nothing(tmp_path, read):
         FailedItem("conversation 3 of conversations.json", "It is not a conversation."),
         FailedItem("conversation 4 of conversations.json", "It has no id, or no messages."),
     ]
+
+
+def test_what_is_quoted_of_a_page_comes_with_its_title_and_address(tmp_path, read_one):
+    quote = {
+        "content_type": "tether_quote",
+        "url": "https://a.test/x",
+        "domain": "a.test",
+        "text": "Ebb.",
+        "title": "Sea",
+    }
+    page = {
+        "content_type": "sonic_webpage",
+        "url": "https://b.test",
+        "title": "Wind",
+        "text": "Calm.",
+        "snippet": "Cal",
+    }
+    conversation = chatgpt_conversation(
+        chatgpt_node("q", None, "user", "What do they say?"),
+        chatgpt_node("t", "q", "tool", name="browser", content=quote),
+        chatgpt_node("w", "t", "tool", name="web", content=page),
+        chatgpt_node("u", "w", "user", content=quote),
+    )
+    found = by_id(read_one(write_json(tmp_path / "conversations.json", [conversation])))
+
+    assert found["t"].tool_calls == (
+        ImportedToolCall("browser", None, "Sea\n\nhttps://a.test/x\n\nEbb."),
+        ImportedToolCall("web", None, "Wind\n\nhttps://b.test\n\nCalm.\n\nCal"),
+    )
+    assert found["u"].text == "Sea\n\nhttps://a.test/x\n\nEbb."
+
+
+def test_of_a_kind_that_nobody_knows_everything_is_kept_and_what_is_empty_is_reported(tmp_path, read_one):
+    widget = {"content_type": "super_widget", "text": "Look.", "cards": [{"title": "Kiel"}], "empty": None}
+    chart = {"content_type": "chart", "rows": [1, 2]}
+    part = {"content_type": "poll", "choices": ["yes", "no"]}
+    conversation = chatgpt_conversation(
+        chatgpt_node("q", None, "user", content={"content_type": "multimodal_text", "parts": ["Choose.", part]}),
+        chatgpt_node("w", "q", "assistant", content=widget),
+        chatgpt_node("c", "w", "assistant", content=chart),
+        chatgpt_node("t", "c", "tool", name="plot", content=chart),
+        chatgpt_node("u", "t", "user", content=chart),
+        chatgpt_node("n", "u", "assistant", content={"content_type": "nothing_yet"}),
+    )
+    conversation = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+    found = by_id(conversation)
+
+    assert found["q"].text.startswith("Choose.\n```json\n{")
+    assert '"no"' in found["q"].text
+    assert found["w"].text == "Look."
+    assert found["w"].tool_calls == (
+        ImportedToolCall("super_widget", {"cards": [{"title": "Kiel"}]}, ""),
+        ImportedToolCall("chart", {"rows": [1, 2]}, ""),
+        ImportedToolCall("plot", None, '{\n  "rows": [\n    1,\n    2\n  ]\n}'),
+    )
+    assert '"rows"' in found["u"].text
+    assert conversation.problems == (say("import_kinds_unknown", count=1),)

@@ -125,3 +125,27 @@ def test_a_zip_holds_a_file_a_conversation(tmp_path, read):
     _, items = read(write_zip(tmp_path / "all.zip", files))
 
     assert [item.source_id for item in items] == ["a", "b"]
+
+
+def test_errors_are_text_and_marked_thoughts_are_thoughts(tmp_path, read_one):
+    thinking = ":::thinking\nHm.\nYes.\n:::\n\nAt six."
+    quoted = "So it is written:\n\n```\n:::thinking\nHm.\n:::\n```\n"
+    failed = [{"type": "text", "text": "It is"}, {"type": "error", "error": "Too many requests"}]
+    messages = [
+        librechat_message("1", NO_PARENT_OF_LIBRECHAT, thinking, is_user=True),
+        librechat_message("2", "1", thinking, is_user=False),
+        librechat_message("3", "2", "", is_user=False, content=failed),
+        librechat_message("4", "3", "", is_user=False, content=[{"type": "error", "error": {"code": 429}}]),
+        librechat_message("5", "4", quoted, is_user=False),
+        librechat_message("6", "5", "", is_user=False, content=[{"type": "text", "text": thinking}]),
+    ]
+    found = read_one(write_json(tmp_path / "tides.json", librechat_conversation(messages=messages)))
+
+    assert [(each.text, each.thoughts) for each in found.messages] == [
+        (thinking, ""),
+        ("At six.", "Hm.\nYes."),
+        ("It is\n\nToo many requests", ""),
+        ('{\n  "code": 429\n}', ""),
+        (quoted, ""),
+        ("At six.", "Hm.\nYes."),
+    ]

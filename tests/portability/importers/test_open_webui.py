@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
+
+import pytest
 
 from portability.importers.imported import ImportedAttachment, ImportedToolCall
 from tests.portability.importers.exports import NOON, open_webui_chat, open_webui_message, write_json
@@ -84,6 +87,43 @@ def test_blocks_in_the_text_become_thoughts_and_calls(tmp_path, read_one):
 
 def test_a_block_that_never_ends_stays_text(tmp_path, read_one):
     assert answer(read_one, tmp_path, content='<details type="reasoning"> Hm').text == '<details type="reasoning"> Hm'
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        f"Write this:\n\n```html\n{REASONING}```\n\nDone.",
+        f"Write this:\n\n~~~\n{REASONING}{TOOL_CALL}~~~\n",
+        'Write `<details type="reasoning">` and `</details>` around it.',
+        'Then `x` <details type="reasoning">Hm</details>',
+    ],
+)
+def test_a_block_that_is_only_quoted_stays_text(tmp_path, read_one, quoted):
+    found = answer(read_one, tmp_path, content=quoted)
+    assert (found.text, found.thoughts, found.tool_calls) == (quoted.strip(), "", ())
+
+
+def test_a_block_behind_quoted_ones_is_read_whatever_stands_in_the_thoughts(tmp_path, read_one):
+    odd = REASONING.replace("First line", "An odd ` and\n> ```")
+    found = answer(read_one, tmp_path, content=f"{odd}{TOOL_CALL}An odd `.\n```\n{REASONING}```\n{TOOL_CALL}Bye.")
+
+    assert found.thoughts == "An odd ` and\n```\nSecond line"
+    assert len(found.tool_calls) == 2
+    assert found.text == f"An odd `.\n```\n{REASONING}```\n\nBye."
+
+
+def test_many_quoted_blocks_take_no_longer_than_their_text(tmp_path, read_one):
+    hostile = f"```\n{REASONING}```\n" * 20_000
+    began = time.monotonic()
+    assert answer(read_one, tmp_path, content=hostile).text == hostile.strip()
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize(("error", "said"), [({"content": "No model."}, "No model."), (True, ""), ("Broken", "Broken")])
+def test_what_went_wrong_is_said_behind_the_answer(tmp_path, read_one, error, said):
+    assert answer(read_one, tmp_path, content="It", error=error).text == f"It\n\n{said}".strip()
+    if said:
+        assert answer(read_one, tmp_path, content="", error=error).text == said
 
 
 def test_sources_and_files_come_along(tmp_path, read_one):

@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+from portability.errors import BrokenImportError
 from portability.importers import json_lines
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedToolCall
@@ -142,6 +143,44 @@ def test_a_line_without_end_is_passed_over(tmp_path, read, monkeypatch):
 
     assert failed == FailedItem("line 2", "The line is longer than 200 bytes.")
     assert [each.text for each in found.messages] == ["Fine", "After"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_json_lines_may_be_in_utf_16(tmp_path, read, encoding):
+    rows = [said("a", "Où ?"), "{", said("b", "Hi"), said("a", "漢字 \N{GRINNING FACE}")]
+    path = tmp_path / "talks.jsonl"
+    path.write_bytes(
+        "\r\n".join(row if row == "{" else json.dumps(row, ensure_ascii=False) for row in rows).encode(encoding)
+    )
+    source, [failed, first, second] = read(path)
+
+    assert (source, failed) == ("json_lines", FailedItem("line 2", "The line is no JSON."))
+    assert [each.text for each in first.messages] == ["Où ?", "漢字 \N{GRINNING FACE}"]
+    assert (second.source_id, second.messages[0].text) == ("b", "Hi")
+
+
+def test_json_lines_in_a_zip_are_read_as_one_file(tmp_path, read):
+    members = {
+        "readme.txt": b"mine",
+        "2023/talks.jsonl": b"\xef\xbb\xbf" + json.dumps(said("a", "One")).encode(),
+        "2024/talks.NDJSON": ("{\n" + json.dumps(said("a", "Two")) + "\n" + json.dumps(said("b", "Hi"))).encode(
+            "utf-16"
+        ),
+    }
+    path = write_zip(tmp_path / "talks.zip", members)
+    source, [failed, first, second] = read(path)
+
+    assert (source, failed) == ("json_lines", FailedItem("2024/talks.NDJSON, line 1", "The line is no JSON."))
+    assert [each.text for each in first.messages] == ["One", "Two"]
+    assert second.source_id == "b"
+
+
+def test_json_lines_that_unpack_to_too_much_are_refused(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._LARGEST", 1_000)
+    monkeypatch.setattr("portability.importers.json_lines._CHUNK", 100)
+    path = write_zip(tmp_path / "talks.zip", {"a.jsonl": (json.dumps(said("a", "x")) + "\n").encode() * 100})
+    with pytest.raises(BrokenImportError, match="1,000 bytes"):
+        read(path)
 
 
 def said(conversation, text, **more):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portability.importers.imported import ImportedAttachment, ImportedToolCall
+from database.imports.arriving import ArrivingMessage
+from database.imports.standing import Standing
+from database.messages.branches import BranchTree, Fork
+from portability.importers.imported import ImportedAttachment, ImportedMessage, ImportedToolCall
 from portability.imports.placing import placed
+from sentences import say
 
 from .conftest import BEGAN, conversation, message
 
@@ -23,23 +28,89 @@ def shape(one: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_answers_made_again_are_variants_and_what_follows_any_of_them_follows_the_message():
-    one = conversation(
-        "c",
-        message("q1", None),
-        message("a1", "q1", at=1),
-        message("a2", "q1", at=2),
-        message("q2", "a1", at=3),
-        message("a3", "q2", at=4),
-        current_id="a3",
-    )
-    assert shape(one) == [
+def keys(one: Any) -> list[tuple[Any, ...]]:
+    """(versions, chosen, branch, branch_of, chosen_branch) of each message, an apostrophe behind what is repeated."""
+    return [
+        ([_named(v.source_id) for v in m.versions], m.chosen, _named(m.branch), m.branch_of, m.chosen_branch)
+        for m in placed(one).conversation.messages
+    ]
+
+
+def _named(source_id: str | None) -> str | None:
+    own, is_repeated, _ = (source_id or "").partition("\x1f")
+    return None if source_id is None else f"{own}'" if is_repeated else own
+
+
+AGAIN = (
+    message("q1", None),
+    message("a1", "q1", at=1),
+    message("a2", "q1", at=2),
+    message("q2", "a1", at=3),
+    message("a3", "q2", at=4),
+)
+
+
+def test_answers_made_again_are_variants_and_what_follows_the_shown_one_follows_the_message():
+    assert shape(conversation("c", *AGAIN, current_id="a3")) == [
         (["q1"], 0, None, None, None),
         (["a1", "a2"], 0, None, None, None),
         (["q2"], 0, None, None, None),
         (["a3"], 0, None, None, None),
     ]
-    assert shape(replace(one, current_id="a2"))[1] == (["a1", "a2"], 1, None, None, None)
+
+
+def test_what_follows_another_variant_is_a_branch_that_repeats_the_question_and_that_answer():
+    expected = [
+        (["q1"], 0, None, None, 1),
+        (["a1", "a2"], 1, None, None, None),
+        (["q1'"], 0, "q1'", "q1", None),
+        (["a1'"], 0, "q1'", None, None),
+        (["q2"], 0, "q1'", None, None),
+        (["a3"], 0, "q1'", None, None),
+    ]
+    assert keys(conversation("c", *AGAIN, current_id="a2")) == expected
+    more = (message("q3", "a2", at=5), message("a4", "q3", at=6))
+    both = keys(conversation("c", *AGAIN, *more, current_id="a4"))
+    behind = [(["q3"], 0, None, None, None), (["a4"], 0, None, None, None)]
+    assert both == [*expected[:2], *behind, *expected[2:]]
+
+
+def test_an_answer_made_again_behind_another_answer_is_repeated_from_the_question_on():
+    one = conversation(
+        "c",
+        message("q1", None),
+        message("a0", "q1", at=1),
+        message("a1", "a0", at=2),
+        message("a2", "a0", at=3),
+        message("q2", "a1", at=4),
+        current_id="a2",
+    )
+    assert [names for names, *_ in keys(one)] == [["q1"], ["a0"], ["a1", "a2"], ["q1'"], ["a0'"], ["a1'"], ["q2"]]
+
+
+def test_what_stands_behind_a_variant_here_stays_and_the_path_of_the_source_is_the_branch():
+    standing = Standing(followed={"q2": frozenset({"a1", "a2"}), "a3": frozenset({"q2"})})
+    made = placed(conversation("c", *AGAIN, current_id="a2"), standing=lambda _: standing).conversation.messages
+    assert [([_named(v.source_id) for v in m.versions], m.chosen, m.chosen_branch) for m in made] == [
+        (["q1"], 0, 2),
+        (["a1", "a2"], 0, None),
+        (["q2"], 0, None),
+        (["a3"], 0, None),
+        (["q1'"], 0, None),
+        (["a2'"], 0, None),
+    ]
+
+
+@pytest.mark.parametrize("text", ["x" * 2_000_000, "short"])
+def test_what_is_repeated_has_a_limit_and_is_reported_beyond(text):
+    answers = [message(f"a{number}", "q0", at=number) for number in range(1, 40)]
+    after = [message(f"q{number}", f"a{number}", at=50 + number) for number in range(1, 40)]
+    made = placed(conversation("c", message("q0", None, text), *answers, *after))
+    stored = sum(len(version.text) for each in made.conversation.messages for version in each.versions)
+    assert stored < 4 * len(text) + 1_100_000
+    assert made.problems == (() if text == "short" else (say("import_paths_mixed"),))
+    ids = {version.source_id for each in made.conversation.messages for version in each.versions}
+    assert {each.source_id for each in (*answers, *after)} <= ids
 
 
 def test_questions_asked_again_begin_branches_and_the_one_on_the_path_is_chosen():
@@ -67,9 +138,21 @@ def test_questions_asked_again_begin_branches_and_the_one_on_the_path_is_chosen(
     ]
 
 
-def test_a_question_beside_an_answer_comes_after_it():
+def test_a_question_beside_an_answer_begins_a_branch_that_repeats_the_question_above():
     one = conversation("c", message("q1", None), message("a1", "q1", at=1), message("q2", "q1", at=2))
-    assert [names for names, *_ in shape(one)] == [["q1"], ["a1"], ["q2"]]
+    assert [(names, chosen) for names, *_, chosen in keys(one)] == [
+        (["q1"], 2),
+        (["a1"], None),
+        (["q1'"], None),
+        (["q2"], None),
+    ]
+
+
+def test_what_no_question_stands_above_follows_in_one_path_and_is_reported():
+    one = conversation("c", message("a1", None), message("a2", None, at=1), message("q1", "a1", at=2), current_id="a2")
+    made = placed(one)
+    assert [names for names, *_ in keys(one)] == [["a1", "a2"], ["q1"]]
+    assert made.problems == (say("import_paths_mixed"),)
 
 
 def test_times_are_the_sources_and_a_message_without_one_has_its_parents():
@@ -150,24 +233,73 @@ def test_a_title_is_made_of_the_first_question_where_the_source_has_none():
     assert "rice" in made.title
 
 
+def _told(tree: Sequence[tuple[bool, int, int]]) -> list[ImportedMessage]:
+    """A message for each (whether it is a question, the number of its parent, its time)."""
+
+    def name(number: int) -> str:
+        return f"{'q' if 0 <= number < len(tree) and tree[number][0] else 'a'}{number}"
+
+    return [
+        message(name(number), None if parent < 0 else name(parent), at=at)
+        for number, (_, parent, at) in enumerate(tree)
+    ]
+
+
 _trees = st.lists(st.tuples(st.booleans(), st.integers(-1, 12), st.integers(0, 50)), max_size=12)
 
 
 @given(_trees, st.integers(-1, 12))
-def test_whatever_the_tree_every_message_is_there_once_and_after_what_it_names(tree, current):
-    def name(number: int) -> str:
-        return f"{'q' if 0 <= number < len(tree) and tree[number][0] else 'a'}{number}"
-
-    messages = [
-        message(name(number), None if parent < 0 else name(parent), at=at)
-        for number, (_, parent, at) in enumerate(tree)
-    ]
-    one = replace(conversation("c", current_id=name(current)), messages=tuple(messages))
-    made = placed(one).conversation.messages
+def test_whatever_the_tree_every_message_is_there_and_after_what_it_names(tree, current):
+    messages = _told(tree)
+    current_id = messages[current].source_id if 0 <= current < len(messages) else f"a{current}"
+    made = placed(replace(conversation("c", current_id=current_id), messages=tuple(messages))).conversation.messages
     ids = [version.source_id for each in made for version in each.versions]
-    assert sorted(ids) == sorted(each.source_id for each in messages)
+    assert len(ids) == len(set(ids))
+    assert sorted(each for each in ids if "\x1f" not in each) == sorted(each.source_id for each in messages)
     before: set[str | None] = {None}
     for each in made:
         assert {each.parent, each.branch_of} <= before
         assert each.branch in before or each.branch == each.key
+        assert each.branch_of is None or each.sender == "user"
         before.add(each.key)
+
+
+_grown = st.lists(st.tuples(st.booleans(), st.integers(0, 12), st.integers(0, 50)), min_size=1, max_size=12)
+
+
+@given(_grown, st.integers(0, 11))
+def test_each_path_reads_as_it_does_in_the_source(grown, current):
+    tree = [
+        (True, -1, 0),
+        *((is_question, at % number, time) for number, (is_question, at, time) in enumerate(grown, 1)),
+    ]
+    messages = _told(tree)
+    current_id = messages[current % len(messages)].source_id
+    whole = placed(replace(conversation("c", current_id=current_id), messages=tuple(messages)))
+    made = {each.key: each for each in whole.conversation.messages}
+    parents = {each.source_id: each.parent_id for each in messages}
+
+    def in_source(name: str | None) -> list[str]:
+        return [] if name is None else [*in_source(parents[name]), name]
+
+    def here(key: str | None) -> list[str]:
+        return [] if key is None else [*here(made[key].parent), _plain(made[key].shown.source_id)]
+
+    paths = {(*here(each.parent), _plain(v.source_id)) for each in made.values() for v in each.versions}
+    assert whole.problems == ()
+    assert paths == {tuple(in_source(each.source_id)) for each in messages}
+    assert _transcript(list(made.values()))[: len(in_source(current_id))] == in_source(current_id)
+
+
+def _plain(source_id: str) -> str:
+    return source_id.partition("\x1f")[0]
+
+
+def _transcript(made: Sequence[ArrivingMessage]) -> list[str]:
+    """The messages on the active path, as they are shown."""
+    places = list(enumerate(made, 1))
+    forks = [
+        Fork(m.key, at, m.branch, m.branch_of, m.chosen_branch) for at, m in places if m.branch_of or m.chosen_branch
+    ]
+    path = BranchTree(forks).path()
+    return [_plain(m.shown.source_id) for at, m in places if any(each.holds(m.branch, at) for each in path)]

@@ -102,7 +102,7 @@ export const composerStrings = fill(english, {
     retry: 'Erneut versuchen',
     notUploaded: (name, why) => `„${name}“ konnte nicht hochgeladen werden. ${why}`,
     about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} Pixel` : pages ? count(pages, 'Seite', 'Seiten') : lines ? count(lines, 'Zeile', 'Zeilen') : `${number(Math.ceil(size / 1024))} KB`),
-    problem: (name) => ({ no_text: 'kein Text darin gefunden', encrypted: 'mit einem Passwort gesperrt', damaged: 'beschädigt', too_costly: 'der Text ist zu groß zum Lesen', cut: 'nur der Anfang wird gelesen' })[name] ?? '',
+    problem: (name) => ({ no_text: 'kein Text darin gefunden', encrypted: 'mit einem Passwort gesperrt', damaged: 'beschädigt', too_costly: 'der Text ist zu groß zum Lesen', cut: 'nur der Anfang wird gelesen', encoding: 'Kodierung geraten: der Text kann falsch sein' })[name] ?? '',
     contents: 'Inhalt der Datei',
     previousPage: 'Vorige Seite',
     nextPage: 'Nächste Seite',

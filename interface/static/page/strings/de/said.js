@@ -154,6 +154,7 @@ export const saidWords = {
   file_no_text: 'Darin war kein Text zu lesen, vielleicht ist es ein Scan.',
   file_encrypted: 'Die Datei ist mit einem Passwort geschützt, ihr Text war nicht zu lesen.',
   file_damaged: 'Die Datei ist beschädigt, ihr Text war nicht zu lesen.',
+  file_encoding_guessed: 'Seine Kodierung ließ sich nur raten, deshalb kann sein Text falsch sein. UTF-8 wird richtig gelesen.',
   file_too_costly: 'Sie zu lesen hätte zu viel Speicher oder Zeit gekostet, deshalb geht ihr Text nicht mit.',
   file_partly_read: 'Die Datei ist so lang, dass nur ihr Anfang gelesen werden konnte.',
   file_gone: 'Die Datei ist nicht mehr da.',

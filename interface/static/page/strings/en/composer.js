@@ -102,7 +102,7 @@ export const composerStrings = {
     retry: 'Try again',
     notUploaded: (name, why) => `“${name}” could not be uploaded. ${why}`,
     about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} pixels` : pages ? count(pages, 'page', 'pages') : lines ? count(lines, 'line', 'lines') : `${number(Math.ceil(size / 1024))} KB`),
-    problem: (name) => ({ no_text: 'no text found in it', encrypted: 'locked by a password', damaged: 'damaged', too_costly: 'its text is too large to read', cut: 'only its beginning is read' })[name] ?? '',
+    problem: (name) => ({ no_text: 'no text found in it', encrypted: 'locked by a password', damaged: 'damaged', too_costly: 'its text is too large to read', cut: 'only its beginning is read', encoding: 'encoding guessed: its text may be wrong' })[name] ?? '',
     contents: 'Contents of the file',
     previousPage: 'Previous page',
     nextPage: 'Next page',

@@ -102,7 +102,7 @@ export const composerStrings = fill(english, {
     retry: 'Reintentar',
     notUploaded: (name, why) => `No se pudo subir «${name}». ${why}`,
     about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} píxeles` : pages ? count(pages, 'página', 'páginas') : lines ? count(lines, 'línea', 'líneas') : `${number(Math.ceil(size / 1024))} KB`),
-    problem: (name) => ({ no_text: 'no se encontró texto', encrypted: 'protegido con contraseña', damaged: 'dañado', too_costly: 'su texto es demasiado grande para leerlo', cut: 'solo se lee el principio' })[name] ?? '',
+    problem: (name) => ({ no_text: 'no se encontró texto', encrypted: 'protegido con contraseña', damaged: 'dañado', too_costly: 'su texto es demasiado grande para leerlo', cut: 'solo se lee el principio', encoding: 'codificación adivinada: el texto puede ser incorrecto' })[name] ?? '',
     contents: 'Contenido del archivo',
     previousPage: 'Página anterior',
     nextPage: 'Página siguiente',

@@ -154,6 +154,7 @@ export const saidWords = {
   file_no_text: 'No se pudo leer ningún texto: quizá sea un escaneo.',
   file_encrypted: 'Está protegido con contraseña y no se pudo leer su texto.',
   file_damaged: 'Está dañado y no se pudo leer su texto.',
+  file_encoding_guessed: 'Su codificación solo se pudo adivinar, así que su texto puede ser incorrecto. UTF-8 se lee bien.',
   file_too_costly: 'Leerlo habría costado demasiada memoria o tiempo, así que su texto no se incluye.',
   file_partly_read: 'Es tan largo que solo se pudo leer el principio.',
   file_gone: 'El archivo ya no está aquí.',

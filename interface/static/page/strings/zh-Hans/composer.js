@@ -102,7 +102,7 @@ export const composerStrings = fill(english, {
     retry: '重试',
     notUploaded: (name, why) => `无法上传“${name}”。${why}`,
     about: ({ kind, pages, lines, width, height, size }) => (kind === 'image' ? `${width} × ${height} 像素` : pages ? `${number(pages)} 页` : lines ? `${number(lines)} 行` : `${number(Math.ceil(size / 1024))} KB`),
-    problem: (name) => ({ no_text: '其中没有找到文字', encrypted: '有密码保护', damaged: '已损坏', too_costly: '文字太大，无法读取', cut: '只读取开头部分' })[name] ?? '',
+    problem: (name) => ({ no_text: '其中没有找到文字', encrypted: '有密码保护', damaged: '已损坏', too_costly: '文字太大，无法读取', cut: '只读取开头部分', encoding: '编码是猜测的：文字可能有误' })[name] ?? '',
     contents: '文件内容',
     previousPage: '上一页',
     nextPage: '下一页',

@@ -152,6 +152,7 @@ export const saidWords = {
   file_no_text: '其中读不到文字，可能是扫描件。',
   file_encrypted: '文件有密码保护，无法读取文字。',
   file_damaged: '文件已损坏，无法读取文字。',
+  file_encoding_guessed: '它的编码只能猜测，因此文字可能有误。UTF-8 能正确读取。',
   file_too_costly: '读取它会占用太多内存或时间，因此没有附上文字。',
   file_partly_read: '文件太长，只读取了开头部分。',
   file_gone: '文件已不在这里。',

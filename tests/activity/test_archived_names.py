@@ -1,0 +1,58 @@
+"""What files of messages are called in ZIPs: so that any system unpacks them, and a click runs nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activity.parts import archived_name
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("notes.txt", "notes.txt"),
+        ("Größe (1) 100% #é.csv", "Größe (1) 100% #é.csv"),
+        ('a"b<i>.txt', "a_b_i_.txt"),
+        ("a/b\\c:d|e?f*.md", "a_b_c_d_e_f_.md"),
+        ("CON.txt", "_CON.txt"),
+        ("nul", "_nul"),
+        ("com1 .tar.gz", "_com1 .tar.gz"),
+        ("console.txt", "console.txt"),
+        ("ends. . ", "ends"),
+        (". .", "_"),
+        (".env", "_.env"),
+        ("x" * 300 + ".txt", "x" * 196 + ".txt"),
+        ("漢" * 200 + ".pdf", "漢" * 65 + ".pdf"),
+    ],
+)
+def test_a_name_is_one_that_any_system_unpacks(name: str, called: str) -> None:
+    assert archived_name(name, "text/plain") == called
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("page.html", "text/html"),
+        ("page.HTM", "text/plain"),
+        ("page.xhtml", "text/plain"),
+        ("drawing.svg", "image/svg+xml"),
+        ("feed.xml", "application/xml"),
+        ("page", "text/html"),
+        ("picture.foo", "image/svg+xml"),
+        ("page.html. ", "text/plain"),
+    ],
+)
+def test_pages_and_drawings_end_as_text(name: str, media_type: str) -> None:
+    assert archived_name(name, media_type) == f"{name.rstrip('. ')}.txt"
+
+
+@given(st.text(max_size=400), st.sampled_from(["text/plain", "text/html"]))
+def test_whatever_the_name_it_is_the_last_part_of_a_path(name: str, media_type: str) -> None:
+    name = name.encode(errors="replace").decode()
+    called = archived_name(name, media_type)
+    assert 0 < len(called.encode()) <= 200
+    assert not set(called) & set('<>:"/\\|?*\0')
+    assert not called.startswith(".")
+    assert called.rstrip(". ") == called

@@ -1,0 +1,145 @@
+"""Paths of a conversation whose answers were made again: each reads here as it does in the source, import by import."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from Conversation import Conversation
+from database.maintenance.verification import verify_store
+from database.messages.branches import choose_branch, choose_branch_with, list_branches
+from database.messages.reading import list_messages, list_messages_of_all_branches
+
+from .conftest import ADA, conversation, message
+from .test_runner import counts, only, only_versions, texts
+
+pytestmark = pytest.mark.contract
+
+AGAIN = (
+    message("q1", None, "How much water?"),
+    message("a1", "q1", "Two litres.", at=1),
+    message("q2", "a1", "And in summer?", at=2),
+    message("a2", "q2", "Three.", at=3),
+    message("b1", "q1", "It depends.", at=4),
+)
+FIRST_PATH = ["How much water?", "Two litres.", "And in summer?", "Three."]
+SECOND_PATH = ["How much water?", "It depends."]
+
+
+def paths(database, conversation_id):
+    """What each branch of the only question that has some reads like; the branch that was chosen stays so."""
+    own = {"database": database, "user_email": ADA}
+    (fork,) = list_branches(**own, conversation_id=conversation_id)
+    found = []
+    for number in (*(each["number"] for each in fork["branches"]), fork["chosen"]):
+        choose_branch(**own, message_id=fork["message_id"], number=number)
+        found.append(texts(database, conversation_id))
+    return found[:-1]
+
+
+def test_an_answer_made_again_after_the_talk_went_on_begins_a_path_of_its_own(database, imported):
+    imported(conversation("c", *AGAIN, current_id="b1"))
+
+    conversation_id = only(database).conversation_id
+    assert texts(database, conversation_id) == SECOND_PATH
+    assert paths(database, conversation_id) == [SECOND_PATH, FIRST_PATH]
+    before = only_versions(database)
+    assert counts(imported(conversation("c", *AGAIN, current_id="b1"))) == ("done", 0, 0, 1, 0)
+    assert only_versions(database) == before
+
+    more = (message("q3", "b1", "On what?", at=5), message("a3", "q3", "On the heat.", at=6))
+    assert counts(imported(conversation("c", *AGAIN, *more, current_id="a3"))) == ("done", 0, 1, 0, 0)
+    both = [[*SECOND_PATH, "On what?", "On the heat."], FIRST_PATH]
+    assert texts(database, conversation_id) == both[0]
+    assert paths(database, conversation_id) == both
+    assert counts(imported(conversation("c", *AGAIN, *more, current_id="a3"))) == ("done", 0, 0, 1, 0)
+    if database.backend.name == "SQLite":
+        assert [found for found in verify_store(database) if not found.fine] == []
+
+
+@pytest.mark.parametrize("last", ["b1", "a3"])
+def test_an_answer_that_was_made_again_since_the_last_import_begins_a_path_beside_what_is_here(
+    database, imported, last
+):
+    imported(conversation("c", *AGAIN[:4]))
+    more = (message("q3", "b1", "On what?", at=5), message("a3", "q3", "On the heat.", at=6))
+    longer = conversation("c", *AGAIN, *(more if last == "a3" else ()), current_id=last)
+    assert counts(imported(longer)) == ("done", 0, 1, 0, 0)
+
+    conversation_id = only(database).conversation_id
+    there = [*SECOND_PATH, *(["On what?", "On the heat."] if last == "a3" else [])]
+    assert texts(database, conversation_id) == there
+    assert paths(database, conversation_id) == [FIRST_PATH, there]
+    assert counts(imported(longer)) == ("done", 0, 0, 1, 0)
+    assert counts(imported(replace(longer, current_id="a2"))) == ("done", 0, 1, 0, 0)
+    assert texts(database, conversation_id) == FIRST_PATH
+    assert paths(database, conversation_id) == [FIRST_PATH, there]
+
+
+def test_a_variant_is_shown_once_the_talk_went_on_from_it(database, imported):
+    imported(conversation("c", AGAIN[0], AGAIN[1], AGAIN[4], current_id="b1"))
+    assert texts(database, only(database).conversation_id) == SECOND_PATH
+
+    imported(conversation("c", *AGAIN, current_id="a2"))
+
+    conversation_id = only(database).conversation_id
+    assert texts(database, conversation_id) == FIRST_PATH
+    assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
+
+
+def test_what_the_person_asked_behind_an_answer_keeps_it_when_the_source_goes_on_from_another(database, imported):
+    imported(conversation("c", AGAIN[0], AGAIN[4]))
+    conversation_id = only(database).conversation_id
+    Conversation(ADA, database, conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+
+    imported(conversation("c", *AGAIN, current_id="a2"))
+
+    here = [*SECOND_PATH, "Mine?", "Yours."]
+    assert texts(database, conversation_id) == here
+    assert paths(database, conversation_id) == [here, FIRST_PATH]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_grows_each_path_reads_as_in_the_source_and_nothing_comes_twice(database, imported, seed):
+    chance = random.Random(seed)
+    tree = [message("q0", None)]
+    for number in range(1, chance.randint(4, 14)):
+        name = f"{chance.choice('qaa')}{number}"
+        tree.append(message(name, chance.choice(tree[-4:]).source_id, at=number))
+    parents = {each.source_id: each.parent_id for each in tree}
+
+    def in_source(name):
+        return [] if name is None else [*in_source(parents[name]), name]
+
+    for length in sorted({chance.randint(1, len(tree)), len(tree)}):
+        leaves = {each.source_id for each in tree[:length]} - {each.parent_id for each in tree[:length]}
+        shown = chance.choice(sorted(leaves))
+        export = conversation("c", *tree[:length], current_id=shown)
+        imported(export)
+        *above, last = texts(database, only(database).conversation_id)
+        # Which of several variants is shown at the end stays as it was.
+        assert (above, parents[last]) == (in_source(shown)[:-1], parents[shown])
+        assert counts(imported(export)) == ("done", 0, 0, 1, 0)
+
+    own = {"database": database, "user_email": ADA}
+    here = {**own, "conversation_id": only(database).conversation_id}
+    for each in list_messages_of_all_branches(**here):
+        choose_branch_with(**own, message_id=each.message_id)
+        path = [one.text for one in list_messages(**here)]
+        assert path[: path.index(each.text) + 1] == in_source(each.text)
+
+
+def test_a_path_that_a_later_import_began_is_taken_back_alone(database, imported, taken_back):
+    imported(conversation("c", *AGAIN[:4]))
+    more = (message("q3", "b1", "On what?", at=5), message("a3", "q3", "On the heat.", at=6))
+    longer = conversation("c", *AGAIN, *more, current_id="a3")
+    second = imported(longer)
+
+    assert taken_back(second).kept == []
+    conversation_id = only(database).conversation_id
+    assert texts(database, conversation_id) == FIRST_PATH
+    assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
+    assert counts(imported(longer)) == ("done", 0, 1, 0, 0)
+    assert texts(database, conversation_id) == [*SECOND_PATH, "On what?", "On the heat."]
