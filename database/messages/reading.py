@@ -112,7 +112,7 @@ def list_messages(
                 start, stop = _window_around(middle, limit=limit or _WINDOW, count=head.message_count)
             else:
                 start, stop = _window(before=before, after=after, limit=limit or _WINDOW, count=head.message_count)
-            rows = rows_from(connection, conversation_id, start=start, limit=stop - start) if start < stop else []
+            rows = _rows_between(connection, head, start, stop)
     return _hashed(rows, head, database=database)
 
 
@@ -141,11 +141,20 @@ def messages_between(
     """Live messages `start` to `end`, 1-based and inclusive, as far as they exist. Raises ConversationNotFoundError."""
     with database.reading() as connection:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        first, last = max(start, 1), min(end, head.message_count)
-        if first > last:
-            return []
-        rows = rows_from(connection, conversation_id, start=first - 1, limit=last - first + 1)
+        rows = _rows_between(connection, head, max(start, 1) - 1, min(end, head.message_count))
     return _hashed(rows, head, database=database)
+
+
+def _rows_between(connection: Connection, head: ConversationHead, start: int, stop: int) -> list[MessageRow]:
+    """The live messages whose 1-based index is greater than `start`, up to that of index `stop`.
+
+    All of them, as most windows are, by a statement without a window, which is cheaper.
+    """
+    if start >= stop:
+        return []
+    if stop - start == head.message_count:
+        return all_rows(connection, head.conversation_id)
+    return rows_from(connection, head.conversation_id, start=start, limit=stop - start)
 
 
 def _hashed(rows: list[MessageRow], head: ConversationHead, *, database: Database) -> list[MessageRow]:

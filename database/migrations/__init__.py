@@ -64,6 +64,7 @@ from . import (
     m0041_proposals_of_programs,
     m0042_server_processes,
     m0043_sizes_of_documents,
+    m0044_length_of_conversations,
 )
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0041_proposals_of_programs.upgrade,
     m0042_server_processes.upgrade,
     m0043_sizes_of_documents.upgrade,
+    m0044_length_of_conversations.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -96,6 +96,19 @@ def test_servers_that_start_at_once_make_the_tables_once(postgresql_server: Post
         each.close()
 
 
+def test_conversations_are_taken_to_be_of_ten_messages_however_few_a_sample_holds(
+    postgresql_server: PostgreSQLServer, tmp_path: Path
+) -> None:
+    store = Database(database_at(postgresql_server.empty_database()), folder=tmp_path)
+    migrate(store)
+    with store.reading() as connection:
+        query = (
+            "SELECT attoptions FROM pg_attribute WHERE attrelid = 'messages'::regclass AND attname = 'conversation_id'"
+        )
+        assert connection.exec_driver_sql(query).scalar_one() == ["n_distinct=-0.1"]
+    store.close()
+
+
 def test_a_database_of_a_newer_version_is_refused(postgresql_server: PostgreSQLServer, tmp_path: Path) -> None:
     url = postgresql_server.empty_database()
     newer = insert(schema_version).values(version=len(MIGRATIONS) + 1)
