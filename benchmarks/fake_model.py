@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import cast
 
 import uvloop
+
+from tests.live_server import ROOT
 
 _TICKING = re.compile(rb'"model":\s*"ticking-(\d+)-(\d+)"')
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
@@ -86,6 +91,29 @@ def _said(text: str) -> bytes:
 
 def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The address of a model that runs in a process of its own until the block ends."""
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def settings_for(address: str, model: str) -> dict[str, str]:
+    """What a server is told that has its answers from the model of this name at `running`'s address."""
+    return {
+        "OPENAI_BASE_URL": f"{address}/v1",
+        "OPENAI_API_KEY": "loopback",
+        "ANAPHORA_MAIN_MODEL": f"openai:{model}",
+        "ANAPHORA_CHEAP_MODEL": "openai:title",
+    }
 
 
 async def _serve(announce: Callable[[int], None]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import sqlite3
 import statistics
 import subprocess
@@ -17,7 +16,6 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
@@ -31,8 +29,9 @@ from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from tests.live_server import ROOT
 
+from .fake_model import running
 from .figures import timed
-from .load import Load, Outcome
+from .load import Load, from_a_process
 from .seeded import DOMAIN, EMAIL, Bench
 
 _PAGE = (
@@ -106,26 +105,14 @@ def search(bench: Bench) -> float:
 
 def streamed_word(_bench: Bench) -> float:
     """CPU milliseconds of a word that is passed on from the model to a client, of fifty streams; nothing is stored."""
-    model = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
-    assert model.stdout is not None
-    try:
-        upstream = f"http://127.0.0.1:{int(model.stdout.readline())}"
-        with _serving("", upstream=upstream) as server:
-            load = Load(
-                port=server.port,
-                cookie="",
-                conversation_ids=[str(number) for number in range(_STREAMS)],
-                server_pid=server.pid,
-            )
-            command = [sys.executable, "-m", "benchmarks.load"]
-            done = subprocess.run(
-                command, cwd=ROOT, input=json.dumps(asdict(load)), capture_output=True, text=True, check=True
-            )
-    finally:
-        model.kill()
-        model.wait()
-        model.stdout.close()
-    return Outcome(**json.loads(done.stdout)).cpu_ms_a_word
+    with running() as upstream, _serving("", upstream=upstream) as server:
+        load = Load(
+            port=server.port,
+            cookie="",
+            conversation_ids=[str(number) for number in range(_STREAMS)],
+            server_pid=server.pid,
+        )
+        return from_a_process(load).cpu_ms_a_word
 
 
 FLOORS: Mapping[str, Callable[[Bench], float]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from typing import Any, cast
 
 import orjson
 import uvloop
+
+from tests.live_server import ROOT
 
 _SETTLE = 1.5
 _HEALTH_EVERY = 0.05
@@ -195,6 +198,15 @@ def resident_kb(pid: int, kind: str = "VmRSS") -> int:
     """Memory that a process holds; `RssAnon` leaves out the pages of files that it has mapped."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
+
+
+def from_a_process(load: Load) -> Outcome:
+    """`put_on`, by a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.load"]
+    done = subprocess.run(
+        command, cwd=ROOT, input=json.dumps(asdict(load)), capture_output=True, text=True, check=True, timeout=300
+    )
+    return Outcome(**json.loads(done.stdout))
 
 
 def main() -> None:

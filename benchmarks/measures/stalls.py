@@ -6,8 +6,6 @@ import asyncio
 import itertools
 import random
 import shutil
-import subprocess
-import sys
 import time
 import uuid
 from collections import defaultdict
@@ -17,8 +15,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import orjson
 
 from tests.http_client import Client
-from tests.live_server import PASSWORD, ROOT, LiveServer
+from tests.live_server import PASSWORD, LiveServer
 
+from ..fake_model import running, settings_for
 from ..figures import Figure, of_samples
 from ..seeded import EMAIL, Bench
 
@@ -241,27 +240,20 @@ def _request(port: int, method: str, path: str, client: Client | None, body: obj
 def _site(bench: Bench, load: Load) -> Iterator[Site]:
     folder = bench.scratch("stalls")
     shutil.copytree(bench.small, folder, dirs_exist_ok=True)
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    server = LiveServer(folder, _environ(int(process.stdout.readline()), load))
-    try:
-        server.start()
-        prober = _person(server, "waits@example.org")
-        prober.post("/pkb/claims", {"statement": "Tea is good in the morning"})
-        yield Site(server, prober, seconds=_SECONDS[bench.size.name])
-    finally:
-        server.stop(seconds=30)
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with running() as address:
+        server = LiveServer(folder, _environ(address, load))
+        try:
+            server.start()
+            prober = _person(server, "waits@example.org")
+            prober.post("/pkb/claims", {"statement": "Tea is good in the morning"})
+            yield Site(server, prober, seconds=_SECONDS[bench.size.name])
+        finally:
+            server.stop(seconds=30)
 
 
-def _environ(model_port: int, load: Load) -> dict[str, str]:
+def _environ(address: str, load: Load) -> dict[str, str]:
     words = 100_000 if load is running_turns else 5
-    return {
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
-        "OPENAI_API_KEY": "loopback",
-        "ANAPHORA_MAIN_MODEL": f"openai:ticking-{words}-{_WORDS_A_SECOND}",
+    return settings_for(address, f"ticking-{words}-{_WORDS_A_SECOND}") | {
         "ANAPHORA_CHEAP_MODEL": "openai:hanging",
         "ANAPHORA_EMBEDDING_MODEL": "openai:hanging" if load is hanging_embeddings else "none",
         "ANAPHORA_CONTEXT_WINDOW": "32000",

@@ -7,8 +7,6 @@ so that both meet the same other work: what counts is the ratio of the two.
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +15,7 @@ from pathlib import Path
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer
 
+from ..fake_model import running, settings_for
 from ..figures import Figure
 from ..seeded import EMAIL, Bench
 
@@ -85,21 +84,10 @@ def wait_until_idle(pid: int) -> None:
 
 @contextmanager
 def _server(folder: Path, root: Path) -> Iterator[LiveServer]:
-    model = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
-    assert model.stdout is not None
-    environ = {
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{int(model.stdout.readline())}/v1",
-        "OPENAI_API_KEY": "loopback",
-        "ANAPHORA_MAIN_MODEL": "openai:holding",
-        "ANAPHORA_CHEAP_MODEL": "openai:title",
-        "ANAPHORA_CONTEXT_WINDOW": "32000",
-        "ANAPHORA_TURNS_PER_PERSON": "1000",
-    }
-    server = LiveServer(folder, environ, root=root)
-    try:
-        yield server.start()
-    finally:
-        server.kill()
-        model.kill()
-        model.wait()
-        model.stdout.close()
+    limits = {"ANAPHORA_CONTEXT_WINDOW": "32000", "ANAPHORA_TURNS_PER_PERSON": "1000"}
+    with running() as address:
+        server = LiveServer(folder, settings_for(address, "holding") | limits, root=root)
+        try:
+            yield server.start()
+        finally:
+            server.kill()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 from tests.http_client import Client
-from tests.live_server import ROOT, LiveServer
+from tests.live_server import LiveServer
 
+from ..fake_model import running, settings_for
 from ..figures import Figure, of_samples
-from ..load import Load, Outcome, resident_kb
+from ..load import Load, Outcome, from_a_process, resident_kb
 from ..seeded import EMAIL, Bench, closed
 from .turn_cpu import wait_until_idle
 
@@ -85,11 +82,7 @@ def _put_on(server: LiveServer, client: Client, count: int, *, spread: float) ->
         server_pid=server.process.pid,
         spread=spread,
     )
-    command = [sys.executable, "-m", "benchmarks.load"]
-    done = subprocess.run(
-        command, cwd=ROOT, input=json.dumps(asdict(load)), capture_output=True, text=True, check=True, timeout=300
-    )
-    return Outcome(**json.loads(done.stdout))
+    return from_a_process(load)
 
 
 def _warm_up(client: Client) -> None:
@@ -112,24 +105,12 @@ def _stored(client: Client, conversation_id: str, text: str) -> bool:
 @contextmanager
 def serving(folder: Path, model: str, **settings: str) -> Iterator[tuple[LiveServer, Client]]:
     """A real server whose answers come from the model of this name, and a client that is signed in."""
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    environ = {
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{int(process.stdout.readline())}/v1",
-        "OPENAI_API_KEY": "loopback",
-        "ANAPHORA_MAIN_MODEL": f"openai:{model}",
-        "ANAPHORA_CHEAP_MODEL": "openai:title",
-        "ANAPHORA_CONTEXT_WINDOW": "32000",
-        "ANAPHORA_TURNS_PER_PERSON": "10000",
-        **settings,
-    }
-    server = LiveServer(folder, environ)
-    seeded = server.data_dir.exists()
-    try:
-        server.start()
-        yield server, server.sign_in(EMAIL) if seeded else server.sign_up(EMAIL)
-    finally:
-        server.stop()
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    limits = {"ANAPHORA_CONTEXT_WINDOW": "32000", "ANAPHORA_TURNS_PER_PERSON": "10000"}
+    with running() as address:
+        server = LiveServer(folder, settings_for(address, model) | limits | settings)
+        seeded = server.data_dir.exists()
+        try:
+            server.start()
+            yield server, server.sign_in(EMAIL) if seeded else server.sign_up(EMAIL)
+        finally:
+            server.stop()

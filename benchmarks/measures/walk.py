@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.live_server import ROOT
 
+from ..fake_model import running, settings_for
 from ..figures import Figure
 from ..seeded import Bench
 
@@ -110,21 +111,12 @@ def _counted(modules: list[str]) -> tuple[int, int]:
 
 
 def _walked(folder: Path, root: Path) -> list[str]:
-    model = subprocess.Popen([sys.executable, "-m", "benchmarks.fake_model"], cwd=ROOT, stdout=subprocess.PIPE)
-    assert model.stdout is not None
-    environ = {
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{int(model.stdout.readline())}/v1",
-        "OPENAI_API_KEY": "loopback",
-        "ANAPHORA_MAIN_MODEL": "openai:quick",
-        "ANAPHORA_CHEAP_MODEL": "openai:title",
-        "ANAPHORA_EMBEDDING_MODEL": "none",
-        "ANAPHORA_DATA_DIR": str(folder),
-    }
-    try:
+    with running() as address:
+        environ = settings_for(address, "quick") | {
+            "ANAPHORA_EMBEDDING_MODEL": "none",
+            "ANAPHORA_DATA_DIR": str(folder),
+        }
         command = [sys.executable, "-c", _TRACED]
         traced = subprocess.run(command, cwd=root, env=environ, stdout=subprocess.PIPE, text=True, check=True)
-    finally:
-        model.terminate()
-        model.wait()
     found: list[str] = json.loads(traced.stdout.splitlines()[-1])
     return found
