@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from endpoints.http.app import Application, register
+from endpoints.app import Application, register
 
 if TYPE_CHECKING:
     from endpoints.http.scope import AppState

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES
 from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.roles import MEMBER, Role
+from endpoints.http.languages import Language
 from endpoints.http.models import Body, Email, Name, Password, Query, Shape, Text, _clean_json, _not_blank
-from endpoints.languages import Language
 
 
 class Credentials(BaseModel):

@@ -25,10 +25,10 @@ from endpoints.http import models as http_models
 from endpoints.http.error_responses import say_when_to_retry
 from endpoints.http.errors import PasswordSignInOffError, RateLimitedError, RequestError, UnauthorizedError, row_of
 from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.languages import remember_language, translated
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import current_state
 from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
-from endpoints.languages import remember_language, translated
 from endpoints.serving.work_queues import Work, works
 from portability.restoring import is_incomplete
 from sentences import say

@@ -16,10 +16,10 @@ from database.accounts.roles import set_role
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.languages import remember_language
 from endpoints.http.responses import ok
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
-from endpoints.languages import remember_language
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 

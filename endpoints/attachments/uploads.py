@@ -12,8 +12,8 @@ from database.imports.repository import waiting_bytes
 from endpoints.http.errors import file_too_large
 from endpoints.http.scope import AppState, current_request
 from endpoints.http.validation import UploadQuota
+from endpoints.http.wsgi import UPLOAD, UPLOAD_NAME
 from endpoints.serving.bodies import ROOM_FOR_FORM, form_file
-from endpoints.serving.wsgi import UPLOAD, UPLOAD_NAME
 from portability.imports.runner import FOLDER as IMPORTS
 from sentences import say
 from settings import Settings

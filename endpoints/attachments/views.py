@@ -23,8 +23,8 @@ from endpoints.http.scope import (
     current_user_email,
     current_user_scope,
 )
+from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
-from endpoints.serving.streams import FileStream, StreamResponse
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 

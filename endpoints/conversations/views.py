@@ -13,10 +13,10 @@ from database.conversations.copying import clone_conversation as clone
 from database.workspaces.default import is_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
+from endpoints.http.languages import translated
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.languages import translated
 from endpoints.serving.work_queues import Work, works
 
 from . import models as conversation_models

@@ -9,8 +9,8 @@ from flask import Blueprint
 from endpoints.http.errors import RateLimitedError
 from endpoints.http.guards import is_still_valid
 from endpoints.http.scope import current_access, current_state
+from endpoints.http.streams import NDJSON, StreamResponse, stream_response
 from endpoints.http.validation import answers, asks
-from endpoints.serving.streams import NDJSON, StreamResponse, stream_response
 
 from .models import ChangePosition
 

@@ -14,12 +14,12 @@ from attachments.storage import Attachments
 from database.accounts.users import get_user
 from database.attachments import attachments_by_id, files_of_conversation
 from database.conversations.overview import count_conversations
+from endpoints.http.languages import ENGLISH, requested_language, template_strings
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
 from endpoints.http.responses import saved_as
 from endpoints.http.scope import access_conversation, current_state, current_user_email, current_user_scope
+from endpoints.http.streams import FileStream, StreamResponse
 from endpoints.http.validation import answers, asks, fails
-from endpoints.languages import ENGLISH, requested_language, template_strings
-from endpoints.serving.streams import FileStream, StreamResponse
 from endpoints.serving.work_queues import Work, works
 from portability.account_archive import AccountSource, account_archive, archive_name
 from portability.archived_files import ATTACHMENTS, ArchivedFile, files_of_messages, packed

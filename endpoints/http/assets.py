@@ -27,8 +27,7 @@ from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from endpoints.languages import ENGLISH, LANGUAGES
-
+from .languages import ENGLISH, LANGUAGES
 from .scope import current_application
 from .validation import answers, fails, public
 

@@ -12,14 +12,14 @@ from flask import Flask, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
-from endpoints.languages import translated_or
-from endpoints.serving.wsgi import WsgiApp
 from sentences import said, say
 
 from .errors import ERROR_TABLE, code_of, row_of
 from .headers import adding_headers, request_labels
+from .languages import translated_or
 from .responses import json_reply
 from .scope import current_request, remember_error_code, request_id
+from .wsgi import WsgiApp
 
 log = logging.getLogger("anaphora.requests")
 

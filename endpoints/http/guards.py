@@ -16,8 +16,6 @@ from werkzeug.wrappers import Response
 from database.accounts.api_tokens import find_token
 from database.accounts.sessions import find_session
 from database.engine.database import Database
-from endpoints.serving.bodies import MULTIPART_TYPE
-from endpoints.serving.wsgi import Route
 
 from .error_responses import wants_page
 from .errors import ForbiddenError, InvalidRequestError, OtherAccountError, UnauthorizedError, UnsupportedMediaError
@@ -32,6 +30,7 @@ from .scope import (
     request_id,
 )
 from .validation import FORM_TYPES, UPLOAD_TYPE, refuse_hostile_address
+from .wsgi import MULTIPART_TYPE, Route
 
 if TYPE_CHECKING:
     from settings import Settings

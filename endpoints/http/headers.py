@@ -11,10 +11,10 @@ from typing import Any
 from flask import Flask, Request, Response
 
 import tracing
-from endpoints.serving.wsgi import ROUTE, Route
 
 from .assets import static_version
 from .scope import current_request, current_state, error_code, request_id
+from .wsgi import ROUTE, Route
 
 log = logging.getLogger("anaphora.requests")
 

@@ -13,12 +13,11 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app
 from pydantic import BaseModel, TypeAdapter
 
-from endpoints.serving.bodies import MULTIPART_TYPE
-
 from . import models as http_models
 from .errors import status_of_code
 from .responses import json_reply
 from .validation import UPLOAD_TYPE, answers, public
+from .wsgi import MULTIPART_TYPE
 
 blueprint = Blueprint("openapi", __name__)
 _ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")

@@ -17,13 +17,13 @@ from pydantic import BaseModel
 from werkzeug.routing import IntegerConverter, ValidationError
 from werkzeug.wrappers import Response as BaseResponse
 
-from endpoints.serving.wsgi import BODY
 from settings import Settings
 
 from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 from .models import LARGEST_NUMBER
 from .responses import reply
 from .scope import AppState, current_request
+from .wsgi import BODY
 
 View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")

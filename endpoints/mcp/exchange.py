@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from endpoints.serving.wsgi import Answer
+from endpoints.http.wsgi import Answer
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server

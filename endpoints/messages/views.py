@@ -11,9 +11,9 @@ from database.messages import editing, reading
 from database.messages.message import message_shape
 from endpoints.conversations import models as conversation_models
 from endpoints.http import models as http_models
+from endpoints.http.languages import translated
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.languages import translated
 from endpoints.serving.work_queues import Work, works
 
 from . import models as message_models

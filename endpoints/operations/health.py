@@ -13,7 +13,7 @@ from endpoints.http.headers import DEFAULT_HEADERS
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import AppState, current_state, new_request_id
 from endpoints.http.validation import answers, public
-from endpoints.serving.wsgi import Answer, Scope
+from endpoints.http.wsgi import Answer, Scope
 
 from . import models as operation_models
 

@@ -9,8 +9,8 @@ from flask import Blueprint, Response, render_template
 from chat.turns.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN
 from endpoints.http.assets import asset_address, asset_content, shell_addresses, static_version
+from endpoints.http.languages import requested_language
 from endpoints.http.validation import answers, public
-from endpoints.languages import requested_language
 
 blueprint = Blueprint("installation", __name__)
 _ICONS = (

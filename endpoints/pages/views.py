@@ -20,9 +20,9 @@ from database.messages import reading
 from database.proposals import count_open
 from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version
+from endpoints.http.languages import requested_language
 from endpoints.http.scope import current_request, current_state, current_user_scope
 from endpoints.http.validation import answers, takes
-from endpoints.languages import requested_language
 
 from . import models as page_models
 

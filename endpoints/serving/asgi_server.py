@@ -24,7 +24,6 @@ from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.errors import StoreError
-from endpoints.http.app import max_body_bytes
 from endpoints.http.error_responses import refusing
 from endpoints.http.errors import (
     DiskFullError,
@@ -37,7 +36,9 @@ from endpoints.http.errors import (
 )
 from endpoints.http.guards import Views, is_public, shows_credentials, who_asks
 from endpoints.http.scope import EXTENSION, AppState
+from endpoints.http.streams import StreamBody
 from endpoints.http.validation import UploadQuota
+from endpoints.http.wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 from endpoints.operations.health import answer_on_loop
 
 from .bodies import (
@@ -49,11 +50,10 @@ from .bodies import (
     RequestBody,
     Send,
     UploadRoom,
+    max_body_bytes,
 )
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
-from .streams import StreamBody
 from .work_queues import Work, pools, work_of
-from .wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 
 if TYPE_CHECKING:
     import socket

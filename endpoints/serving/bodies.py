@@ -21,11 +21,17 @@ from endpoints.http.errors import (
     ServerBusyError,
     TooLargeError,
 )
+from endpoints.http.wsgi import MULTIPART_TYPE
 from sentences import say
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+"""The largest body of a request to most addresses."""
+# A whole knowledge base is imported in one request, as it was exported.
+_LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024, "/api/vault/import": 32 * 1024 * 1024}
 
 STRANGERS_SECONDS = 15.0
 """Seconds within which an unauthenticated request must be complete."""
@@ -39,8 +45,6 @@ _DISCARD_BYTES = 64 * 1024 * 1024
 _RETRY_SECONDS = 5.0
 _WRITTEN_AT_ONCE = 256 * 1024
 
-
-MULTIPART_TYPE = "multipart/form-data"
 ROOM_FOR_FORM = 64 * 1024
 """In bytes: what a form may have around its file."""
 _DECODED_AT_ONCE = 64 * 1024
@@ -246,6 +250,11 @@ class RequestBody:
         chunk: bytes = event.get("body", b"")
         self._size += len(chunk)
         return chunk
+
+
+def max_body_bytes(path: str) -> int:
+    """The largest body of a request to `path`, in bytes."""
+    return _LARGER_BODIES.get(path, MAX_BODY_BYTES)
 
 
 def _too_large() -> TooLargeError:

@@ -21,8 +21,8 @@ from endpoints.http.scope import (
     current_user_email,
     current_user_scope,
 )
+from endpoints.http.streams import NDJSON, StreamResponse, stream_response
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.serving.streams import NDJSON, StreamResponse, stream_response
 from endpoints.serving.work_queues import Work, works
 
 from . import models as turn_models

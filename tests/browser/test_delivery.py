@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.made_up.history import SeedPlan
-from endpoints.languages import LANGUAGES, Language
+from endpoints.http.languages import LANGUAGES, Language
 from tests.browser.history import hold_talk, store_talk
 from tests.browser.traffic import Traffic
 from tests.browser.transcript import card

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import expect
 
 import joined_page
-from endpoints.languages import template_strings
+from endpoints.http.languages import template_strings
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
 from tests.browser.screens import MEMORIES, SETTINGS

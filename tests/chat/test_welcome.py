@@ -15,7 +15,7 @@ from database.conversations.repository import delete_conversation, get_conversat
 from database.errors import UserNotFoundError
 from database.references import backlinks
 from database.search.indexing import index_pending
-from endpoints.languages import LANGUAGES
+from endpoints.http.languages import LANGUAGES
 from search.messages import search_conversation
 from tests.chat.conftest import EMAIL, Talk, fid
 from tests.load.invariants import broken_invariants

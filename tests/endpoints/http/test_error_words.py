@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from endpoints.http.errors import ERROR_TABLE
-from endpoints.languages import ENGLISH, LANGUAGES, template_strings
+from endpoints.http.languages import ENGLISH, LANGUAGES, template_strings
 from tests.endpoints.http.test_languages import subclasses_of, words_of_errors
 from tests.live_server import ROOT
 

@@ -20,7 +20,7 @@ from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.conversations.titles import UNTITLED
 from database.errors import NotFoundError
 from endpoints.http.errors import AMBIGUOUS, ERROR_TABLE
-from endpoints.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
+from endpoints.http.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
 from sentences import SENTENCES
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 from tests.live_server import ROOT

@@ -13,9 +13,9 @@ from flask import Flask
 from werkzeug.routing import MapAdapter
 
 from endpoints.http.scope import EXTENSION
+from endpoints.http.streams import StreamBody
 from endpoints.serving import asgi_server, bodies
 from endpoints.serving.asgi_server import Bridge, Server, configure
-from endpoints.serving.streams import StreamBody
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
 

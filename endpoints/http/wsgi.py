@@ -25,6 +25,9 @@ UPLOAD_NAME = "anaphora.upload_name"
 ROUTE = "anaphora.route"
 """The key in WSGI's environment of a request's rule and arguments, where they are known already."""
 
+MULTIPART_TYPE = "multipart/form-data"
+"""The media type of a form with a file."""
+
 Route = tuple[Rule, Mapping[str, Any]]
 Scope = MutableMapping[str, Any]
 WsgiApp = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]

@@ -23,10 +23,17 @@ from endpoints.conversations import states
 from endpoints.conversations import views as conversation_views
 from endpoints.events import views as event_views
 from endpoints.export import views as export_views
+from endpoints.http import assets, openapi
+from endpoints.http.error_responses import register_error_handlers
+from endpoints.http.guards import register_guards
+from endpoints.http.headers import adding_headers, register_response_headers, traced
+from endpoints.http.languages import register_languages
+from endpoints.http.scope import EXTENSION, AppState, current_application, current_request, current_settings
+from endpoints.http.validation import BoundedInteger
+from endpoints.http.wsgi import ROUTE, Route
 from endpoints.imports import views as import_views
 from endpoints.inbox import views as inbox_views
 from endpoints.language_models import views as language_model_views
-from endpoints.languages import register_languages
 from endpoints.library import views as library_views
 from endpoints.mcp import views as mcp_views
 from endpoints.messages import views as message_views
@@ -37,9 +44,8 @@ from endpoints.pkb import claims, groups, history, intake, search
 from endpoints.proposals import views as proposal_views
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
-from endpoints.serving.bodies import STRANGERS_BYTES
+from endpoints.serving.bodies import MAX_BODY_BYTES, STRANGERS_BYTES, max_body_bytes
 from endpoints.serving.work_queues import Work, works
-from endpoints.serving.wsgi import ROUTE, Route
 from endpoints.sharing import public
 from endpoints.sharing import views as share_views
 from endpoints.tool_servers import views as tool_server_views
@@ -49,22 +55,12 @@ from endpoints.vault import conversations as conversation_documents
 from endpoints.vault import views as vault_views
 from endpoints.workspaces import views as workspace_views
 
-from . import assets, openapi
-from .error_responses import register_error_handlers
-from .guards import register_guards
-from .headers import adding_headers, register_response_headers, traced
-from .scope import EXTENSION, AppState, current_application, current_request, current_settings
-from .validation import BoundedInteger
-
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-MAX_BODY_BYTES = 4 * 1024 * 1024
-# A whole knowledge base is imported in one request, as it was exported.
-_LARGER_BODIES = {"/pkb/import": 32 * 1024 * 1024, "/api/vault/import": 32 * 1024 * 1024}
 _UPLOADS = {"/api/vault/import": 2_000}
 """How many parts a form with files may have, by address."""
-_STATIC = Path(__file__).resolve().parents[2] / "interface" / "static"
+_STATIC = Path(__file__).resolve().parents[1] / "interface" / "static"
 _NOUNS = (
     activity_views,
     administration_views,
@@ -165,11 +161,6 @@ class Application(Flask):
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """`func` as it is: no view and no guard is a coroutine, which Flask would look for at each call."""
         return func
-
-
-def max_body_bytes(path: str) -> int:
-    """The largest body of a request to `path`, in bytes."""
-    return _LARGER_BODIES.get(path, MAX_BODY_BYTES)
 
 
 def register(app: Flask, state: AppState) -> None:

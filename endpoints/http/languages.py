@@ -26,7 +26,7 @@ LANGUAGES: Mapping[Language, str] = MappingProxyType(
 )
 COOKIE = "anaphora_language"
 _COOKIE_SECONDS = 365 * 24 * 3600
-_STRINGS = Path(__file__).resolve().parents[1] / "interface" / "strings"
+_STRINGS = Path(__file__).resolve().parents[2] / "interface" / "strings"
 _CHINESE = "zh"
 
 
