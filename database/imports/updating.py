@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, func, insert, select, update
 
@@ -38,6 +38,15 @@ from .changes import Notes
 
 _m, _v, _im = messages.c, message_variants.c, imported_messages.c
 _TOLD_MESSAGES = 50
+
+
+class _Known(NamedTuple):
+    """Which version of a message here a message of the source is. digest: of what it said there."""
+
+    source_id: str
+    message_id: str
+    number: int
+    digest: str
 
 
 class Identity(Protocol):
@@ -108,8 +117,8 @@ class _Update:
     updated_at: str = field(init=False)
     rows: dict[str, Any] = field(init=False)
     """The messages by id, in order, deleted ones too."""
-    known: dict[str, Any] = field(init=False)
-    """Messages of the source by their ids there."""
+    known: dict[str, _Known] = field(init=False)
+    """Messages of the source by their ids there: versions of messages that were here before this update."""
     ids: dict[str, str] = field(default_factory=dict)
     """The ids of messages here by their keys."""
     added: list[str] = field(default_factory=list)
@@ -138,7 +147,7 @@ class _Update:
         self.rows = {row.message_id: row for row in self.connection.execute(here)}
         identified = select(_im.source_id, _im.message_id, _im.number, _im.digest)
         found = self.connection.execute(identified.where(_im.conversation_id == self.conversation_id))
-        self.known = {row.source_id: row for row in found}
+        self.known = {row.source_id: _Known(*row) for row in found}
 
     @property
     def is_continued(self) -> bool:
@@ -263,6 +272,7 @@ class _Update:
             self.connection.execute(insert(message_parts), parts)
             self._set(row.message_id, has_parts=1)
         self._identify([(row.message_id, number, version)])
+        self.known[version.source_id] = _Known(version.source_id, row.message_id, number, version.digest)
 
     def _show(self, row: Any, number: int, version: ArrivingVersion) -> None:
         """Let a message be this variant."""
