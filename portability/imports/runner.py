@@ -72,6 +72,8 @@ _NOT_TAKEN_BACK = say("import_not_taken_back")
 _NO_MESSAGES = say("import_no_messages")
 _BROKEN = say("import_damaged")
 _FAULT = say("fault")
+_FAULTS_OF_AN_ITEM = (ValueError, TypeError, OverflowError, RecursionError)
+"""What values that nobody expected may lead to: one item is reported then, and the others come in."""
 
 
 class ImportRunner:
@@ -298,7 +300,7 @@ class ImportRunner:
 
         try:
             made = placed(item, standing=standing)
-        except (ValueError, TypeError, OverflowError, RecursionError):
+        except _FAULTS_OF_AN_ITEM:
             log.warning("a conversation can't be imported", exc_info=True)
             batch.failures.append(FailedItem(str(item.title or item.source_id), _BROKEN))
             return
@@ -325,11 +327,14 @@ class ImportRunner:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
+            name = each.name if isinstance(each, ImportedDocument) else each.item
             try:
                 done = self._beside.store(each, file, which, failures, after_each=partial(self._advance, which))
             except (BrokenImportError, StoreError) as error:
-                name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
+            except _FAULTS_OF_AN_ITEM:
+                log.warning("an item can't be imported", exc_info=True)
+                failures.append(FailedItem(name, _BROKEN))
             else:
                 stored.imported += done.imported
                 stored.updated += done.updated

@@ -7,10 +7,12 @@ import pickle
 
 import pytest
 
+from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
 from portability.importers import json_lines
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedToolCall
+from sentences import say
 from tests.portability.importers.exports import at, iso, write_json, write_zip
 
 
@@ -51,6 +53,26 @@ def test_folders_of_the_first_implementation_are_read_without_their_index(tmp_pa
     assert broken == FailedItem("broken", "broken-messages.json is no JSON.")
     assert empty == FailedItem("empty", "It has no id, or no messages.")
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_broken_bundle_is_reported_and_those_behind_it_come_in(tmp_path, read):
+    index = pickle.dumps({"format": FORMAT, "domain": "assistant"})
+    said = {"message_id": "m", "sender": "user", "text": "How?", "short_id": "abcdef", "created_at": iso(0)}
+    deep = {}
+    for _ in range(260):
+        deep = {"in": deep}
+    bundles = {"a": [1], "b": [said, None], "c": [{**said, "config": deep}], "d": [said], "e": []}
+    members = {f"{name}/{name}.index": index for name in bundles}
+    members |= {f"{name}/{name}-messages.json": messages for name, messages in bundles.items()}
+    source, items = read(write_zip(tmp_path / "users.zip", members))
+
+    assert source == "first_implementation"
+    assert [each.reason for each in items[:3]] == [
+        say("import_damaged"),
+        say("import_damaged"),
+        say("import_item_too_deep", most=20),
+    ]
+    assert [(each.item, each.messages) for each in items[3:]] == [("d/d", 1), ("e/e", 0)]
 
 
 def test_sessions_of_zk_chat_keep_the_documents_they_name(tmp_path, read):
