@@ -46,6 +46,8 @@ from portability.importers.imported import (
     ImportedConversation,
     ImportedDocument,
     ImportedExport,
+    ImportedNothing,
+    ImportedOther,
 )
 from portability.importers.registry import importer_named
 from sentences import say
@@ -227,7 +229,7 @@ class ImportRunner:
                 messages += count
                 add_title(titles, item, count)
             else:
-                reading.has_others |= not isinstance(item, FailedItem)
+                reading.has_others |= not isinstance(item, FailedItem | ImportedNothing)
             if time.monotonic() > until:
                 ended = False
                 break
@@ -257,8 +259,7 @@ class ImportRunner:
             return self._store(which, batch, [], before, failures, begun=begun)
 
     def _read_batch(self, reading: Reading, which: Import) -> ReadItems:
-        batch, chosen, seen = ReadItems(), which.choice.get("conversations"), set[str]()
-        wanted = None if chosen is None else frozenset(chosen)
+        batch, seen = ReadItems(), set[str]()
         while not batch.is_full:
             try:
                 item = next(reading.items, None)
@@ -268,20 +269,28 @@ class ImportRunner:
                 batch.is_last = True
                 break
             batch.items += 1
-            if isinstance(item, FailedItem):
-                batch.failures.append(item)
-            elif wanted is not None and is_conversation(item) and id_in_file(item) not in wanted:
-                batch.left_out += not is_more(item)
-                batch.messages += messages_of(item)
-            elif isinstance(item, ImportedConversation):
-                self._place(item, batch, seen, which)
-            elif isinstance(item, ImportedExport) and (former := self._came_before(item, which)) is not None:
-                self._place(former, batch, seen, which)
-            else:
-                batch.others.append(item)
-                batch.messages += messages_of(item)
+            if isinstance(item, ImportedNothing):
+                break
+            self._add(item, batch, seen, which)
         reading.position += batch.items
         return batch
+
+    def _add(
+        self, item: ImportedConversation | ImportedOther | FailedItem, batch: ReadItems, seen: set[str], which: Import
+    ) -> None:
+        wanted = which.choice.get("conversations")
+        if isinstance(item, FailedItem):
+            batch.failures.append(item)
+        elif wanted is not None and is_conversation(item) and id_in_file(item) not in wanted:
+            batch.left_out += not is_more(item)
+            batch.messages += messages_of(item)
+        elif isinstance(item, ImportedConversation):
+            self._place(item, batch, seen, which)
+        elif isinstance(item, ImportedExport) and (former := self._came_before(item, which)) is not None:
+            self._place(former, batch, seen, which)
+        else:
+            batch.others.append(item)
+            batch.messages += messages_of(item)
 
     def _came_before(self, item: ImportedExport, which: Import) -> ImportedConversation | None:
         """A bundle as it is here since a version before imported it as a conversation of the first implementation."""
@@ -403,7 +412,7 @@ class ImportRunner:
         path, files = Path(which.path), ExitStack()
         if not path.exists():
             raise BrokenImportError(say("import_file_gone"))
-        file = files.enter_context(ImportFile(path, name=which.file_name))
+        file = files.enter_context(ImportFile(path, name=which.file_name, scratch=self._uploads))
         reading = Reading(importer_named(which.source).conversations(file), file, files, which.state)
         self._open[which.import_id] = reading
         while reading.position < position and next(reading.items, None) is not None:

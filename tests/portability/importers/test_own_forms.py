@@ -205,6 +205,34 @@ def test_json_lines_that_unpack_to_too_much_are_refused(tmp_path, read, monkeypa
         read(path)
 
 
+def test_json_lines_of_a_zip_are_unpacked_into_the_given_folder_and_as_far_as_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._PART", 1_000)
+    monkeypatch.setattr("portability.importers.json_lines._LONGEST_LINE", 200)
+    monkeypatch.setattr("portability.importers.json_lines._CHUNK", 100)
+    rows = [said("a" if number < 10 else f"c{number}", "x") for number in range(1_000)]
+    members = {"a.jsonl": "".join(json.dumps(each) + "\n" for each in [*rows, "y" * 1_000]).encode()}
+    members["b.jsonl"] = json.dumps(said("a", "z")).encode("utf-16")
+    scratch = tmp_path / "imports"
+    with ImportFile(write_zip(tmp_path / "talks.zip", members), scratch=scratch) as file:
+        items = json_lines.JsonLinesImporter().conversations(file)
+        first = next(items)
+        [unpacked] = scratch.iterdir()
+        assert (first.source_id, unpacked.stat().st_size < 3_000) == ("a", True)
+        *rest, whole = items
+    failed = [each for each in rest if isinstance(each, FailedItem)]
+    assert failed == [FailedItem("a.jsonl, line 1,001", say("import_line_too_long", most=200))]
+    assert ([each.text for each in whole.messages], whole.continues) == (["x"] * 10 + ["z"], 10)
+    assert list(scratch.iterdir()) == []
+
+
+def test_long_stretches_of_empty_lines_can_be_interrupted(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._LINES_OF_A_PART", 10)
+    path = tmp_path / "talks.jsonl"
+    path.write_text(json.dumps(said("a", "x")) + "\n" * 45 + json.dumps(said("b", "x")) + "\n" * 30)
+    items = read(path)[1]
+    assert [getattr(each, "source_id", None) for each in items] == ["a", None, None, None, "b", None, None]
+
+
 def said(conversation, text, **more):
     return {"conversation": conversation, "role": "user", "text": text, **more}
 
