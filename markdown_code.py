@@ -25,10 +25,13 @@ class _Fence(NamedTuple):
     is_quoted: bool
 
 
-def code_ranges(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each fenced block and code span, in order; an unclosed fence reaches to the end."""
-    fence, paragraph_start = None, 0
-    for line in _LINE.finditer(text):
+def code_ranges(text: str, *, begin: int = 0) -> Iterator[tuple[int, int]]:
+    """Start and end of each fenced block and code span, in order; an unclosed fence reaches to the end.
+
+    begin: a place outside of code, from which on the text is read.
+    """
+    fence, paragraph_start = None, begin
+    for line in _LINE.finditer(text, begin):
         start, end = line.span()
         if fence and fence.is_quoted and not _QUOTED.match(line[0]):
             yield fence.start, start

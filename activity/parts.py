@@ -19,7 +19,8 @@ import orjson
 
 Part = Mapping[str, Any]
 """`{id, kind, at, …}`: `id` is unique in its message, the further fields are those of the kind."""
-_NOT_ON_WINDOWS = re.compile(r'[<>:"/\\|?*\x00-\x1f]')
+_NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
+"""Characters that Windows has in no name, control characters, and those that let a name read otherwise than it is."""
 _DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 _ACTIVE_ENDINGS = re.compile(
     r"atom|dae|fb2|gml|gpx|kml|mathml|mht|mhtml|mml|opml|owl|plist|rdf|rss|s?html?|smil?|svgz?|wsdl|x3d|xaml|xbl"
@@ -27,6 +28,14 @@ _ACTIVE_ENDINGS = re.compile(
     re.IGNORECASE,
 )
 """Browsers show them as pages, or as XML, which may hold scripts. From the disk they run, whatever a link asks for."""
+_PROGRAM_ENDINGS = re.compile(
+    r"action|ahk|app|applescript|appref-ms|application|au3|bash|bat|chm|cmd|com|command|cpl|desktop|diagcab|exe"
+    r"|fileloc|gadget|hlp|hta|inetloc|inf|iqy|jar|jnlp|jse?|library-ms|lnk|lua|msc|msi|msp|php|pif|pl|ps[cdm]?1"
+    r"|ps1xml|py[wz]?|pyzw|rb|rdp|reg|scf|scptd?|scr|sct|search(connector)?-ms|settingcontent-ms|sh|slk|tcl|terminal"
+    r"|theme|tool|url|vb[es]?|webloc|website|workflow|ws[cfh]?",
+    re.IGNORECASE,
+)
+"""A system, or an interpreter that is installed, runs them on a double click, or opens an address that they hold."""
 _ACTIVE_TYPES = ("text/html", "image/svg+xml")
 _AS_TEXT = ".txt"
 _LONGEST_ENDING = 16
@@ -112,13 +121,15 @@ def _path_of(part: Part) -> str:
 def archived_name(name: str, media_type: str) -> str:
     """What the file `name` is called in its folder of a ZIP, where any system can unpack it and a click runs nothing.
 
-    Pages, SVG and XML end in .txt. The true name stays in the message, from which an import restores it.
+    Pages, SVG, XML, programs, scripts and links end in .txt. The true name stays in the message, from which an import
+    restores it.
     """
-    plain = _NOT_ON_WINDOWS.sub("_", name).rstrip(". ")
+    plain = _NOT_IN_NAMES.sub("_", name).rstrip(". ")
     # Files that begin with a dot are hidden.
     plain = f"_{plain}" if not plain or plain.startswith(".") or _DEVICES.match(plain) else plain
     stem, dot, ending = plain.rpartition(".")
-    is_active = _ACTIVE_ENDINGS.fullmatch(ending) is not None or media_type in _ACTIVE_TYPES
+    runs = _ACTIVE_ENDINGS.fullmatch(ending) or _PROGRAM_ENDINGS.fullmatch(ending)
+    is_active = runs is not None or media_type in _ACTIVE_TYPES
     has_ending = bool(dot) and len(ending) < _LONGEST_ENDING
     behind = (f".{ending}" if has_ending else "") + (_AS_TEXT if is_active else "")
     beginning = (stem if has_ending else plain).encode()[: _LONGEST - len(behind.encode())]

@@ -17,6 +17,7 @@ from database.conversations.summary import forget_summary
 from database.engine.database import Database
 from database.engine.statements import while_asking
 from database.messages.message import rows_where
+from database.messages.parts import Parts, parts_of, replace_parts
 from database.schema import (
     activities,
     conversations,
@@ -66,8 +67,8 @@ _ROWS: Mapping[str, Callable[[str], Where]] = {
 }
 """Where the rows of each kind lie; "source" and "identity" say what a conversation or a message is at its source.
 
-Beside these there are "first_variant", of a message that was never made again before, and "activity". What belongs to
-no conversation is taken back in `portability.imports.taking_back`.
+Beside these there are "first_variant", of a message that was never made again before, "parts", of one version of a
+message, and "activity". What belongs to no conversation is taken back in `portability.imports.taking_back`.
 """
 
 
@@ -101,6 +102,14 @@ class Notes:
             return
         self.connection.execute(update(table).where(this_one).values(values))
         self.changed(kind, thing_id, dict(zip(values, former, strict=True)), values)
+
+    def change_parts(self, message_id: str, number: int, parts: Parts) -> None:
+        """Let this version of a message have these parts alone."""
+        replaced = parts_of(self.connection, [message_id]).get((message_id, number), ())
+        replace_parts(self.connection, message_id, parts, version=number)
+        if parts:
+            self.change("message", message_id, has_parts=1)
+        self.changed("parts", f"{message_id} {number}", {"parts": [*replaced]}, {"parts": [*parts]})
 
     def changed(self, kind: str, thing_id: str, former: Mapping[str, Any], became: Mapping[str, Any]) -> None:
         """Record that these columns were changed."""
@@ -308,7 +317,9 @@ class TakenBack:
         for each in changes:
             if each.kind == "message":
                 continue
-            if each.former:
+            if each.kind == "parts":
+                self._restore_parts(message_id, int(each.thing_id.partition(" ")[2]), each)
+            elif each.former:
                 self._restore(each)
             elif each.kind == "variant":
                 self._remove_variant(message_id, int(each.thing_id.partition(" ")[2]))
@@ -343,6 +354,12 @@ class TakenBack:
             self.stays = True
         else:
             remove_variant(self.connection, message_id, number)
+
+    def _restore_parts(self, message_id: str, number: int, change: Change) -> None:
+        parts = change.former["parts"]
+        replace_parts(self.connection, message_id, parts, version=number)
+        if parts:
+            self.connection.execute(update(messages).where(_m.message_id == message_id).values(has_parts=1))
 
     def _restore(self, change: Change) -> None:
         """Give a row its former values, each that it still has from the import."""

@@ -1,16 +1,16 @@
 """Bringing a conversation up to date with its source, beside what the person has changed here.
 
-New messages are added, answers made again become variants, and texts that the source changed are changed here, unless
-the person has edited them. Where the person went on here, what the source has new begins a branch, and the active path
-stays. Nothing that is not in the source any more is deleted.
+New messages are added, answers made again become variants, and texts and parts that the source changed are changed
+here, unless the person has edited them. Where the person went on here, what the source has new begins a branch, and
+the active path stays. Nothing that is not in the source any more is deleted.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, func, insert, select, update
 
@@ -23,7 +23,7 @@ from database.engine.clock import now_iso
 from database.messages.branches import branches_of, on_path
 from database.messages.editing import keep_text
 from database.messages.message import live_in, rows_where
-from database.messages.parts import part_rows
+from database.messages.parts import Parts, is_file, part_rows, parts_of
 from database.schema import (
     conversations,
     imported_messages,
@@ -38,6 +38,15 @@ from .changes import Notes
 
 _m, _v, _im = messages.c, message_variants.c, imported_messages.c
 _TOLD_MESSAGES = 50
+
+
+class _Known(NamedTuple):
+    """Which version of a message here a message of the source is. digest: of what it said there."""
+
+    source_id: str
+    message_id: str
+    number: int
+    digest: str
 
 
 class Identity(Protocol):
@@ -108,8 +117,8 @@ class _Update:
     updated_at: str = field(init=False)
     rows: dict[str, Any] = field(init=False)
     """The messages by id, in order, deleted ones too."""
-    known: dict[str, Any] = field(init=False)
-    """Messages of the source by their ids there."""
+    known: dict[str, _Known] = field(init=False)
+    """Messages of the source by their ids there: versions of messages that were here before this update."""
     ids: dict[str, str] = field(default_factory=dict)
     """The ids of messages here by their keys."""
     added: list[str] = field(default_factory=list)
@@ -138,7 +147,7 @@ class _Update:
         self.rows = {row.message_id: row for row in self.connection.execute(here)}
         identified = select(_im.source_id, _im.message_id, _im.number, _im.digest)
         found = self.connection.execute(identified.where(_im.conversation_id == self.conversation_id))
-        self.known = {row.source_id: row for row in found}
+        self.known = {row.source_id: _Known(*row) for row in found}
 
     @property
     def is_continued(self) -> bool:
@@ -263,6 +272,7 @@ class _Update:
             self.connection.execute(insert(message_parts), parts)
             self._set(row.message_id, has_parts=1)
         self._identify([(row.message_id, number, version)])
+        self.known[version.source_id] = _Known(version.source_id, row.message_id, number, version.digest)
 
     def _show(self, row: Any, number: int, version: ArrivingVersion) -> None:
         """Let a message be this variant."""
@@ -278,12 +288,19 @@ class _Update:
             self._show(row, known.number, message.shown)
 
     def _change_text(self, row: Any, number: int, version: ArrivingVersion) -> None:
-        """Take over a text that the source has changed, unless the person has edited the message."""
+        """Take over what the source has changed, text and parts, unless the person has edited the message."""
         if row.edited_at is None:
             self.notes.change("variant", f"{row.message_id} {number}", text=version.text)
+            self._change_parts(row, number, version)
             if (row.chosen_variant or 1) == number:
                 self._change_shown_text(row, version.text)
         self.notes.change("identity", f"{row.message_id} {number}", digest=version.digest)
+
+    def _change_parts(self, row: Any, number: int, version: ArrivingVersion) -> None:
+        here = parts_of(self.connection, [row.message_id]).get((row.message_id, number), ())
+        parts = _with_parts_of_here(version.parts, here)
+        if parts != [*here]:
+            self.notes.change_parts(row.message_id, number, parts)
 
     def _change_shown_text(self, row: Any, text: str) -> None:
         message = rows_where(self.connection, _m.message_id == row.message_id)[0]
@@ -355,6 +372,28 @@ class _Update:
         if len(self.added) <= _TOLD_MESSAGES:
             record(self.connection, MESSAGE, "created", ids=self.added, **who)
         record_listed(self.connection, [read_live(self.connection, **who)], "changed")
+
+
+def _with_parts_of_here(arriving: Parts, here: Parts) -> list[dict[str, Any]]:
+    """The parts that the source has now, and behind them those that it does not have any more.
+
+    A file that is stored here stays so where the source only names it now.
+    """
+    stored = {part.get("name"): part for part in here if "attachment_id" in part}
+    parts = [
+        {**stored[part["name"]], "id": part["id"], "at": part["at"]}
+        if is_file(part) and "attachment_id" not in part and part["name"] in stored
+        else dict(part)
+        for part in arriving
+    ]
+    there = {_is_of(part) for part in parts}
+    left = [part for part in here if _is_of(part) not in there]
+    return [*parts, *({**part, "id": number} for number, part in enumerate(left, len(parts) + 1))]
+
+
+def _is_of(part: Mapping[str, Any]) -> tuple[str, str]:
+    """By which it is known whether the source still has a part: a file by itself, the others by their kind."""
+    return ("file", str(part.get("attachment_id") or part.get("name"))) if is_file(part) else (part["kind"], "")
 
 
 def renew_path(connection: Connection, conversation_id: str) -> None:

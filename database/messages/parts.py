@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from database.schema import message_parts
 
@@ -44,6 +44,12 @@ def store_parts(connection: Connection, message_id: str, parts: Parts, *, versio
     """Store the parts of one version of a message, which has none yet; the caller sets `has_parts`."""
     if parts:
         connection.execute(insert(message_parts), part_rows(message_id, parts, version=version))
+
+
+def replace_parts(connection: Connection, message_id: str, parts: Parts, *, version: int) -> None:
+    """Let one version of a message have these parts alone; the caller sets `has_parts`."""
+    connection.execute(delete(message_parts).where(_p.message_id == message_id, _p.version == version))
+    store_parts(connection, message_id, parts, version=version)
 
 
 def parts_of(connection: Connection, message_ids: Sequence[str]) -> dict[tuple[str, int], tuple[dict[str, Any], ...]]:

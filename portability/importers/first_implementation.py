@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from database.engine.text import DEEPEST_JSON
 from database.messages.parts import is_file
 from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
@@ -102,8 +103,12 @@ def _conversation(file: ImportFile, stem: str) -> ImportedItem:
         problems=tree.problems,
     )
     # Before bundles had all that identifies their messages, they came in like those of the first implementation.
-    is_whole = all("short_id" in each and "created_at" in each for each in mappings_of(messages))
-    return _exported(file, stem, found, memory, messages) if is_whole and _is_bundle(file, stem) else found
+    said = mappings_of(messages)
+    if not _is_bundle(file, stem) or not all("short_id" in each and "created_at" in each for each in said):
+        return found
+    if len(said) < len(messages):
+        raise BrokenImportError(say("import_damaged"))
+    return _exported(file, stem, found, memory, said)
 
 
 def _is_bundle(file: ImportFile, stem: str) -> bool:
@@ -118,7 +123,10 @@ def _exported(
     memory: Mapping[str, Any],
     messages: Sequence[Mapping[str, Any]],
 ) -> ImportedExport:
-    """A bundle as an export of this program, which has the same ids. formerly: see `ImportedExport`."""
+    """A bundle as an export of this program, which has the same ids. formerly: see `ImportedExport`.
+
+    Raises BrokenImportError.
+    """
     head = {
         **memory,
         "conversation_id": formerly.source_id,
@@ -132,7 +140,10 @@ def _exported(
     said = [{**_NO_PLACE, **each, "config": each.get("config") or {}, "variants": []} for each in messages]
     form = {"format": EARLIER_FORMAT, "version": EARLIER_VERSION, "conversation": head, "messages": said}
     members = members_of_files(file.members)
-    content = orjson.dumps(form)
+    try:
+        content = orjson.dumps(form)
+    except orjson.JSONEncodeError:
+        raise BrokenImportError(say("import_item_too_deep", most=DEEPEST_JSON)) from None
     return ImportedExport(stem, content, len(said), title=formerly.title, members=members, formerly=formerly)
 
 

@@ -48,14 +48,16 @@ class Member:
 class ImportFile:
     """An opened upload.
 
-    path: where it lies. name: what the person called it. size: in bytes, as it lies there. members: the files of a ZIP
+    path: where it lies. name: what the person called it. scratch: the folder in which members are unpacked for a while;
+    None: where the system has its temporary files. size: in bytes, as it lies there. members: the files of a ZIP
     or a folder by name, in its order; empty for a single file. Raises BrokenImportError for a ZIP that is damaged, or
     whose names, sizes or methods are not those of an export; nothing of it is unpacked to find out.
     """
 
-    def __init__(self, path: Path, *, name: str | None = None) -> None:
+    def __init__(self, path: Path, *, name: str | None = None, scratch: Path | None = None) -> None:
         self.path = path
         self.name = path.name if name is None else name
+        self._scratch = scratch
         self.size = 0 if path.is_dir() else path.stat().st_size
         self._zip: zipfile.ZipFile | None = None
         self.members: Mapping[str, Member] = MappingProxyType({})
@@ -123,11 +125,19 @@ class ImportFile:
         if self._zip is None:
             yield self.path if member is None else self.path / member
             return
-        with tempfile.TemporaryDirectory() as folder, self.open(member) as packed:
-            path = Path(folder) / "unpacked"
-            with path.open("xb") as unpacked:
+        with self.scratch_file() as unpacked:
+            with self.open(member) as packed:
                 shutil.copyfileobj(packed, unpacked)
-            yield path
+            unpacked.flush()
+            yield Path(unpacked.name)
+
+    @contextmanager
+    def scratch_file(self) -> Iterator[IO[bytes]]:
+        """An empty file to write to and read from, which goes when the block ends."""
+        if self._scratch is not None:
+            self._scratch.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self._scratch) as unpacked:
+            yield unpacked.file
 
     def _opened(self, member: str | None) -> IO[bytes]:
         if member is None:

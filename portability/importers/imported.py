@@ -154,9 +154,14 @@ class FailedItem:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedNothing:
+    """A stretch of the file in which nothing was found, so that what takes long to read can pause."""
+
+
 ImportedOther = ImportedDocument | ImportedExport | ImportedPart | ImportedKnowledgeBase | ImportedWorkspace
 """What comes beside conversations of other programs, and is stored by itself."""
-ImportedItem = ImportedConversation | ImportedOther | FailedItem
+ImportedItem = ImportedConversation | ImportedOther | FailedItem | ImportedNothing
 
 
 def form_of(source: str) -> tuple[str, str]:

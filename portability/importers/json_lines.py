@@ -1,19 +1,19 @@
 """Conversations of any other program: JSON Lines, a message a line, as `documentation/user_guide.md` describes them.
 
-A file in UTF-8 is read where it lies. One in UTF-16, and those in a ZIP, are first written into one file in UTF-8: the
-lines of a conversation may stand anywhere.
+A file in UTF-8 is read where it lies. One in UTF-16, and those in a ZIP, are written into one file in UTF-8 while they
+are read: the lines of a conversation may stand anywhere.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
-import tempfile
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import IO, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from portability.errors import BrokenImportError
 from sentences import say
 
 from .import_file import ImportFile
-from .imported import FailedItem, ImportedConversation, ImportedItem, form_of
+from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedNothing, form_of
 from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, text_of, time_of, unique_id
@@ -35,6 +35,7 @@ _MOST_MESSAGES = 200_000
 """Of one conversation."""
 _PART = 8 * 2**20
 """In bytes: so much of the file is read before its conversations are given out."""
+_LINES_OF_A_PART = 100_000
 _MARK = codecs.BOM_UTF8
 """The mark of byte order that some editors put at the beginning of a file."""
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
@@ -83,8 +84,8 @@ class JsonLinesImporter:
         A large file is read part by part. A conversation of which a later part has more comes once more, whole, when
         everything was read.
         """
-        with _in_utf8(file) as (stream, sections), LineIndex() as index:
-            yield from _items(_Lines(stream, sections), stream, index)
+        with _in_utf8(file) as text, LineIndex() as index:
+            yield from _items(_Lines(text), text.stream, index)
 
 
 class _Section(NamedTuple):
@@ -107,44 +108,68 @@ def _as_text(stream: IO[bytes]) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="\n")
 
 
+class _Text:
+    """Lines in UTF-8 in a stream that can go back, written as far as they are asked for.
+
+    sections: where the files begin that were begun. pieces: what is still to be written; its reader may raise
+    BrokenImportError.
+    """
+
+    def __init__(self, stream: IO[bytes], sections: list[_Section], pieces: Iterator[bytes]) -> None:
+        self.stream = stream
+        self.sections = sections
+        self._pieces = pieces
+        self._size, self._is_whole = 0, False
+
+    def reach(self, offset: int) -> None:
+        """Let the stream have so many bytes, if there are so many; its place stays."""
+        if self._is_whole or self._size >= offset:
+            return
+        place = self.stream.tell()
+        self.stream.seek(self._size)
+        while self._size < offset and not self._is_whole:
+            if piece := next(self._pieces, b""):
+                self._size += self.stream.write(piece)
+            else:
+                self._is_whole = True
+        self.stream.seek(place)
+
+
 @contextmanager
-def _in_utf8(file: ImportFile) -> Iterator[tuple[IO[bytes], Sequence[_Section]]]:
-    """All lines as one stream in UTF-8, which can go back: `ImportFile.open` can't. Raises BrokenImportError."""
+def _in_utf8(file: ImportFile) -> Iterator[_Text]:
+    """All lines as one stream in UTF-8, which can go back: `ImportFile.open` can't."""
     if file.is_single and file.beginning(length=2) not in _UTF_16:
         with file.path.open("rb") as stream:
-            yield stream, [_Section(0, "")]
+            yield _Text(stream, [_Section(0, "")], iter(()))
         return
     sections = list[_Section]()
-    with tempfile.TemporaryFile() as unpacked:
-        for member in _members(file):
-            sections.append(_Section(unpacked.tell(), member or ""))
-            with file.open(member) as packed, _as_text(packed) as text:
-                while piece := text.read(_CHUNK):
-                    unpacked.write(piece.encode(errors="replace"))
-                    if unpacked.tell() > _LARGEST:
-                        raise BrokenImportError(say("import_member_too_long", name=member or file.name, most=_LARGEST))
-            unpacked.write(b"\n")
-        unpacked.flush()
-        yield unpacked, sections
+    with file.scratch_file() as unpacked, closing(_unpacked(file, sections)) as pieces:
+        yield _Text(unpacked, sections, pieces)
+
+
+def _unpacked(file: ImportFile, sections: list[_Section]) -> Generator[bytes]:
+    """The files of a ZIP, or a file in UTF-16, piece by piece in UTF-8. Raises BrokenImportError."""
+    size = 0
+    for member in _members(file):
+        sections.append(_Section(size, member or ""))
+        with file.open(member) as packed, _as_text(packed) as text:
+            while piece := text.read(_CHUNK):
+                content = piece.encode(errors="replace")
+                size += len(content)
+                if size > _LARGEST:
+                    raise BrokenImportError(say("import_member_too_long", name=member or file.name, most=_LARGEST))
+                yield content
+        size += 1
+        yield b"\n"
 
 
 def _items(lines: _Lines, stream: IO[bytes], index: LineIndex) -> Iterator[ImportedItem]:
     while not lines.ended:
         places = lines.read_part()
         yield from lines.failed
-        for conversation_id, offsets in places.items():
-            if index.has(conversation_id):
-                index.add(conversation_id, offsets, read=0)
-                continue
-            item = _conversation(stream, conversation_id, offsets)
-            if isinstance(item, FailedItem):
-                index.add(conversation_id, offsets, read=TOO_LARGE)
-                yield item
-            elif item.problems and not lines.ended:
-                index.add(conversation_id, offsets, read=0)  # what its lines name may be in a later part
-            else:
-                index.add(conversation_id, offsets, read=len(item.messages))
-                yield replace(item, may_continue=not lines.ended)
+        yield from _begun(places, lines, stream, index)
+        if not lines.failed and not places and not lines.ended:
+            yield ImportedNothing()
     if lines.failures > _MOST_FAILED:
         yield FailedItem("", say("import_more_lines", count=lines.failures - _MOST_FAILED))
     for conversation_id, read in index.unfinished():
@@ -152,14 +177,32 @@ def _items(lines: _Lines, stream: IO[bytes], index: LineIndex) -> Iterator[Impor
         yield replace(item, continues=read) if isinstance(item, ImportedConversation) else item
 
 
+def _begun(
+    places: Mapping[str, array[int]], lines: _Lines, stream: IO[bytes], index: LineIndex
+) -> Iterator[ImportedItem]:
+    """The conversations that begin in a part. places: where the lines of each begin in it."""
+    for conversation_id, offsets in places.items():
+        if index.has(conversation_id):
+            index.add(conversation_id, offsets, read=0)
+            continue
+        item = _conversation(stream, conversation_id, offsets)
+        if isinstance(item, FailedItem):
+            index.add(conversation_id, offsets, read=TOO_LARGE)
+            yield item
+        elif item.problems and not lines.ended:
+            index.add(conversation_id, offsets, read=0)  # what its lines name may be in a later part
+        else:
+            index.add(conversation_id, offsets, read=len(item.messages))
+            yield replace(item, may_continue=not lines.ended)
+
+
 class _Lines:
     """The lines of a file, part by part. ended: whether all were read. failed: lines of the last part, no messages."""
 
-    def __init__(self, stream: IO[bytes], sections: Sequence[_Section]) -> None:
-        self._stream = stream
-        self._sections = sections
-        self._begins = [each.begins for each in sections]
-        self._section = sections[0]
+    def __init__(self, text: _Text) -> None:
+        self._text = text
+        self._stream = text.stream
+        self._section = _Section(0, "")
         self._offset = self._number = self.failures = 0
         self.ended = False
         self.failed: list[FailedItem] = []
@@ -167,9 +210,10 @@ class _Lines:
     def read_part(self) -> dict[str, array[int]]:
         """Where the lines of each conversation begin in the next part, in bytes."""
         places: dict[str, array[int]] = {}
-        self.failed, end = [], self._offset + _PART
+        self.failed, end, read = [], self._offset + _PART, 0
         self._stream.seek(self._offset)
-        while self._offset < end:
+        while self._offset < end and read < _LINES_OF_A_PART:
+            read += 1
             begins, line = self._offset, self._next()
             if not line:
                 self.ended = True
@@ -183,16 +227,23 @@ class _Lines:
 
     def _next(self) -> bytes:
         """The next line, or the beginning of one that is too long; b"" where all were read."""
-        section = self._sections[bisect_right(self._begins, self._offset) - 1]
+        self._text.reach(self._offset + _LONGEST_LINE)
+        sections = self._text.sections
+        section = sections[bisect_right(sections, self._offset, key=attrgetter("begins")) - 1]
         if section is not self._section:
             self._section, self._number = section, 0
         line = self._stream.readline(_LONGEST_LINE)
         self._number, self._offset = self._number + 1, self._offset + len(line)
         is_cut = len(line) >= _LONGEST_LINE and not line.endswith(b"\n")
-        while is_cut and (rest := self._stream.readline(_LONGEST_LINE)):
+        while is_cut and (rest := self._rest()):
             self._offset += len(rest)
             is_cut = not rest.endswith(b"\n")
         return line
+
+    def _rest(self) -> bytes:
+        """More of a line that is too long."""
+        self._text.reach(self._offset + _LONGEST_LINE)
+        return self._stream.readline(_LONGEST_LINE)
 
     def _fail(self, reason: str) -> None:
         self.failures += 1

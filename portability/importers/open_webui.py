@@ -30,7 +30,7 @@ from .reading.values import (
 )
 
 _DETAILS, _END = re.compile('<details type="'), re.compile("</details>")
-_ATTRIBUTE = re.compile(r'([a-z_]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![a-z_])([a-z_]+)="([^"]*)"')
 _SUMMARY = re.compile(r"<summary>[^<]*</summary>")
 _CODE = "open_webui:code_interpreter"
 

@@ -36,6 +36,8 @@ _REPEATED = "\x1f"
 _LONGEST_REPEATED = 100
 _ROOM = 1_000_000
 """Repeated messages may have so many characters, and twice what the conversation has itself."""
+_SIZE_OF_ROW, _SIZE_OF_VALUE = 200, 8
+"""In characters, about: of a row without its texts, and of a number or of what stands around a value in JSON."""
 _CIRCLE = say("import_circle")
 _MIXED = say("import_paths_mixed")
 _LOST = say("import_place_missing")
@@ -349,11 +351,26 @@ def _chosen(group: Sequence[bool]) -> int:
 
 
 def _size(message: ImportedMessage) -> int:
-    """About how many characters are stored of a message."""
-    texts = [message.text, message.thoughts, *(each.text or "" for each in message.attachments)]
-    calls = (each.result or "" for each in message.tool_calls)
-    # A call without a result has arguments, and even an empty message is a row.
-    return 200 + sum(map(len, texts)) + sum(len(each) + 1_000 for each in calls)
+    """About how many characters are stored of a message, with its parts."""
+    files = (text for each in message.attachments for text in (each.name, each.media_type, each.text or ""))
+    calls = (text for each in message.tool_calls for text in (each.name, each.result or ""))
+    size = sum(map(len, (message.text, message.thoughts, *files, *calls)))
+    size += sum(_size_of_json(each.arguments) for each in message.tool_calls)
+    # Even an empty message or part is a row.
+    return size + _SIZE_OF_ROW * (1 + len(message.tool_calls) + len(message.attachments))
+
+
+def _size_of_json(value: Any, depth: int = 0) -> int:
+    """About how many characters are stored of a value; see `_mended_json`."""
+    if isinstance(value, str):
+        return len(value)
+    if depth > DEEPEST_JSON:
+        return 1
+    if isinstance(value, Mapping):
+        return sum(len(str(name)) + _SIZE_OF_VALUE + _size_of_json(each, depth + 1) for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return sum(_SIZE_OF_VALUE + _size_of_json(each, depth + 1) for each in value)
+    return _SIZE_OF_VALUE
 
 
 def _version(source_id: str, message: ImportedMessage, created_at: str) -> ArrivingVersion:

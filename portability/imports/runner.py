@@ -46,6 +46,8 @@ from portability.importers.imported import (
     ImportedConversation,
     ImportedDocument,
     ImportedExport,
+    ImportedNothing,
+    ImportedOther,
 )
 from portability.importers.registry import importer_named
 from sentences import say
@@ -72,6 +74,8 @@ _NOT_TAKEN_BACK = say("import_not_taken_back")
 _NO_MESSAGES = say("import_no_messages")
 _BROKEN = say("import_damaged")
 _FAULT = say("fault")
+_FAULTS_OF_AN_ITEM = (ValueError, TypeError, OverflowError, RecursionError)
+"""What values that nobody expected may lead to: one item is reported then, and the others come in."""
 
 
 class ImportRunner:
@@ -225,7 +229,7 @@ class ImportRunner:
                 messages += count
                 add_title(titles, item, count)
             else:
-                reading.has_others |= not isinstance(item, FailedItem)
+                reading.has_others |= not isinstance(item, FailedItem | ImportedNothing)
             if time.monotonic() > until:
                 ended = False
                 break
@@ -255,8 +259,7 @@ class ImportRunner:
             return self._store(which, batch, [], before, failures, begun=begun)
 
     def _read_batch(self, reading: Reading, which: Import) -> ReadItems:
-        batch, chosen, seen = ReadItems(), which.choice.get("conversations"), set[str]()
-        wanted = None if chosen is None else frozenset(chosen)
+        batch, seen = ReadItems(), set[str]()
         while not batch.is_full:
             try:
                 item = next(reading.items, None)
@@ -266,20 +269,28 @@ class ImportRunner:
                 batch.is_last = True
                 break
             batch.items += 1
-            if isinstance(item, FailedItem):
-                batch.failures.append(item)
-            elif wanted is not None and is_conversation(item) and id_in_file(item) not in wanted:
-                batch.left_out += not is_more(item)
-                batch.messages += messages_of(item)
-            elif isinstance(item, ImportedConversation):
-                self._place(item, batch, seen, which)
-            elif isinstance(item, ImportedExport) and (former := self._came_before(item, which)) is not None:
-                self._place(former, batch, seen, which)
-            else:
-                batch.others.append(item)
-                batch.messages += messages_of(item)
+            if isinstance(item, ImportedNothing):
+                break
+            self._add(item, batch, seen, which)
         reading.position += batch.items
         return batch
+
+    def _add(
+        self, item: ImportedConversation | ImportedOther | FailedItem, batch: ReadItems, seen: set[str], which: Import
+    ) -> None:
+        wanted = which.choice.get("conversations")
+        if isinstance(item, FailedItem):
+            batch.failures.append(item)
+        elif wanted is not None and is_conversation(item) and id_in_file(item) not in wanted:
+            batch.left_out += not is_more(item)
+            batch.messages += messages_of(item)
+        elif isinstance(item, ImportedConversation):
+            self._place(item, batch, seen, which)
+        elif isinstance(item, ImportedExport) and (former := self._came_before(item, which)) is not None:
+            self._place(former, batch, seen, which)
+        else:
+            batch.others.append(item)
+            batch.messages += messages_of(item)
 
     def _came_before(self, item: ImportedExport, which: Import) -> ImportedConversation | None:
         """A bundle as it is here since a version before imported it as a conversation of the first implementation."""
@@ -298,7 +309,7 @@ class ImportRunner:
 
         try:
             made = placed(item, standing=standing)
-        except (ValueError, TypeError, OverflowError, RecursionError):
+        except _FAULTS_OF_AN_ITEM:
             log.warning("a conversation can't be imported", exc_info=True)
             batch.failures.append(FailedItem(str(item.title or item.source_id), _BROKEN))
             return
@@ -325,11 +336,14 @@ class ImportRunner:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
+            name = each.name if isinstance(each, ImportedDocument) else each.item
             try:
                 done = self._beside.store(each, file, which, failures, after_each=partial(self._advance, which))
             except (BrokenImportError, StoreError) as error:
-                name = each.name if isinstance(each, ImportedDocument) else each.item
                 failures.append(FailedItem(name, error.message))
+            except _FAULTS_OF_AN_ITEM:
+                log.warning("an item can't be imported", exc_info=True)
+                failures.append(FailedItem(name, _BROKEN))
             else:
                 stored.imported += done.imported
                 stored.updated += done.updated
@@ -398,7 +412,7 @@ class ImportRunner:
         path, files = Path(which.path), ExitStack()
         if not path.exists():
             raise BrokenImportError(say("import_file_gone"))
-        file = files.enter_context(ImportFile(path, name=which.file_name))
+        file = files.enter_context(ImportFile(path, name=which.file_name, scratch=self._uploads))
         reading = Reading(importer_named(which.source).conversations(file), file, files, which.state)
         self._open[which.import_id] = reading
         while reading.position < position and next(reading.items, None) is not None:

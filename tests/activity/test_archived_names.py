@@ -23,6 +23,8 @@ from activity.parts import archived_name
         ("ends. . ", "ends"),
         (". .", "_"),
         (".env", "_.env"),
+        ("exp\u202egpj.scr", "exp_gpj.scr.txt"),
+        ("a\u2066b\u200f\u061c\x9f\x7f\u2028.txt", "a_b_____.txt"),
         ("x" * 300 + ".txt", "x" * 196 + ".txt"),
         ("漢" * 200 + ".pdf", "漢" * 65 + ".pdf"),
     ],
@@ -48,11 +50,56 @@ def test_pages_and_drawings_end_as_text(name: str, media_type: str) -> None:
     assert archived_name(name, media_type) == f"{name.rstrip('. ')}.txt"
 
 
+@pytest.mark.parametrize(
+    "ending",
+    [
+        *(
+            "hta",
+            "js",
+            "jse",
+            "vbs",
+            "vbe",
+            "wsf",
+            "wsh",
+            "bat",
+            "cmd",
+            "com",
+            "exe",
+            "scr",
+            "pif",
+            "ps1",
+            "msi",
+            "cpl",
+        ),
+        *(
+            "url",
+            "lnk",
+            "desktop",
+            "webloc",
+            "inetloc",
+            "command",
+            "scpt",
+            "jar",
+            "py",
+            "pyw",
+            "sh",
+            "reg",
+            "msc",
+            "HtA",
+        ),
+        "settingcontent-ms",
+    ],
+)
+@pytest.mark.parametrize("media_type", ["text/plain", "application/pdf"])
+def test_what_a_double_click_would_run_ends_as_text(ending: str, media_type: str) -> None:
+    assert archived_name(f"run.{ending}", media_type) == f"run.{ending}.txt"
+
+
 @given(st.text(max_size=400), st.sampled_from(["text/plain", "text/html"]))
 def test_whatever_the_name_it_is_the_last_part_of_a_path(name: str, media_type: str) -> None:
     name = name.encode(errors="replace").decode()
     called = archived_name(name, media_type)
     assert 0 < len(called.encode()) <= 200
-    assert not set(called) & set('<>:"/\\|?*\0')
+    assert not set(called) & set('<>:"/\\|?*\0\x85\u200e\u202e\u2066')
     assert not called.startswith(".")
     assert called.rstrip(". ") == called

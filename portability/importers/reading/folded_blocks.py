@@ -19,29 +19,34 @@ def folded_blocks(
     A block begins at the beginning of a line with `opening` and its head, up to `head_ends`. One that never ends, or
     that stands in a block of code, is only quoted: it is plain.
     """
-    at = clean = looked = 0
-    for _ in range(_MOST_BLOCKS):
-        begins = opening.search(text, looked)
-        body = text.find(head_ends, begins.end()) if begins else -1
-        ends = closing.search(text, body + len(head_ends)) if body >= 0 else None
-        if begins is None or ends is None:
-            break
+    at = clean = looked = found = 0
+    # Whether an opening counts is known from what stands before it, and each piece of the text is looked at once.
+    while found < _MOST_BLOCKS and (begins := opening.search(text, looked)):
         start = begins.start()
-        if not _begins_line(text, start, after=at):
+        if not _begins_line(text, start, looked=looked, after=at):
             looked = begins.end()
-        elif code_end := _end_of_code(text, start, clean=clean):
+            continue
+        found += 1
+        if code_end := _end_of_code(text, start, clean=clean):
             clean = looked = code_end
-        else:
-            yield None, text[at:start]
-            yield text[start:body], text[body + len(head_ends) : ends.start()]
-            at = clean = looked = ends.end()
+            continue
+        body = text.find(head_ends, begins.end())
+        ends = closing.search(text, body + len(head_ends)) if body >= 0 else None
+        if ends is None:
+            break
+        yield None, text[at:start]
+        yield text[start:body], text[body + len(head_ends) : ends.start()]
+        at = clean = looked = ends.end()
     yield None, text[at:]
 
 
-def _begins_line(text: str, start: int, *, after: int) -> bool:
-    """Whether only blanks stand before `start` in its line, or since the block before."""
-    line = max(text.rfind("\n", 0, start) + 1, after)
-    return not text[line:start].strip()
+def _begins_line(text: str, start: int, *, looked: int, after: int) -> bool:
+    """Whether only blanks stand before `start` in its line, or since the block that ended at `after`.
+
+    looked: where something else than blanks ended, unless it is `after`.
+    """
+    line = text.rfind("\n", max(looked - 1, after), start) + 1
+    return (line > 0 or looked == after) and not text[line or after : start].strip()
 
 
 def _end_of_code(text: str, start: int, *, clean: int) -> int:
@@ -49,6 +54,4 @@ def _end_of_code(text: str, start: int, *, clean: int) -> int:
     # A further letter is code exactly where a block of code is open.
     piece = f"{text[clean:start]}x"
     is_code = any(end == len(piece) for _, end in code_ranges(piece))
-    if not is_code:
-        return 0
-    return clean + next(end for _, end in code_ranges(text[clean:]) if end > start - clean)
+    return next(end for _, end in code_ranges(text, begin=clean) if end > start) if is_code else 0

@@ -7,10 +7,12 @@ import pickle
 
 import pytest
 
+from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
 from portability.importers import json_lines
 from portability.importers.import_file import ImportFile
 from portability.importers.imported import FailedItem, ImportedToolCall
+from sentences import say
 from tests.portability.importers.exports import at, iso, write_json, write_zip
 
 
@@ -51,6 +53,26 @@ def test_folders_of_the_first_implementation_are_read_without_their_index(tmp_pa
     assert broken == FailedItem("broken", "broken-messages.json is no JSON.")
     assert empty == FailedItem("empty", "It has no id, or no messages.")
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_broken_bundle_is_reported_and_those_behind_it_come_in(tmp_path, read):
+    index = pickle.dumps({"format": FORMAT, "domain": "assistant"})
+    said = {"message_id": "m", "sender": "user", "text": "How?", "short_id": "abcdef", "created_at": iso(0)}
+    deep = {}
+    for _ in range(260):
+        deep = {"in": deep}
+    bundles = {"a": [1], "b": [said, None], "c": [{**said, "config": deep}], "d": [said], "e": []}
+    members = {f"{name}/{name}.index": index for name in bundles}
+    members |= {f"{name}/{name}-messages.json": messages for name, messages in bundles.items()}
+    source, items = read(write_zip(tmp_path / "users.zip", members))
+
+    assert source == "first_implementation"
+    assert [each.reason for each in items[:3]] == [
+        say("import_damaged"),
+        say("import_damaged"),
+        say("import_item_too_deep", most=20),
+    ]
+    assert [(each.item, each.messages) for each in items[3:]] == [("d/d", 1), ("e/e", 0)]
 
 
 def test_sessions_of_zk_chat_keep_the_documents_they_name(tmp_path, read):
@@ -181,6 +203,34 @@ def test_json_lines_that_unpack_to_too_much_are_refused(tmp_path, read, monkeypa
     path = write_zip(tmp_path / "talks.zip", {"a.jsonl": (json.dumps(said("a", "x")) + "\n").encode() * 100})
     with pytest.raises(BrokenImportError, match="1,000 bytes"):
         read(path)
+
+
+def test_json_lines_of_a_zip_are_unpacked_into_the_given_folder_and_as_far_as_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._PART", 1_000)
+    monkeypatch.setattr("portability.importers.json_lines._LONGEST_LINE", 200)
+    monkeypatch.setattr("portability.importers.json_lines._CHUNK", 100)
+    rows = [said("a" if number < 10 else f"c{number}", "x") for number in range(1_000)]
+    members = {"a.jsonl": "".join(json.dumps(each) + "\n" for each in [*rows, "y" * 1_000]).encode()}
+    members["b.jsonl"] = json.dumps(said("a", "z")).encode("utf-16")
+    scratch = tmp_path / "imports"
+    with ImportFile(write_zip(tmp_path / "talks.zip", members), scratch=scratch) as file:
+        items = json_lines.JsonLinesImporter().conversations(file)
+        first = next(items)
+        [unpacked] = scratch.iterdir()
+        assert (first.source_id, unpacked.stat().st_size < 3_000) == ("a", True)
+        *rest, whole = items
+    failed = [each for each in rest if isinstance(each, FailedItem)]
+    assert failed == [FailedItem("a.jsonl, line 1,001", say("import_line_too_long", most=200))]
+    assert ([each.text for each in whole.messages], whole.continues) == (["x"] * 10 + ["z"], 10)
+    assert list(scratch.iterdir()) == []
+
+
+def test_long_stretches_of_empty_lines_can_be_interrupted(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._LINES_OF_A_PART", 10)
+    path = tmp_path / "talks.jsonl"
+    path.write_text(json.dumps(said("a", "x")) + "\n" * 45 + json.dumps(said("b", "x")) + "\n" * 30)
+    items = read(path)[1]
+    assert [getattr(each, "source_id", None) for each in items] == ["a", None, None, None, "b", None, None]
 
 
 def said(conversation, text, **more):

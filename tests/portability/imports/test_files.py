@@ -90,6 +90,31 @@ def test_the_texts_that_a_source_has_of_files_become_files(database, tmp_path, a
     assert len(list_attachments(database=database, user_email=ADA)) == 2
 
 
+def test_a_file_that_a_later_export_has_of_a_known_message_is_added_and_taken_back(
+    database, tmp_path, attachments, brought, taken_back
+):
+    def talk(text, **more):
+        messages = [claude_message("m1", "human", "Look", **more), claude_message("m2", "assistant", text, parent="m1")]
+        return write_json(tmp_path / "conversations.json", [claude_conversation(*messages)])
+
+    brought(talk("What?"))
+    wind = {"file_name": "wind.csv", "extracted_content": "wind,calm\n"}
+    second = brought(talk("At what?", attachments=[wind]))
+    assert (second.updated, second.failures) == (1, [])
+    (added,) = first_parts(database)
+    assert attachments.original(attachments.get(ADA, added["attachment_id"])).read_text() == "wind,calm\n"
+    assert brought(talk("At what?", attachments=[wind])).skipped == 1
+
+    rain = {"file_name": "rain.csv", "extracted_content": "rain,none\n"}
+    third = brought(talk("At what?", attachments=[rain, {**wind, "extracted_content": ""}]))
+    assert (third.updated, [part["name"] for part in first_parts(database)]) == (1, ["rain.csv", "wind.csv"])
+    assert first_parts(database)[1]["attachment_id"] == added["attachment_id"]
+    assert taken_back(third).kept == []
+    assert first_parts(database) == (added,)
+    assert taken_back(second).kept == []
+    assert first_parts(database) == ()
+
+
 def test_pictures_that_stand_in_the_file_become_pictures_of_their_messages(database, tmp_path, attachments, brought):
     def url(content):
         return f"data:image/png;base64,{b64encode(content).decode()}"

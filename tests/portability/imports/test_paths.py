@@ -89,6 +89,22 @@ def test_a_variant_is_shown_once_the_talk_went_on_from_it(database, imported):
     assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
 
 
+def test_an_answer_made_again_that_the_source_follows_is_shown_where_the_person_went_on_in_another_branch(
+    database, imported
+):
+    begun = [message("q1", None), message("a1", "q1", at=1), message("q1b", None, at=2), message("a1b", "q1b", at=3)]
+    imported(conversation("c", *begun, current_id="a1b"))
+    conversation_id = only(database).conversation_id
+    Conversation(ADA, database, conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+
+    more = [message("a1r", "q1", at=4), message("q2", "a1r", at=5), message("a2", "q2", at=6)]
+    imported(conversation("c", *begun, *more, current_id="a2"))
+
+    here = ["q1b", "a1b", "Mine?", "Yours."]
+    assert texts(database, conversation_id) == here
+    assert paths(database, conversation_id) == [["q1", "a1r", "q2", "a2"], here]
+
+
 def test_what_the_person_asked_behind_an_answer_keeps_it_when_the_source_goes_on_from_another(database, imported):
     imported(conversation("c", AGAIN[0], AGAIN[4]))
     conversation_id = only(database).conversation_id

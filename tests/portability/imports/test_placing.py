@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,6 +112,34 @@ def test_what_is_repeated_has_a_limit_and_is_reported_beyond(text):
     assert made.problems == (() if text == "short" else (say("import_paths_mixed"),))
     ids = {version.source_id for each in made.conversation.messages for version in each.versions}
     assert {each.source_id for each in (*answers, *after)} <= ids
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tool_calls": (ImportedToolCall("search", {"query": LONG}),)},
+        {"tool_calls": (ImportedToolCall("search", LONG),)},
+        {"tool_calls": (ImportedToolCall("search", {"queries": [{LONG: index} for index in range(2)]}),)},
+        {"tool_calls": (ImportedToolCall("search", list(range(10_000))),)},
+        {"tool_calls": (ImportedToolCall(LONG),)},
+        {"tool_calls": (ImportedToolCall("search", None, LONG),)},
+        {"thoughts": LONG},
+        {"attachments": (ImportedAttachment("a.txt", text=LONG),)},
+        {"attachments": (ImportedAttachment(LONG),)},
+    ],
+)
+def test_parts_count_for_the_limit_of_what_is_repeated(more):
+    begun = [message("q0", None), message("a0", "q0", at=1, **more)]
+    answers = [message(f"a{number}", "a0", at=1 + number) for number in range(1, 300)]
+    after = [message(f"q{number}", f"a{number}", at=500 + number) for number in range(1, 300)]
+    made = placed(conversation("c", *begun, *answers, *after))
+    versions = [version for each in made.conversation.messages for version in each.versions]
+    stored = sum(len(version.text) + len(orjson.dumps(version.parts)) for version in versions)
+    assert stored < 2_000_000
+    assert made.problems == (say("import_paths_mixed"),)
 
 
 def test_questions_asked_again_begin_branches_and_the_one_on_the_path_is_chosen():

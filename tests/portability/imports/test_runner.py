@@ -35,10 +35,11 @@ from database.search.index import waiting_behind
 from database.turns.turns import finish_turn
 from database.workspaces.repository import create_workspace
 from portability.errors import BrokenImportError
-from portability.importers.imported import FailedItem, ImportedDocument
+from portability.importers.imported import FailedItem, ImportedDocument, ImportedExport, ImportedNothing
 from portability.imports import accepting
 from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner
+from sentences import say
 
 from .conftest import ADA, conversation, message
 
@@ -240,6 +241,28 @@ def test_one_bad_conversation_never_stops_the_rest(database, imported):
     assert [each["item"] for each in which.failures] == ["item 1", "3", "About empty", "About c"]
     assert which.failures[0]["reason"] == "It is cut off."
     assert len(get_conversations_for_user(database=database, user_email=ADA)) == 2
+
+
+def test_a_stretch_without_anything_ends_a_batch(database, runner, source, added):
+    source.items = [conversation("c"), ImportedNothing(), ImportedNothing(), conversation("d")]
+    which = added(state="counting")
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    positions = []
+    runner.run_until_idle()
+    change_state(**own, state="running", among=["ready"])
+    while runner.run_due(seconds=0) is not None:
+        positions.append(get_import(**own).position)
+    assert (counts(get_import(**own)), positions) == (("done", 2, 0, 0, 0), [2, 3, 4])
+
+
+def test_one_export_with_values_that_nobody_expected_never_stops_the_rest(database, imported, runner, monkeypatch):
+    def fail(*_args, **_more):
+        raise TypeError("no such value")
+
+    monkeypatch.setattr(runner._beside, "store", fail)
+    which = imported(ImportedExport("x", b"{}", 1), conversation("c"))
+    assert counts(which) == ("done", 1, 0, 0, 1)
+    assert which.failures == [{"item": "x", "reason": say("import_damaged")}]
 
 
 def test_nothing_imported_is_no_success_and_what_came_before_a_break_stays(database, imported):
