@@ -58,7 +58,9 @@ def test_a_newcomer_tries_a_reference_and_follows_it(
     expect(page.locator(".message-card").nth(3)).to_contain_text("The tile museum, then Cascais.")
     assert "National Tile Museum, 8 euros each" in recording_model.prompt(model="main")
 
-    # The chip leads to the message.
+    # The chip leads to the message. Once the answer is whole, nothing moves it away from under the mouse.
+    expect(page.locator(".message-card").nth(3)).to_have_attribute("data-status", "complete")
+    expect(page.get_by_role("button", name="Stop answering")).to_have_count(0)
     chip = page.locator(".message-card").nth(2).locator(".reference-chip").first
     chip.hover()
     expect(page.locator(".reference-card")).to_contain_text("National Tile Museum")
