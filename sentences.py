@@ -405,6 +405,7 @@ _IMPORTS = {
     "import_file_not_there": "The file itself is not in the export, so only its name stays.",
     "import_agent_missing": "You have no agent “{name}”, which answered in it, so your own model answers.",
     "import_references_dropped": "What led to something that is not in the file leads nowhere now: {count:,} times.",
+    "import_texts_differ": "Messages that say something else in the file than here, which stays: {count:,}.",
     "import_no_memories": "It holds no memories of yours.",
     "import_rows_left_out": "Rows that made no sense and were left out: {count:,}.",
     "import_file_changed": "The file has another content than the export says.",

@@ -250,13 +250,15 @@ class ImportedFile:
     """What was stored of a file: how many conversations and activities, and how many conversations are up to date now.
 
     dropped: how many references named an activity or a thread that is not in the file. without_agent: the title of each
-    conversation in which an agent answered that the person has not, by the agent's slug.
+    conversation in which an agent answered that the person has not, by the agent's slug. differing: how many messages
+    say something else in the file than here, which stays.
     """
 
     conversations: int
     activities: int
     dropped: int = 0
     updated: int = 0
+    differing: int = 0
     without_agent: Sequence[tuple[str, str]] = ()
 
 

@@ -1,7 +1,8 @@
 """Bringing a conversation up to date with a longer export of it: what is new is added, what was said here stays.
 
 Messages are known by their ids. A text is taken over where the export has the text of here among its earlier ones.
-Where the person went on here, what the export has new begins a branch, and the active path stays.
+Bundles have no earlier texts: of them, one is taken over that was edited after the one of here, which is as an import
+brought it. Where the person went on here, what the export has new begins a branch, and the active path stays.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from database.schema import (
     conversations,
     document_references,
     imported_conversations,
+    imported_messages,
     message_edits,
     message_parts,
     message_variants,
@@ -55,7 +57,7 @@ from sentences import say
 from .changes import BroughtBy, Notes, digest_of_said, note_said
 from .updating import renew_path
 
-_c, _m, _v, _e = conversations.c, messages.c, message_variants.c, message_edits.c
+_c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
 _TOLD_MESSAGES = 50
 
 
@@ -93,17 +95,24 @@ def update_from_file(
             return None
         update_.merge([each.message for each in activities if each.message is not None], new)
         if not new and not update_.changed:
-            raise ConflictError(say("file_is_here_already"))
+            return _nothing_new(update_.differing)
         rows = thread_rows(connection, threads_of_file, all_ids, user_email=user_email)
         if new_threads := [row for row in rows if row["thread_id"] not in known]:
             connection.execute(insert(threads), new_threads)
         update_.finish(conversations_of_file[0].columns["updated_at"])
-        return ImportedFile(conversations=0, activities=len(new), updated=1)
+        return ImportedFile(conversations=0, activities=len(new), updated=1, differing=update_.differing)
 
     try:
         return database.write(job)
     except IntegrityError as error:
         raise ConflictError(say("import_contradiction")) from error
+
+
+def _nothing_new(differing: int) -> ImportedFile:
+    """What is stored where nothing is new. Raises ConflictError where nothing is told otherwise either."""
+    if not differing:
+        raise ConflictError(say("file_is_here_already"))
+    return ImportedFile(conversations=0, activities=0, differing=differing)
 
 
 def rename_pinned(claim_ids: Mapping[str, str], *, database: Database, import_id: str) -> None:
@@ -155,7 +164,10 @@ def _live_one(connection: Connection, source_id: str, user_email: str) -> str | 
 
 @dataclass(slots=True)
 class _Update:
-    """The update of one conversation within a transaction. rows: its messages by id, in order, deleted ones too."""
+    """The update of one conversation within a transaction. rows: its messages by id, in order, deleted ones too.
+
+    differing: how many messages say something else in the file, which is not known here and is not taken over.
+    """
 
     notes: Notes
     connection: Connection = field(init=False)
@@ -166,6 +178,7 @@ class _Update:
     updated_at: str = field(init=False)
     rows: dict[str, Any] = field(init=False)
     is_continued: bool = False
+    differing: int = 0
     changed: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
 
@@ -238,9 +251,14 @@ class _Update:
         """Take over a text that follows from the one here."""
         text, edits = storable(message["text"]), message.get("edits") or ()
         goes_on = row.status == "interrupted" and message.get("status") == "complete" and text.startswith(row.text)
+        if text == row.text:
+            return
+        if not edits and self._was_edited_there(message, row):
+            edits = [{"text": row.text, "replaced_at": message["edited_at"]}]
         is_ahead = goes_on or row.text in {storable(each["text"]) for each in edits}
         is_same = (row.chosen_variant or 1) == (message.get("chosen_variant") or 1)
-        if text == row.text or not is_ahead or not is_same:
+        if not is_ahead or not is_same:
+            self.differing += not self._is_known(message, text, row)
             return
         known = select(_e.text, _e.replaced_at).where(_e.message_id == row.message_id)
         here = {(each.text, each.replaced_at) for each in self.connection.execute(known)}
@@ -253,6 +271,23 @@ class _Update:
         self.notes.change("variant", f"{row.message_id} {number}", text=text)
         self.notes.change("identity", f"{row.message_id} {number}", digest=digest_of_said(text, edited_at))
         self._show(row, text=text, status=message.get("status", "complete"), edited_at=edited_at)
+
+    def _was_edited_there(self, message: Message, row: Any) -> bool:
+        """Whether a text was edited in the file after it was here, where it is as an import brought it."""
+        if (message.get("edited_at") or "") <= (row.edited_at or ""):
+            return False
+        came = select(_im.digest).where(_im.message_id == row.message_id, _im.number == (row.chosen_variant or 1))
+        return self.connection.execute(came).scalar() == digest_of_said(row.text, row.edited_at)
+
+    def _is_known(self, message: Message, text: str, row: Any) -> bool:
+        """Whether another text of a message is nothing new: an earlier one of here, a variant, or unfinished."""
+        if len(message.get("versions") or ()) > 1:
+            return True  # they become variants
+        if message.get("deleted_at") or (message.get("status", "complete") != "complete" and row.text.startswith(text)):
+            return True
+        earlier = select(_e.text).where(_e.message_id == row.message_id)
+        variants = select(_v.text).where(_v.message_id == row.message_id)
+        return text in set(self.connection.execute(earlier.union(variants)).scalars())
 
     def _add_variants(self, message: Message, row: Any) -> None:
         """Add the variants of an answer that was made again."""

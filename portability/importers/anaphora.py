@@ -228,7 +228,8 @@ def import_export(
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
     What names an activity or a thread outside of the file is dropped, and counted.
-    A conversation that is here already is brought up to date, where the file has all of one conversation.
+    A conversation that is here already is brought up to date, where the file has all of one conversation; messages
+    that say something else in it than here, which stays, are counted.
     Raises BrokenImportError for anything else than such a file, ConflictError where something of it is in this account
     already, and nothing is new.
     """

@@ -90,7 +90,7 @@ class Beside:
         except ConflictError:
             return Stored()
         failures += _left_out(each, stored)
-        imported = 0 if stored.updated else max(stored.conversations, 1)
+        imported = 0 if stored.updated or stored.differing else max(stored.conversations, 1)
         return Stored(imported=imported, updated=stored.updated)
 
     def _keep_files_of(
@@ -133,5 +133,7 @@ def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedIt
     """What of an export could not be taken over, though the rest is here."""
     for title, agent in stored.without_agent:
         yield FailedItem(title or export.item, say("import_agent_missing", name=agent))
+    if stored.differing:
+        yield FailedItem(export.title or export.item, say("import_texts_differ", count=stored.differing))
     if stored.dropped:
         yield FailedItem(export.item, say("import_references_dropped", count=stored.dropped))

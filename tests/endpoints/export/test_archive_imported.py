@@ -61,7 +61,9 @@ def imported(app: Flask, person: Person, file: Path) -> dict[str, Any]:
     accept_file(file, name=file.name, database=state.database, user_email=person.email, state="running")
     came: dict[str, Any] = {}
     while (which := runner.run_due()) is not None:
-        came = {name: getattr(which, name) for name in ("state", "source", "imported", "skipped", "failures")}
+        came = {
+            name: getattr(which, name) for name in ("state", "source", "imported", "updated", "skipped", "failures")
+        }
     runner.close()
     return came
 

@@ -11,9 +11,11 @@ import pytest
 from flask import Flask
 
 from database.conversations.repository import get_conversations_for_user
+from database.messages.editing import edit_message
 from database.messages.reading import list_messages
 from endpoints.http.scope import EXTENSION, AppState
 from portability.importers.first_implementation import FirstImplementationImporter
+from sentences import say
 from tests.endpoints.conftest import Person
 from tests.endpoints.export.test_archive_imported import archive_of, files_of, imported, send_files
 
@@ -76,6 +78,47 @@ def test_a_form_of_what_is_here_already_adds_nothing(app: Flask, ada: Person, tm
     came = imported(app, ada, written(app, ada, conversation_id, form, tmp_path / f"{form}.zip"))
     assert (came["imported"], came["failures"]) == (0, [])
     assert stored(app, ada) == before
+
+
+def questions(app: Flask, person: Person) -> list[str]:
+    return [text for *_, text, _ in stored(app, person)[0][1]][::2]
+
+
+def edit(app: Flask, person: Person, index: int, text: str) -> None:
+    """Edit a message of the only conversation."""
+    state: AppState = app.extensions[EXTENSION]
+    own: dict[str, Any] = {"database": state.database, "user_email": person.email}
+    (row,) = get_conversations_for_user(**own, domain="assistant")
+    own["conversation_id"] = row.conversation_id
+    edit_message(**own, message_id=list_messages(**own)[index - 1].message_id, index=index, text=text)
+
+
+def test_a_newer_bundle_brings_edits_and_what_it_does_not_bring_is_reported(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "zqx one")
+    ada.say(conversation_id, "zqx two")
+
+    def bundle() -> dict[str, Any]:
+        return imported(app, eve, written(app, ada, conversation_id, "bundle", tmp_path / "bundle.zip"))
+
+    older = written(app, ada, conversation_id, "bundle", tmp_path / "older.zip")
+    first = bundle()
+    edit(app, ada, 1, "zqx one, edited")
+    came = bundle()
+    assert (first["imported"], came["updated"], came["failures"]) == (1, 1, [])
+    assert questions(app, eve) == ["zqx one, edited", "zqx two"]
+    assert (bundle()["skipped"], imported(app, eve, older)["failures"]) == (1, [])
+
+    edit(app, ada, 1, "zqx one, edited again")
+    edit(app, eve, 3, "zqx mine")
+    edit(app, ada, 3, "zqx two, edited")
+    came = bundle()
+    assert questions(app, eve) == ["zqx one, edited again", "zqx mine"]
+    assert [each["reason"] for each in came["failures"]] == [say("import_texts_differ", count=1)]
+    came = bundle()
+    assert (came["imported"], came["updated"], came["skipped"], len(came["failures"])) == (0, 0, 1, 1)
 
 
 def test_a_bundle_that_came_in_as_one_of_the_first_implementation_goes_on_there(

@@ -71,6 +71,7 @@ export const importWords = {
   import_file_not_there: 'Die Datei selbst ist nicht im Export, deshalb bleibt nur ihr Name.',
   import_agent_missing: ({ name }) => `Du hast keinen Agenten „${name}“, der darin antwortete, deshalb antwortet dein eigenes Modell.`,
   import_references_dropped: ({ count }) => `Was zu etwas führte, das nicht in der Datei ist, führt nun nirgendwohin: ${number(count)}-mal.`,
+  import_texts_differ: ({ count }) => `Nachrichten, die in der Datei etwas anderes sagen als hier, was bleibt: ${number(count)}.`,
   import_no_memories: 'Es enthält keine Erinnerungen von dir.',
   import_rows_left_out: ({ count }) => `Zeilen ohne Sinn, die wegblieben: ${number(count)}.`,
   import_file_changed: 'Die Datei hat einen anderen Inhalt, als der Export sagt.',

@@ -71,6 +71,7 @@ export const importWords = {
   import_file_not_there: 'El archivo mismo no está en la exportación, así que solo queda su nombre.',
   import_agent_missing: ({ name }) => `No tienes ningún agente «${name}», que respondía en ella, así que responde tu propio modelo.`,
   import_references_dropped: ({ count }) => `Lo que llevaba a algo que no está en el archivo ya no lleva a ninguna parte: ${number(count)} veces.`,
+  import_texts_differ: ({ count }) => `Mensajes que en el archivo dicen otra cosa que aquí, donde se quedan como están: ${number(count)}.`,
   import_no_memories: 'No contiene recuerdos tuyos.',
   import_rows_left_out: ({ count }) => `Filas sin sentido que quedaron fuera: ${number(count)}.`,
   import_file_changed: 'El archivo tiene otro contenido del que dice la exportación.',

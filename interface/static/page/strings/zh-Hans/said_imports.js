@@ -71,6 +71,7 @@ export const importWords = {
   import_file_not_there: '导出内容中没有该文件本身，因此只保留其名称。',
   import_agent_missing: ({ name }) => `你没有在其中回答的智能体“${name}”，因此由你自己的模型回答。`,
   import_references_dropped: ({ count }) => `指向文件之外内容的引用现在不指向任何地方：${number(count)} 处。`,
+  import_texts_differ: ({ count }) => `文件中的内容与这里不同的消息（这里的保留不变）：${number(count)} 条。`,
   import_no_memories: '其中没有你的记忆。',
   import_rows_left_out: ({ count }) => `${number(count)} 行没有意义，未导入。`,
   import_file_changed: '该文件的内容与导出内容所述不符。',
