@@ -15,6 +15,8 @@ import re
 import string
 import unicodedata
 
+import chardet
+
 _ASCII = frozenset(map(chr, range(128)))
 _WESTERN = frozenset(
     "äöüÄÖÜßàâçéèêëîïôùûœæÀÂÇÉÈÊËÎÏÔÙÛŒÆÿáíóúñÁÍÓÚÑãõÃÕåÅøØìòÌÒ\xa0€£§°«»‹›„“”‘’‚–—…•·¿¡²³¹½¼¾©®™ªº´×÷±µ"
@@ -96,6 +98,15 @@ _LANGUAGES = (
 
 Frequent are characters, or pairs of letters, among which "_" is the edge of a word.
 """
+_ENCODINGS = (
+    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("iso8859-1", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-15"),
+    *("koi8-r", "koi8-u", "cp866", "cp437", "cp850", "cp852"),
+    *("gb18030", "big5", "shift_jis", "cp932", "euc-jp", "euc-kr", "cp949"),
+)
+"""Those that chardet chooses among."""
+_CONFIDENT = 0.15
+"""From here on chardet hardly misread a text of the trials."""
 _LIKELY, _LEAD, _FEW_BYTES = 0.6, 2.5, 12
 """From which part of that share on a text reads like one of the language; how far it is before the next encoding,
 times the bytes that are not ASCII; how many of those there are at least where it is no guess."""
@@ -167,8 +178,7 @@ def _is_western(text: str) -> bool:
 def _encoding_by_frequency(sample: bytes) -> tuple[str, bool]:
     """The encoding in which a text reads most like one of a language, and whether that is sure.
 
-    charset_normalizer knows more languages, but misreads many a short text of those that are known here: what it takes
-    for one of their encodings, in which nothing is frequent, is a guess.
+    chardet knows more languages and encodings, but misreads short texts, and those in capitals.
     """
     if _is_western(sample.decode("cp1252", errors="replace")):
         return "cp1252", True
@@ -179,16 +189,13 @@ def _encoding_by_frequency(sample: bytes) -> tuple[str, bool]:
             text = sample.decode(encoding, errors="replace")
             found[text] = max(found.get(text, (0.0, encoding)), (_share(text, frequent) / usual, encoding), key=first)
     (likeness, encoding), (next_likeness, _) = sorted(found.values(), key=first, reverse=True)[:2]
-    if likeness >= _LIKELY:
-        beyond = sum(each > 127 for each in sample)
-        return encoding, beyond >= _FEW_BYTES and (likeness - next_likeness) * beyond >= _LEAD
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample).best()
-    if best is None:
-        return "cp1252", False
-    is_known = any(best.encoding in encodings for encodings, _, _ in _LANGUAGES)
-    return best.encoding, best.coherence > 0 and not is_known
+    beyond = sum(each > 127 for each in sample)
+    if likeness >= _LIKELY and beyond >= _FEW_BYTES and (likeness - next_likeness) * beyond >= _LEAD:
+        return encoding, True
+    guess = chardet.detect(sample, include_encodings=_ENCODINGS, compat_names=False)
+    if likeness >= _LIKELY and guess["confidence"] < _CONFIDENT:
+        return encoding, False
+    return guess["encoding"] or "cp1252", guess["confidence"] >= _CONFIDENT and beyond >= _FEW_BYTES
 
 
 def _share(text: str, frequent: frozenset[str]) -> float:
