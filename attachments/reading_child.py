@@ -13,7 +13,6 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import re
 import sys
 import zipfile
 import zlib
@@ -26,29 +25,6 @@ MOST_PAGES = 10_000
 MOST_PIXELS = 60_000_000
 _LARGEST_SIDE = 2048
 _HEAD = 4096
-_ASCII = frozenset(map(chr, range(128)))
-_WESTERN = frozenset(
-    "äöüÄÖÜßàâçéèêëîïôùûœæÀÂÇÉÈÊËÎÏÔÙÛŒÆÿáíóúñÁÍÓÚÑãõÃÕåÅøØìòÌÒ\xa0€£§°«»‹›„“”‘’‚–—…•·¿¡²³¹½¼¾©®™ªº´×÷±µ"
-)
-_NOT_WESTERN = re.compile(
-    # Signs where no Western text has them are letters of another encoding, and so is õ but for Portuguese "õe".
-    r"[^\W\d_][„‚¿¡«‹]|[²³¹ºª´½¼¾„‚‹«×÷±°§]{2}|[²³¹ºª½¼¾][^\W\d_]|õ[^e]|[^\W\d_a-zA-Zµªº]{3}|[^\x00-\x7f\xa0]{4}"
-)
-_RUSSIAN_ENCODINGS = ("cp1251", "koi8-r", "cp866", "iso8859-5")
-_RUSSIAN_SIGNS = frozenset("«»„“”‘’–—…№°§ ")
-_CYRILLIC = re.compile(r"[А-Яа-яЁё]")
-_NOT_RUSSIAN = re.compile(r"[A-Za-z][А-Яа-яЁё]|[А-Яа-яЁё][A-Za-z]|[а-яё][А-ЯЁ]|[А-ЯЁ]{2}[а-яё]")
-_FREQUENT, _RARE = frozenset("оеаинтсрвл"), frozenset("щъэфц")
-_LEAST_FREQUENT, _MOST_RARE = 0.35, 0.16
-"""Shares of letters: most of a Russian text are of ten, and hardly any are of the five that other scripts become."""
-_FEW_LETTERS, _FEW_BYTES = 12, 1_000
-"""A text of fewer letters may be one of another language, which reads so by chance."""
-_PAIRS = re.compile(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]")
-_FREQUENT_IN_CHINESE = re.compile(rb"[\xa1\xa3\xb0-\xd7][\xa1-\xfe]")
-"""Signs, and the 3,755 most frequent characters."""
-_BEHIND_KOREAN = b"\xc9"
-"""Korean syllables have the pairs of the others before."""
-_SAMPLE = 200_000
 _FILES = 64
 _FILE_BYTES = 512 * 1024 * 1024
 _PICTURES = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "MPO")
@@ -86,6 +62,7 @@ class ProblemError(Exception):
 def main() -> None:
     """Set the limits, then read the file."""
     file, name, result, megabytes, seconds = sys.argv[1:]
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
     _limit(int(megabytes), int(seconds))
     folder = Path(result)
     meta = _begun(Path(file), name)
@@ -123,6 +100,8 @@ def _write(folder: Path, meta: Meta) -> None:
 
 def _begun(file: Path, name: str) -> Meta:
     """Type and kind of the file by its content; the name only tells kinds of text apart."""
+    from attachments.text_encodings import encoding_by_mark
+
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
     if _begins_as_pdf(head):
@@ -133,7 +112,7 @@ def _begun(file: Path, name: str) -> Meta:
         return {"media_type": "image/heic", "kind": "image"}
     if head.startswith(b"PK\x03\x04"):
         return _in_zip(file)
-    if _encoding_by_mark(head) is None and b"\x00" in head:
+    if encoding_by_mark(head) is None and b"\x00" in head:
         return {"refused": "unsupported"}
     return {"media_type": _text_type(head, name), "kind": "text"}
 
@@ -182,77 +161,15 @@ def _text_type(head: bytes, name: str) -> str:
     return _TEXT_TYPES.get(Path(name).suffix.lower(), "text/plain")
 
 
-def _encoding_by_mark(head: bytes) -> str | None:
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if head.startswith(mark):
-            return encoding
-    return None
-
-
-def _decoded(content: bytes) -> tuple[str, bool]:
-    """The text, and whether its encoding is a guess for which little speaks."""
-    marked = _encoding_by_mark(content)
-    if marked is not None:
-        return content.decode(marked, errors="replace"), False
-    try:
-        return content.decode("utf-8"), False
-    except UnicodeDecodeError:
-        pass
-    if b"\x00" in content:
-        raise RefusedError("unsupported")
-    sample = content[:_SAMPLE]
-    if _is_western(sample.decode("cp1252", errors="replace")):
-        return content.decode("cp1252", errors="replace"), False
-    if (encoding := _russian_encoding(sample) or _chinese_encoding(sample)) is not None:
-        beyond = sum(each > 127 for each in sample[:_FEW_BYTES])
-        return content.decode(encoding, errors="replace"), beyond < _FEW_LETTERS
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample).best()
-    text = content.decode(best.encoding if best is not None else "cp1252", errors="replace")
-    return text, best is None or best.coherence == 0
-
-
-def _is_western(text: str) -> bool:
-    """Whether a text that was read as Windows' Western encoding reads like one of Western Europe.
-
-    Of texts that are short, or have few such letters, guesses by what is frequent name any encoding.
-    """
-    beyond = set(text) - _ASCII
-    return beyond <= _WESTERN and _NOT_WESTERN.search(text) is None
-
-
-def _russian_encoding(sample: bytes) -> str | None:
-    """In which encoding a text reads like Russian best, with words of one script and case; None for in none.
-
-    The same bytes are letters in each of them, in another order: the frequent ones and the lower case tell them apart.
-    """
-
-    def likeness(text: str) -> float:
-        letters = _CYRILLIC.findall(text)
-        others = set(text) - _ASCII - _RUSSIAN_SIGNS - {*letters}
-        if not letters or others or _NOT_RUSSIAN.search(text):
-            return 0
-        frequent, rare = (sum(each.lower() in some for each in letters) / len(letters) for some in (_FREQUENT, _RARE))
-        is_likely = frequent >= _LEAST_FREQUENT and rare <= _MOST_RARE
-        return frequent + sum(map(str.islower, letters)) / len(letters) if is_likely else 0
-
-    found = {encoding: likeness(sample.decode(encoding, errors="replace")) for encoding in _RUSSIAN_ENCODINGS}
-    best = max(_RUSSIAN_ENCODINGS, key=found.__getitem__)
-    return best if found[best] else None
-
-
-def _chinese_encoding(sample: bytes) -> str | None:
-    """GB 18030 where all letters beyond ASCII are frequent ones of Chinese, and not all of them could be Korean."""
-    pairs = _PAIRS.findall(sample)
-    is_frequent = _PAIRS.sub(b"", sample).isascii() and all(_FREQUENT_IN_CHINESE.fullmatch(each) for each in pairs)
-    return "gb18030" if is_frequent and any(each >= _BEHIND_KOREAN for each in pairs) else None
-
-
 def _read_text(file: Path, folder: Path) -> Meta:
-    text, is_guess = _decoded(file.read_bytes())
+    from attachments.text_encodings import decoded
+
+    found = decoded(file.read_bytes())
+    if found is None:
+        raise RefusedError("unsupported")
+    text, is_doubtful = found
     kept = _kept(folder, [text.replace("\x00", "\ufffd").replace("\r\n", "\n")])
-    return {"problem": "encoding", **kept} if is_guess else kept
+    return {"problem": "encoding", **kept} if is_doubtful else kept
 
 
 def _read_pdf(file: Path, folder: Path) -> Meta:

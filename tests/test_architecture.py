@@ -64,7 +64,7 @@ OWNERS = {
     "docx": ("attachments.reading_child",),
     "openpyxl": ("attachments.reading_child",),
     "lxml": ("attachments.reading_child",),
-    "charset_normalizer": ("attachments.reading_child",),
+    "chardet": ("attachments.text_encodings",),
 }
 SQL = re.compile(
     r"\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX))\s", re.S

@@ -128,15 +128,107 @@ def test_short_russian_texts_are_read_word_for_word(tmp_path, encoding, text):
 
 @pytest.mark.parametrize("text", ["你好，世界。", "价格;数量\n苹果;5", "今天的会议改到下午三点。请带上 2 份文件。"])
 def test_short_chinese_texts_are_read_word_for_word(tmp_path, text):
-    assert read(tmp_path, text.encode("gb18030"))[1] == [text]
+    extracted, pages, _ = read(tmp_path, text.encode("gb18030"))
+    assert (pages, extracted.problem) == ([text], "")
+
+
+@pytest.mark.parametrize(
+    ("encodings", "text"),
+    [
+        ("cp1255 iso8859-8", "הפגישה נדחתה ליום שלישי בשעה שלוש אחר הצהריים."),
+        ("cp1255 iso8859-8", "נא לשלוח את המסמכים עד סוף השבוע. תודה רבה!"),
+        ("cp1255 iso8859-8", "החשבונית מצורפת להודעה זו, אנא שלמו בתוך שלושים יום."),
+        ("cp1255 iso8859-8", "ירושלים היא עיר הבירה של ישראל ותל אביב היא המרכז הכלכלי שלה."),
+        ("cp1251 koi8-r cp866 iso8859-5", "СЧЕТ НА ОПЛАТУ"),
+        ("cp1251 koi8-r cp866 iso8859-5", "ДОГОВОР АРЕНДЫ НЕЖИЛОГО ПОМЕЩЕНИЯ"),
+        ("cp1251 koi8-r cp866 iso8859-5", "Хочу объявить: щедрый подъезд, эхо, цех, съёмка."),
+        ("cp1251", "Рахунок на оплату послуг за травень, будь ласка, сплатіть до п'ятниці."),
+        ("cp1251", "Фактурата за месец май трябва да бъде платена до петък."),
+        ("cp1253 iso8859-7", "ΤΙΜΟΛΟΓΙΟ ΠΩΛΗΣΗΣ"),
+        ("cp1253 iso8859-7", "ΕΛΛΗΝΙΚΗ ΔΗΜΟΚΡΑΤΙΑ ΥΠΟΥΡΓΕΙΟ ΠΑΙΔΕΙΑΣ"),
+        ("cp1253 iso8859-7", "Παρακαλώ στείλτε τα έγγραφα μέχρι το τέλος της εβδομάδας."),
+        ("cp1256", "تم تأجيل الاجتماع إلى يوم الثلاثاء في الساعة الثالثة."),
+        ("euc_jp cp932", "株式会社東京電力福島第一原子力発電所"),
+        ("euc_jp cp932", "東京都庁総務局人事部"),
+        ("euc_jp cp932", "書類を週末までに送ってください。よろしくお願いします。"),
+        ("big5", "今天的會議改到下午三點，請帶上文件。"),
+        ("cp949", "회의는 화요일 오후 세 시로 변경되었습니다."),
+    ],
+)
+def test_what_is_frequent_in_a_language_tells_its_encodings(tmp_path, encodings, text):
+    for encoding in encodings.split():
+        into = tmp_path / encoding
+        into.mkdir()
+        extracted, pages, _ = read(into, text.encode(encoding))
+        assert (encoding, pages, extracted.problem) == (encoding, [text], "")
 
 
 @pytest.mark.parametrize(
     ("encoding", "text"),
-    [("koi8-r", "привет"), ("gb18030", "中文"), ("cp1255", "שלום"), ("euc_jp", "東京都"), ("cp1253", "και το σπίτι")],
+    [
+        ("koi8-r", "привет"),
+        ("gb18030", "中文"),
+        ("cp1255", "שלום"),
+        ("euc_jp", "東京都"),
+        ("cp1253", "και το σπίτι"),
+        ("cp1250", "Proszę przesłać dokumenty do końca tygodnia, dziękuję."),
+        ("iso8859-2", "Schůzka byla přesunuta na úterý ve tři hodiny odpoledne."),
+        ("cp1254", "Toplantı salı günü saat üçe ertelendi."),
+    ],
 )
 def test_where_an_encoding_is_only_guessed_the_file_says_so(tmp_path, encoding, text):
-    assert read(tmp_path, text.encode(encoding))[0].problem == "encoding"
+    extracted, pages, _ = read(tmp_path, text.encode(encoding))
+    assert (pages, extracted.problem) == ([text], "encoding")
+
+
+@pytest.mark.parametrize("before", ["", "a"])
+@pytest.mark.parametrize("between", ["", "\n"])
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [
+        ("gb18030", "请在周末之前把文件发给我，谢谢！"),
+        ("big5", "請在週末之前把文件寄給我，謝謝！"),
+        ("cp932", "会議は火曜日の午後三時に変更されました。"),
+        ("cp949", "주말까지 서류를 보내 주세요. 감사합니다!"),
+    ],
+)
+def test_a_large_file_is_read_in_whole_letters(tmp_path, encoding, line, between, before):
+    text = before + (line + between) * 8_000
+    content = text.encode(encoding)
+    assert len(content) > 200_000
+    extracted, pages, _ = read(tmp_path, content)
+    assert pages == [text]
+    assert extracted.problem == ""
+
+
+def test_the_encoding_shows_also_behind_a_long_text_of_ascii(tmp_path):
+    text = "0;1;2;3\n" * 100_000 + "Сегодня хорошая погода, а завтра будет дождь.\n"
+    extracted, pages, _ = read(tmp_path, text.encode("cp1251"))
+    assert (pages, extracted.problem) == ([text], "")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (
+            "Schöne Grüße aus Köln, für später.\n".encode() * 9 + b"\xff.",
+            "Schöne Grüße aus Köln, für später.\n" * 9 + "\ufffd.",
+        ),
+        (
+            "Größe: 5 µm, Länge: 7 µm, Höhe: 8 ".encode() + "…".encode()[:2],
+            "Größe: 5 µm, Länge: 7 µm, Höhe: 8 \ufffd",
+        ),
+        (
+            "12:01 Пользователь вошёл\n12:02 Пользователь вы".encode()[:-1],
+            "12:01 Пользователь вошёл\n12:02 Пользователь в\ufffd",
+        ),
+        ("会議は火曜日の午後三時に".encode()[1:], "\ufffd\ufffd議は火曜日の午後三時に"),
+        ("你好，世界。".encode("gb18030") * 3 + b"\xff", "你好，世界。" * 3 + "\ufffd"),
+    ],
+)
+def test_a_damaged_text_is_read_but_for_the_damage(tmp_path, content, text):
+    extracted, pages, _ = read(tmp_path, content)
+    assert (pages, extracted.problem) == ([text], "encoding")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
