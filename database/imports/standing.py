@@ -19,11 +19,12 @@ class Standing:
     """Where messages of a source stand here, by their ids there; empty for a conversation that is new.
 
     followed: of a message, all versions of the one that it follows here. continued: the versions behind which the
-    person went on.
+    person went on. left: those with all other versions of the same messages.
     """
 
     followed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     continued: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()
 
 
 def standing_of(*, database: Database, user_email: str, source: str, source_id: str) -> Standing:
@@ -44,14 +45,15 @@ def _standing(connection: Connection, conversation_id: str) -> Standing:
     for source_id, message_id, number in connection.execute(identified):
         versions.setdefault(message_id, {})[source_id] = number
     followed: dict[str, frozenset[str]] = {}
-    continued: set[str] = set()
+    continued, left = set[str](), set[str]()
     for row, before in _with_those_before(connection.execute(here).all()):
         above = versions.get(before.message_id, {})
         if row.message_id in versions:
             followed |= dict.fromkeys(versions[row.message_id], frozenset(above))
         else:
+            left.update(above)
             continued.update(name for name, number in above.items() if number == (before.chosen_variant or 1))
-    return Standing(followed, frozenset(continued))
+    return Standing(followed, frozenset(continued), frozenset(left))
 
 
 def _with_those_before(rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

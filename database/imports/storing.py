@@ -112,13 +112,13 @@ def known_conversations(connection: Connection, source_ids: Collection[str], tar
     return {row.source_id: row for row in connection.execute(query)}
 
 
-def is_known(*, database: Database, user_email: str, source: str, source_id: str) -> bool:
-    """Whether a conversation of the source came into this account before."""
-    query = select(_ic.conversation_id).where(
-        _ic.user_email == user_email, _ic.source == source, _ic.source_id == source_id
+def known_source_ids(*, database: Database, user_email: str, source: str, source_ids: Collection[str]) -> set[str]:
+    """Those of these conversations of the source that came into this account before."""
+    query = select(_ic.source_id).where(
+        _ic.user_email == user_email, _ic.source == source, _ic.source_id.in_(source_ids)
     )
     with database.reading() as connection:
-        return connection.execute(query).first() is not None
+        return set(connection.execute(query).scalars())
 
 
 def is_live(connection: Connection, conversation_id: str) -> bool:

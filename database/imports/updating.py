@@ -122,8 +122,8 @@ class _Update:
     ids: dict[str, str] = field(default_factory=dict)
     """The ids of messages here by their keys."""
     added: list[str] = field(default_factory=list)
-    forked: set[str] = field(default_factory=set)
-    """Questions that others are asked in the place of now."""
+    forked: dict[str, str] = field(default_factory=dict)
+    """Of new questions, by their ids: the first one that was asked in their place."""
 
     def __post_init__(self) -> None:
         self.notes = Notes(self.connection, self.user_email, self.import_id, self.conversation_id)
@@ -200,7 +200,7 @@ class _Update:
             instead_of = self._instead_of(message, parent, branch)
             if instead_of is not None:
                 stored["branch_of"], branch = instead_of, message_id
-                self.forked.add(instead_of)
+                self.forked[message_id] = instead_of
             branches[message_id] = stored["branch_id"] = branch
             questions[message_id] = message_id if message.sender == "user" else questions.get(parent or "")
             stored["in_answer_to"] = None if message.sender == "user" else questions[message_id]
@@ -214,7 +214,7 @@ class _Update:
             last_ordinal=self.last_ordinal,
         )
         self.last_ordinal += len(rows)
-        unchosen = select(_m.message_id).where(_m.message_id.in_(self.forked), _m.chosen_branch.is_(None))
+        unchosen = select(_m.message_id).where(_m.message_id.in_(set(self.forked.values())), _m.chosen_branch.is_(None))
         for message_id in self.connection.execute(unchosen).scalars().all():
             self._set(message_id, chosen_branch=1)
         self.added = [row["message_id"] for row in rows]
@@ -226,9 +226,9 @@ class _Update:
         if message.sender != "user":
             return None
         if message.branch_of is not None:
+            # What is the first one of a group at the source may be another alternative here.
             first = self.ids[message.branch_of]
-            row = self.rows.get(first)
-            return first if row is None or row.branch_of is None else str(row.branch_of)
+            return self.forked.get(first) or getattr(self.rows.get(first), "branch_of", None) or first
         after = self.rows[parent].ordinal if parent in self.rows else 0
         if parent is not None and parent not in self.rows:
             return None  # it follows what is as new as itself

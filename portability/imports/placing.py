@@ -60,11 +60,11 @@ def placed(
     standing: what is here of the conversation already, asked where answers were made again: what follows one of them
     here stays there.
     """
-    tree, source_id = _Tree.of(imported), _mended(imported.source_id)
+    tree, source_id = _Tree.of(imported), mended(imported.source_id)
     active = _active_path(tree, imported.current_id)
     messages = _Walk(tree, active, cache(partial(standing, source_id))).messages()
     first = next((message.shown.text for message in messages if message.sender == "user"), "")
-    title = " ".join(_mended(imported.title).split())[:LONGEST_TITLE] or heuristic_title(first)
+    title = " ".join(mended(imported.title).split())[:LONGEST_TITLE] or heuristic_title(first)
     created_at = _iso(imported.created_at) or (messages[0].shown.created_at if messages else now_iso())
     arriving = ArrivingConversation(
         source_id=source_id,
@@ -73,7 +73,7 @@ def placed(
         updated_at=_iso(imported.updated_at) or max((m.shown.created_at for m in messages), default=created_at),
         archived=imported.archived,
         pinned=imported.pinned,
-        workspace=imported.workspace and _mended(imported.workspace),
+        workspace=imported.workspace and mended(imported.workspace),
         friendly_id=imported.friendly_id if is_friendly_id(imported.friendly_id or "") else None,
         digest=_digest_of(title, imported, messages),
         messages=messages,
@@ -97,12 +97,12 @@ class _Tree:
     def of(cls, imported: ImportedConversation) -> _Tree:
         messages: dict[str, ImportedMessage] = {}
         for message in imported.messages:
-            messages.setdefault(_mended(message.source_id), message)
+            messages.setdefault(mended(message.source_id), message)
         tree = cls(messages, {}, {})
         if len(messages) < len(imported.messages):
             tree.problems.append(_TWICE)
         for source_id, message in messages.items():
-            parent = None if message.parent_id is None else _mended(message.parent_id)
+            parent = None if message.parent_id is None else mended(message.parent_id)
             if parent is not None and parent not in messages:
                 parent = None
                 tree.problems.append(_LOST)
@@ -143,7 +143,7 @@ class _Tree:
 
 def _active_path(tree: _Tree, current_id: str | None) -> set[str]:
     """The messages on the path that the source shows; without one, on that to the newest message."""
-    at: str | None = None if current_id is None else _mended(current_id)
+    at: str | None = None if current_id is None else mended(current_id)
     if at not in tree.messages:
         at = max(tree.times, key=tree.times.__getitem__, default=None)
         while at is not None and tree.children.get(at):
@@ -216,7 +216,7 @@ class _Walk:
         while following:
             answers = [each for each in following if self.tree.messages[each].sender == "model"]
             questions = [each for each in following if self.tree.messages[each].sender != "model"]
-            if answers and questions and self._are_questions_here(parent, answers, questions):
+            if answers and self._stand_elsewhere(parent, answers, questions):
                 answers = []
             if answers:
                 shown, going_on = self._going_on(answers, questions)
@@ -224,6 +224,8 @@ class _Walk:
                 behind = [child for each in answers if each in going_on for child in self.tree.children.get(each, ())]
                 here = [each for each in questions if each in going_on]
                 following = sorted([*here, *behind], key=self.tree.times.__getitem__)
+            elif not questions:
+                return
             else:
                 first, *others = questions
                 self.places[first] = (parent, first)
@@ -263,14 +265,20 @@ class _Walk:
             going_on.update(apart)
         return shown, going_on
 
-    def _are_questions_here(self, parent: str | None, answers: Sequence[str], questions: Sequence[str]) -> bool:
-        """Whether questions follow `parent` here already that has answers now; those are in a branch then."""
-        followed = self.standing().followed
+    def _stand_elsewhere(self, parent: str | None, answers: Sequence[str], questions: Sequence[str]) -> bool:
+        """Whether questions follow `parent` here already that has answers now; those are in a branch then.
+
+        They may be questions of the source, or of the person.
+        """
+        if parent is None:
+            return False
+        standing = self.standing()
 
         def stands(each: str) -> bool:
-            return parent is not None and parent in followed.get(each, ())
+            return parent in standing.followed.get(each, ())
 
-        return any(map(stands, questions)) and not any(map(stands, answers)) and self._repeat_beside(answers)
+        is_taken = parent in standing.left or any(map(stands, questions))
+        return is_taken and not any(map(stands, answers)) and self._repeat_beside(answers)
 
     def _repeat_beside(self, others: Sequence[str]) -> bool:
         """Begin a branch for what stands beside answers or questions; whether that was possible."""
@@ -374,12 +382,12 @@ def _size_of_json(value: Any, depth: int = 0) -> int:
 
 
 def _version(source_id: str, message: ImportedMessage, created_at: str) -> ArrivingVersion:
-    text = _mended(message.text)
+    text = mended(message.text)
     config: dict[str, Any] = {}
     if message.sender == "model" and message.model:
-        config["model"] = _mended(message.model)
+        config["model"] = mended(message.model)
     if message.tool_calls:
-        config["tools"] = "; ".join(dict.fromkeys(_mended(call.name) for call in message.tool_calls))[:1_000]
+        config["tools"] = "; ".join(dict.fromkeys(mended(call.name) for call in message.tool_calls))[:1_000]
     parts = _parts(message, text)
     digest = blake2b(text.encode(), digest_size=8)
     if parts:
@@ -402,35 +410,35 @@ def _parts(message: ImportedMessage, text: str) -> tuple[dict[str, Any], ...]:
     """What the message has beside its words: thoughts and tool calls before them, files behind."""
     found: list[dict[str, Any]] = []
     if message.thoughts:
-        found.append({"kind": "thinking", "at": 0, "text": _mended(message.thoughts)})
+        found.append({"kind": "thinking", "at": 0, "text": mended(message.thoughts)})
     for call in message.tool_calls:
         status = "failed" if call.failed else "complete"
         given = call.arguments if isinstance(call.arguments, Mapping) else {"input": call.arguments}
-        told: dict[str, Any] = {"kind": "tool_call", "at": 0, "name": _mended(call.name), "status": status}
+        told: dict[str, Any] = {"kind": "tool_call", "at": 0, "name": mended(call.name), "status": status}
         told["arguments"] = {} if call.arguments is None else _mended_json(given)
-        told["result"] = None if call.result is None else {"output": _mended(call.result)}
+        told["result"] = None if call.result is None else {"output": mended(call.result)}
         found.append(told)
     for each in message.attachments:
-        file = {"kind": "file", "at": len(text), "name": _mended(each.name), "media_type": _mended(each.media_type)}
-        found.append(file if each.text is None else {**file, "text": _mended(each.text)})
+        file = {"kind": "file", "at": len(text), "name": mended(each.name), "media_type": mended(each.media_type)}
+        found.append(file if each.text is None else {**file, "text": mended(each.text)})
     return tuple({"id": number, **part} for number, part in enumerate(found, 1))
 
 
-def _mended(text: str) -> str:
+def mended(text: str) -> str:
     """`text` as every database can hold it: without lone surrogates and NUL characters."""
     return storable(text.replace("\x00", "\ufffd") if "\x00" in text else text)
 
 
 def _mended_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return _mended(value)
+        return mended(value)
     if depth > DEEPEST_JSON:
         return "…"
     if isinstance(value, Mapping):
-        return {_mended(str(name)): _mended_json(each, depth + 1) for name, each in value.items()}
+        return {mended(str(name)): _mended_json(each, depth + 1) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_mended_json(each, depth + 1) for each in value]
-    return value if value is None or isinstance(value, bool | int | float) else _mended(str(value))
+    return value if value is None or isinstance(value, bool | int | float) else mended(str(value))
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -35,7 +35,7 @@ from database.imports.repository import (
     working_imports,
 )
 from database.imports.standing import Standing, standing_of
-from database.imports.storing import Stored, is_known
+from database.imports.storing import Stored, known_source_ids
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import AccountArchiveImporter
@@ -54,7 +54,7 @@ from sentences import say
 
 from .accepting import discard_upload
 from .beside import Beside
-from .placing import placed
+from .placing import mended, placed
 from .ports import StoreDocument, StoreFiles, StorePart
 from .reading import Reading, ReadItems, add_title, file_bytes_of, id_in_file, is_conversation, is_more, messages_of
 from .taking_back import DOCUMENT, MEMORIES, SETTINGS, TO_LEARN_FROM, Taker, take_back_beside
@@ -259,7 +259,7 @@ class ImportRunner:
             return self._store(which, batch, [], before, failures, begun=begun)
 
     def _read_batch(self, reading: Reading, which: Import) -> ReadItems:
-        batch, seen = ReadItems(), set[str]()
+        batch, found = ReadItems(), list[ImportedConversation]()
         while not batch.is_full:
             try:
                 item = next(reading.items, None)
@@ -271,42 +271,57 @@ class ImportRunner:
             batch.items += 1
             if isinstance(item, ImportedNothing):
                 break
-            self._add(item, batch, seen, which)
+            self._add(item, batch, found, which)
+        self._place_all(found, batch, which)
         reading.position += batch.items
         return batch
 
     def _add(
-        self, item: ImportedConversation | ImportedOther | FailedItem, batch: ReadItems, seen: set[str], which: Import
+        self,
+        item: ImportedConversation | ImportedOther | FailedItem,
+        batch: ReadItems,
+        found: list[ImportedConversation],
+        which: Import,
     ) -> None:
+        """Add an item to a batch, or to `found`, conversations that are still to be placed."""
         wanted = which.choice.get("conversations")
         if isinstance(item, FailedItem):
             batch.failures.append(item)
         elif wanted is not None and is_conversation(item) and id_in_file(item) not in wanted:
             batch.left_out += not is_more(item)
             batch.messages += messages_of(item)
-        elif isinstance(item, ImportedConversation):
-            self._place(item, batch, seen, which)
-        elif isinstance(item, ImportedExport) and (former := self._came_before(item, which)) is not None:
-            self._place(former, batch, seen, which)
+        elif isinstance(each := self._as_before(item, which), ImportedConversation):
+            found.append(each)
+            batch.messages += messages_of(each)
+            batch.file_bytes += file_bytes_of(each)
         else:
-            batch.others.append(item)
-            batch.messages += messages_of(item)
+            batch.others.append(each)
+            batch.messages += messages_of(each)
 
-    def _came_before(self, item: ImportedExport, which: Import) -> ImportedConversation | None:
+    def _as_before(
+        self, item: ImportedConversation | ImportedOther, which: Import
+    ) -> ImportedConversation | ImportedOther:
         """A bundle as it is here since a version before imported it as a conversation of the first implementation."""
-        former = item.formerly
-        own: dict[str, Any] = {"user_email": which.user_email, "source": which.source}
-        own["database"] = self._database
-        return former if former is not None and is_known(**own, source_id=former.source_id) else None
+        former = item.formerly if isinstance(item, ImportedExport) else None
+        return former if former is not None and self._known([former], which) else item
 
-    def _place(self, item: ImportedConversation, batch: ReadItems, seen: set[str], which: Import) -> None:
-        batch.messages += messages_of(item)
-        batch.file_bytes += file_bytes_of(item)
+    def _known(self, some: Sequence[ImportedConversation], which: Import) -> set[str]:
+        own: dict[str, Any] = {"user_email": which.user_email, "source": which.source, "database": self._database}
+        return known_source_ids(**own, source_ids=[mended(each.source_id) for each in some])
+
+    def _place_all(self, found: Sequence[ImportedConversation], batch: ReadItems, which: Import) -> None:
+        known, seen = self._known(found, which) if found else set[str](), set[str]()
 
         def standing(source_id: str) -> Standing:
             own = {"user_email": which.user_email, "source": which.source, "source_id": source_id}
-            return standing_of(database=self._database, **own)
+            return standing_of(database=self._database, **own) if source_id in known else Standing()
 
+        for each in found:
+            self._place(each, batch, seen, standing)
+
+    def _place(
+        self, item: ImportedConversation, batch: ReadItems, seen: set[str], standing: Callable[[str], Standing]
+    ) -> None:
         try:
             made = placed(item, standing=standing)
         except _FAULTS_OF_AN_ITEM:

@@ -105,6 +105,17 @@ def test_an_answer_made_again_that_the_source_follows_is_shown_where_the_person_
     assert paths(database, conversation_id) == [["q1", "a1r", "q2", "a2"], here]
 
 
+def test_several_questions_of_the_source_are_asked_in_the_place_of_one_of_the_person(database, imported):
+    imported(conversation("c", *AGAIN[:2]))
+    conversation_id = only(database).conversation_id
+    Conversation(ADA, database, conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+
+    imported(conversation("c", *AGAIN[:4], message("q3", "a1", "In winter?", at=8)))
+
+    begun = FIRST_PATH[:2]
+    assert paths(database, conversation_id) == [[*begun, "Mine?", "Yours."], FIRST_PATH, [*begun, "In winter?"]]
+
+
 def test_what_the_person_asked_behind_an_answer_keeps_it_when_the_source_goes_on_from_another(database, imported):
     imported(conversation("c", AGAIN[0], AGAIN[4]))
     conversation_id = only(database).conversation_id
@@ -117,34 +128,80 @@ def test_what_the_person_asked_behind_an_answer_keeps_it_when_the_source_goes_on
     assert paths(database, conversation_id) == [here, FIRST_PATH]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_whatever_grows_each_path_reads_as_in_the_source_and_nothing_comes_twice(database, imported, seed):
-    chance = random.Random(seed)
+def grown(chance):
+    """Messages of a source whose answers are made again and whose questions are asked again, anywhere."""
     tree = [message("q0", None)]
     for number in range(1, chance.randint(4, 14)):
         name = f"{chance.choice('qaa')}{number}"
         tree.append(message(name, chance.choice(tree[-4:]).source_id, at=number))
+    return tree
+
+
+def in_source(tree, name):
+    """The path to a message at its source."""
     parents = {each.source_id: each.parent_id for each in tree}
+    path = []
+    while name is not None:
+        path.append(name)
+        name = parents[name]
+    return path[::-1]
 
-    def in_source(name):
-        return [] if name is None else [*in_source(parents[name]), name]
 
-    for length in sorted({chance.randint(1, len(tree)), len(tree)}):
-        leaves = {each.source_id for each in tree[:length]} - {each.parent_id for each in tree[:length]}
-        shown = chance.choice(sorted(leaves))
-        export = conversation("c", *tree[:length], current_id=shown)
-        imported(export)
-        *above, last = texts(database, only(database).conversation_id)
-        # Which of several variants is shown at the end stays as it was.
-        assert (above, parents[last]) == (in_source(shown)[:-1], parents[shown])
-        assert counts(imported(export)) == ("done", 0, 0, 1, 0)
+def first_part(tree, length, chance):
+    """An export of the first messages, which shows one of its paths."""
+    leaves = {each.source_id for each in tree[:length]} - {each.parent_id for each in tree[:length]}
+    return conversation("c", *tree[:length], current_id=chance.choice(sorted(leaves)))
 
+
+def paths_to_all(database):
+    """The text of each message, and what its path reads like up to it."""
     own = {"database": database, "user_email": ADA}
     here = {**own, "conversation_id": only(database).conversation_id}
     for each in list_messages_of_all_branches(**here):
         choose_branch_with(**own, message_id=each.message_id)
         path = [one.text for one in list_messages(**here)]
-        assert path[: path.index(each.text) + 1] == in_source(each.text)
+        yield each.text, path[: path.index(each.text) + 1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_grows_each_path_reads_as_in_the_source_and_nothing_comes_twice(database, imported, seed):
+    chance = random.Random(seed)
+    tree = grown(chance)
+    for length in sorted({chance.randint(1, len(tree)), len(tree)}):
+        export = first_part(tree, length, chance)
+        imported(export)
+        *above, last = texts(database, only(database).conversation_id)
+        shown = in_source(tree, export.current_id)
+        # Which of several variants is shown at the end stays as it was.
+        assert (above, in_source(tree, last)[:-1]) == (shown[:-1], shown[:-1])
+        assert counts(imported(export)) == ("done", 0, 0, 1, 0)
+    for text, path in paths_to_all(database):
+        assert path == in_source(tree, text)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_wherever_the_person_goes_on_each_path_reads_as_it_did_and_the_others_as_in_the_source(
+    database, imported, seed
+):
+    chance = random.Random(seed)
+    tree, own = grown(chance), {"database": database, "user_email": ADA}
+    said = {}
+    for length in sorted({*(chance.randint(1, len(tree)) for _ in range(2)), len(tree)}):
+        before = texts(database, only(database).conversation_id) if said else None
+        export = first_part(tree, length, chance)
+        imported(export)
+        conversation_id = only(database).conversation_id
+        assert before is None or texts(database, conversation_id) == before
+        assert counts(imported(export)) == ("done", 0, 0, 1, 0)
+        for turn in range(chance.randint(0, 2)):
+            there = chance.choice(list_messages_of_all_branches(**own, conversation_id=conversation_id))
+            choose_branch_with(**own, message_id=there.message_id)
+            turn = [f"Mine {len(said)}?", f"Yours {len(said)}."]
+            above = texts(database, conversation_id)
+            Conversation(ADA, database, conversation_id).persist_current_turn(*turn, {"model": "m"})
+            said |= {text: [*above, *turn[: place + 1]] for place, text in enumerate(turn)}
+    for text, path in paths_to_all(database):
+        assert path == (said.get(text) or in_source(tree, text))
 
 
 def test_a_path_that_a_later_import_began_is_taken_back_alone(database, imported, taken_back):
