@@ -29,13 +29,14 @@ _ACTIVE_ENDINGS = re.compile(
 )
 """Browsers show them as pages, or as XML, which may hold scripts. From the disk they run, whatever a link asks for."""
 _PROGRAM_ENDINGS = re.compile(
-    r"action|ahk|app|applescript|appref-ms|application|au3|bash|bat|chm|cmd|com|command|cpl|desktop|diagcab|exe"
-    r"|fileloc|gadget|hlp|hta|inetloc|inf|iqy|jar|jnlp|jse?|library-ms|lnk|lua|msc|msi|msp|php|pif|pl|ps[cdm]?1"
-    r"|ps1xml|py[wz]?|pyzw|rb|rdp|reg|scf|scptd?|scr|sct|search(connector)?-ms|settingcontent-ms|sh|slk|tcl|terminal"
+    r"action|ahk|app|applescript|appref-ms|application|au3|bat|chm|cmd|com|command|cpl|desktop|diagcab|exe"
+    r"|fileloc|gadget|hlp|hta|inetloc|inf|iqy|jar|jnlp|jse?|library-ms|lnk|msc|msi|msp|pif|ps[cdm]?1"
+    r"|ps1xml|rdp|reg|scf|scptd?|scr|sct|search(connector)?-ms|settingcontent-ms|slk|terminal"
     r"|theme|tool|url|vb[es]?|webloc|website|workflow|ws[cfh]?",
     re.IGNORECASE,
 )
-"""A system, or an interpreter that is installed, runs them on a double click, or opens an address that they hold."""
+"""A system runs them on a double click, or opens an address that they hold. Not those of interpreters that somebody has
+to install, such as `.py`: people who do so attach them often, and want to find them by name."""
 _ACTIVE_TYPES = ("text/html", "image/svg+xml")
 _AS_TEXT = ".txt"
 _LONGEST_ENDING = 16

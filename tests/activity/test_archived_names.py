@@ -80,9 +80,6 @@ def test_pages_and_drawings_end_as_text(name: str, media_type: str) -> None:
             "command",
             "scpt",
             "jar",
-            "py",
-            "pyw",
-            "sh",
             "reg",
             "msc",
             "HtA",
@@ -103,3 +100,8 @@ def test_whatever_the_name_it_is_the_last_part_of_a_path(name: str, media_type: 
     assert not set(called) & set('<>:"/\\|?*\0\x85\u200e\u202e\u2066')
     assert not called.startswith(".")
     assert called.rstrip(". ") == called
+
+
+@pytest.mark.parametrize("ending", ["py", "sh", "rb", "md", "csv", "c"])
+def test_what_an_interpreter_has_to_be_installed_for_keeps_its_name(ending: str) -> None:
+    assert archived_name(f"run.{ending}", "text/plain") == f"run.{ending}"
