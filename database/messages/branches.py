@@ -94,15 +94,18 @@ class BranchTree:
             branch_id = group[(left.chosen_branch or 1) - 1].message_id
 
     def choices_to(self, branch_id: str | None, ordinal: int) -> dict[str, int]:
-        """The choices that put the place `ordinal` of a branch on the active path."""
+        """The choices that put the place `ordinal` of a branch on the active path; a circle ends where it closes."""
         choices: dict[str, int] = {}
-        while True:
+        passed: set[str | None] = set()
+        while branch_id not in passed:
+            passed.add(branch_id)
             choices |= {fork.message_id: 1 for fork in self._first_ones[branch_id] if fork.ordinal <= ordinal}
             if branch_id is None:
                 return choices
             group = self.group(branch_id)
             choices[group[0].message_id] = [fork.message_id for fork in group].index(branch_id) + 1
             branch_id, ordinal = group[0].branch_id, group[0].ordinal - 1
+        return choices
 
 
 def branches_of(connection: Connection, conversation_id: str) -> BranchTree:

@@ -335,3 +335,13 @@ class Branching(RuleBasedStateMachine):
 
 TestBranching = Branching.TestCase
 TestBranching.settings = examples(12, steps=15)
+
+
+def test_a_circle_of_branches_ends_where_it_closes() -> None:
+    forks = [
+        branches.Fork("first", 3, "second again", None, None),
+        branches.Fork("first again", 3, "second again", "first", None),
+        branches.Fork("second", 5, "first again", None, None),
+        branches.Fork("second again", 5, "first again", "second", None),
+    ]
+    assert branches.BranchTree(forks).choices_to("second again", 9) == {"first": 2, "second": 2}
