@@ -105,11 +105,12 @@ class Notes:
 
     def change_parts(self, message_id: str, number: int, parts: Parts) -> None:
         """Let this version of a message have these parts alone."""
-        replaced = parts_of(self.connection, [message_id]).get((message_id, number), ())
+        replaced = _parts_now(self.connection, message_id, number)
         replace_parts(self.connection, message_id, parts, version=number)
         if parts:
             self.change("message", message_id, has_parts=1)
-        self.changed("parts", f"{message_id} {number}", {"parts": [*replaced]}, {"parts": [*parts]})
+        became = _parts_now(self.connection, message_id, number)
+        self.changed("parts", f"{message_id} {number}", {"parts": replaced}, {"parts": became})
 
     def changed(self, kind: str, thing_id: str, former: Mapping[str, Any], became: Mapping[str, Any]) -> None:
         """Record that these columns were changed."""
@@ -230,6 +231,16 @@ def brought_before(*, database: Database, user_email: str, import_id: str, kind:
         return connection.execute(query).scalar()
 
 
+def _parts_now(connection: Connection, message_id: str, number: int) -> list[dict[str, Any]]:
+    """The parts of one version of a message."""
+    return [*parts_of(connection, [message_id]).get((message_id, number), ())]
+
+
+def _same_parts(some: Parts, others: Parts) -> bool:
+    """Whether both are the same but for the ids, which are given anew with each storing."""
+    return [{**each, "id": 0} for each in some] == [{**each, "id": 0} for each in others]
+
+
 def forget_beside(*, database: Database, import_id: str, change: Change) -> None:
     """`forget_change` in a transaction of its own."""
     database.write(lambda connection: forget_change(connection, import_id, change))
@@ -311,6 +322,10 @@ class TakenBack:
 
     def _message(self, message_id: str, changes: Sequence[Change]) -> None:
         """Take back what was changed of a message, all of it or nothing."""
+        parts = [each for each in changes if each.kind == "parts"]
+        if not all(self._has_still(message_id, each) for each in parts):
+            self.stays = True
+            return
         if not all(self._restore_message(each) for each in changes if each.kind == "message"):
             self.stays = True
             return
@@ -354,6 +369,12 @@ class TakenBack:
             self.stays = True
         else:
             remove_variant(self.connection, message_id, number)
+
+    def _has_still(self, message_id: str, change: Change) -> bool:
+        """Whether a version has the parts that the import gave it."""
+        number = int(change.thing_id.partition(" ")[2])
+        is_there = number == 1 or self.connection.execute(select(_v.number).where(_variant(change.thing_id)[1])).first()
+        return bool(is_there) and _same_parts(_parts_now(self.connection, message_id, number), change.became["parts"])
 
     def _restore_parts(self, message_id: str, number: int, change: Change) -> None:
         parts = change.former["parts"]

@@ -133,11 +133,14 @@ class ImportFile:
 
     @contextmanager
     def scratch_file(self) -> Iterator[IO[bytes]]:
-        """An empty file to write to and read from, which goes when the block ends."""
+        """An empty file to write to and read from; it goes when the block ends, if nobody has swept it away before."""
         if self._scratch is not None:
             self._scratch.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=self._scratch) as unpacked:
-            yield unpacked.file
+        with tempfile.NamedTemporaryFile(dir=self._scratch, delete=False) as unpacked:
+            try:
+                yield unpacked.file
+            finally:
+                Path(unpacked.name).unlink(missing_ok=True)
 
     def _opened(self, member: str | None) -> IO[bytes]:
         if member is None:

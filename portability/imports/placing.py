@@ -270,7 +270,7 @@ class _Walk:
 
         They may be questions of the source, or of the person.
         """
-        if parent is None:
+        if parent is None or parent.endswith(_REPEATED):
             return False
         standing = self.standing()
 

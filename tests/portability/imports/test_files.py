@@ -115,6 +115,23 @@ def test_a_file_that_a_later_export_has_of_a_known_message_is_added_and_taken_ba
     assert first_parts(database) == ()
 
 
+def test_files_that_a_later_import_renewed_stay_with_an_earlier_one_taken_back(database, tmp_path, brought, taken_back):
+    def talk(text, *names):
+        files = [{"file_name": name, "extracted_content": name} for name in names]
+        question = claude_message("m1", "human", text, attachments=files)
+        answer = claude_message("m2", "assistant", "Well", parent="m1")
+        return write_json(tmp_path / "conversations.json", [claude_conversation(question, answer)])
+
+    brought(talk("What?"))
+    second = brought(talk("At what?", "wind.csv"))
+    third = brought(talk("At what?", "wind.csv", "rain.csv"))
+    assert (third.updated, len(first_parts(database))) == (1, 2)
+    assert taken_back(second).kept != []
+    assert [part["name"] for part in first_parts(database)] == ["wind.csv", "rain.csv"]
+    assert taken_back(third).kept == []
+    assert [part["name"] for part in first_parts(database)] == ["wind.csv"]
+
+
 def test_pictures_that_stand_in_the_file_become_pictures_of_their_messages(database, tmp_path, attachments, brought):
     def url(content):
         return f"data:image/png;base64,{b64encode(content).decode()}"
