@@ -45,6 +45,7 @@ _IMPORT_EVERY = 0.25
 _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
+_FAILED = object()
 
 
 class InboxWork(Protocol):
@@ -203,26 +204,27 @@ class Upkeep:
         after_failure: float = _AFTER_FAILURE,
         begin_after: float = 0.0,
     ) -> None:
-        """Run `work` in its own thread every so many seconds, until it is cancelled."""
+        """Run `work` in its own thread every so many seconds, until it is cancelled.
+
+        Work that returns True has more to do, and goes on at once.
+        """
         self.names.append(what)
         thread = WorkerThreads(1, name=f"upkeep of {what}")
         try:
             await asyncio.sleep(begin_after)
             while True:
-                succeeded = not self._duties.holds(what) or await _done(work, what=what, thread=thread)
-                await asyncio.sleep(every if succeeded else after_failure)
+                result = await _result(work, what=what, thread=thread) if self._duties.holds(what) else None
+                await asyncio.sleep(after_failure if result is _FAILED else 0 if result is True else every)
         finally:
             thread.shutdown(cancel_futures=True)
 
 
-async def _done(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> bool:
-    """Run `work` once; False if it failed. Failures are logged."""
+async def _result(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> object:
+    """What `work` returned, `_FAILED` if it failed. Failures are logged."""
     try:
-        await asyncio.get_running_loop().run_in_executor(thread, work)
+        return await asyncio.get_running_loop().run_in_executor(thread, work)
     except (StoreError, KnowledgeUnavailableError, ModelError) as error:
         log.warning("upkeep of %s has to wait: %s", what, error.message)
     except Exception:
         log.exception("upkeep of %s failed", what)
-    else:
-        return True
-    return False
+    return _FAILED

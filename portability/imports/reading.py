@@ -21,6 +21,10 @@ from portability.importers.imported import (
 MOST_TITLES = 1_000
 _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
+_LARGE = 3
+"""So many times as many where nobody else waits for the store: what a batch takes besides its messages is shared."""
+_BATCH_CHARACTERS = 2**18
+"""Of the texts of the messages: long ones are indexed in as short a transaction as many short ones."""
 _BATCH_BYTES = 8 * 2**20
 """Of files that stand in the messages of a batch, whole or as their texts: they are in memory until it is stored."""
 
@@ -42,13 +46,15 @@ class Reading:
 
 @dataclass(slots=True)
 class ReadItems:
-    """What was read and is to be stored together."""
+    """What was read and is to be stored together. is_large: as much as while nobody else waits for the store."""
 
+    is_large: bool = False
     conversations: list[ArrivingConversation] = field(default_factory=list)
     others: list[ImportedOther] = field(default_factory=list)
     failures: list[FailedItem] = field(default_factory=list)
     items: int = 0
     messages: int = 0
+    characters: int = 0
     file_bytes: int = 0
     left_out: int = 0
     is_last: bool = False
@@ -63,8 +69,10 @@ class ReadItems:
     @property
     def is_full(self) -> bool:
         """Whether it is stored before more is read."""
-        most = self.messages >= _BATCH_MESSAGES or self.items >= _BATCH_ITEMS or self.file_bytes >= _BATCH_BYTES
-        return most or bool(self.others)
+        times = _LARGE if self.is_large else 1
+        has_many = self.messages >= times * _BATCH_MESSAGES or self.items >= times * _BATCH_ITEMS
+        is_long = self.characters >= _BATCH_CHARACTERS or self.file_bytes >= _BATCH_BYTES
+        return has_many or is_long or bool(self.others)
 
 
 def is_conversation(item: ImportedItem) -> bool:
@@ -89,6 +97,11 @@ def messages_of(item: ImportedItem) -> int:
     if isinstance(item, ImportedConversation):
         return len(item.messages) - item.continues
     return item.messages if isinstance(item, ImportedExport) else 0
+
+
+def characters_of(conversation: ImportedConversation) -> int:
+    """How long the texts of its messages are together."""
+    return sum(len(message.text) for message in conversation.messages)
 
 
 def file_bytes_of(conversation: ImportedConversation) -> int:

@@ -56,15 +56,23 @@ from .accepting import discard_upload
 from .beside import Beside
 from .placing import mended, placed
 from .ports import StoreDocument, StoreFiles, StorePart
-from .reading import Reading, ReadItems, add_title, file_bytes_of, id_in_file, is_conversation, is_more, messages_of
+from .reading import (
+    Reading,
+    ReadItems,
+    add_title,
+    characters_of,
+    file_bytes_of,
+    id_in_file,
+    is_conversation,
+    is_more,
+    messages_of,
+)
 from .taking_back import DOCUMENT, MEMORIES, SETTINGS, TO_LEARN_FROM, Taker, take_back_beside
 
 log = logging.getLogger(__name__)
 FOLDER = "imports"
 """Below the data folder: the files of uploads, until their imports end."""
 _TELL_EVERY = 0.5
-_AT_ONCE = 3.0
-"""Seconds that a call of `work` goes on while nobody else needs the processor."""
 _TIDY_EVERY = 3_600.0
 _STRAY_SECONDS = 3_600.0
 _MOST_OPEN = 32
@@ -113,17 +121,13 @@ class ImportRunner:
         self._tries: dict[str, int] = {}
         self._told_at = self._tidy_at = 0.0
 
-    def work(self) -> None:
-        """Work on what waits for a second, for longer while nobody else needs the processor.
-
-        Now and then it deletes uploads that nobody needs.
-        """
-        until = time.monotonic() + _AT_ONCE
-        while self.run_due() is not None and self._is_alone() and time.monotonic() < until:
-            pass
+    def work(self) -> bool:
+        """Work for about a second on what waits; whether more may wait. Now and then it deletes uploads not needed."""
+        has_more = self.run_due() is not None
         if time.monotonic() >= self._tidy_at:
             self._tidy_at = time.monotonic() + _TIDY_EVERY
             self.delete_stray_uploads()
+        return has_more
 
     def run_due(self, *, seconds: float = 1.0, import_id: str | None = None) -> Import | None:
         """Work for about `seconds` on an import that waits for it; the import as it is then, None where none waits."""
@@ -185,10 +189,10 @@ class ImportRunner:
             begun = time.monotonic()
             which = step(which)
             worked = time.monotonic() - begun
-            if time.monotonic() > until:
-                break
             if not self._is_alone():
                 time.sleep(worked * (1 / self._share - 1))
+            if time.monotonic() > until:
+                break
         return which
 
     def _postpone(self, which: Import, error: StoreError) -> None:
@@ -259,7 +263,7 @@ class ImportRunner:
             return self._store(which, batch, [], before, failures, begun=begun)
 
     def _read_batch(self, reading: Reading, which: Import) -> ReadItems:
-        batch, found = ReadItems(), list[ImportedConversation]()
+        batch, found = ReadItems(is_large=self._is_alone()), list[ImportedConversation]()
         while not batch.is_full:
             try:
                 item = next(reading.items, None)
@@ -293,6 +297,7 @@ class ImportRunner:
         elif isinstance(each := self._as_before(item, which), ImportedConversation):
             found.append(each)
             batch.messages += messages_of(each)
+            batch.characters += characters_of(each)
             batch.file_bytes += file_bytes_of(each)
         else:
             batch.others.append(each)

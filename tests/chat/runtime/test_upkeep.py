@@ -66,3 +66,18 @@ def test_no_surprise_ends_indexing_or_purging_and_what_failed_is_tried_again_lat
     assert (events.done, the_bin.done) == (1, 1)
     failed = sorted(message for message in caplog.messages if message.endswith("failed"))
     assert failed == ["the job purge_bin failed", "the job purge_events failed", "upkeep of the search index failed"]
+
+
+def test_work_that_has_more_to_do_goes_on_at_once_and_rests_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    results = iter([True, True, False, 1])
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 5:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(upkeep.asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(upkeep.Upkeep().repeat(lambda: next(results), what="tried", every=7.0))
+    assert pauses == [0.0, 0, 0, 7.0, 7.0]

@@ -297,6 +297,27 @@ def test_a_file_is_counted_first_and_begins_when_it_is_started(database, runner,
     assert (which.state, which.done, which.imported) == ("done", 6, 2)
 
 
+@pytest.mark.parametrize(
+    ("is_alone", "of_each", "positions"),
+    [(False, 1, [40, 80, 120, 130]), (True, 1, [120, 130]), (True, 100_000, [3, 6, 9])],
+)
+def test_a_batch_is_larger_where_nobody_else_waits_for_the_store_and_never_long(
+    database, source, added, tmp_path, is_alone, of_each, positions
+):
+    """40 conversations in one transaction, thrice as many alone, and of long texts three of 100,000 characters."""
+    count = positions[-1]
+    source.items = [conversation(str(number), message("m", None, "x" * of_each)) for number in range(count)]
+    which, seen = added(), []
+    runner = ImportRunner(database=database, uploads=tmp_path / "imports", share=1.0, is_alone=lambda: is_alone)
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    while get_import(**own).state != "done":
+        assert runner.run_due(seconds=0) is not None
+        seen.append(get_import(**own).position)
+    assert runner.work() is False
+    runner.close()
+    assert seen[: len(positions)] == positions
+
+
 def test_an_import_that_is_paused_stops_between_two_batches_and_goes_on_where_it_was(database, runner, source, added):
     source.items = [conversation(str(number)) for number in range(100)]
     which = added()
