@@ -377,18 +377,23 @@ class _Update:
 def _with_parts_of_here(arriving: Parts, here: Parts) -> list[dict[str, Any]]:
     """The parts that the source has now, and behind them those that it does not have any more.
 
-    A file that is stored here stays so where the source only names it now.
+    A file that is stored here stays so where the source only names it now; one that was only named stands once, stored.
     """
     stored = {part.get("name"): part for part in here if "attachment_id" in part}
     parts = [
         {**stored[part["name"]], "id": part["id"], "at": part["at"]}
-        if is_file(part) and "attachment_id" not in part and part["name"] in stored
+        if _is_named(part) and part["name"] in stored
         else dict(part)
         for part in arriving
     ]
-    there = {_is_of(part) for part in parts}
-    left = [part for part in here if _is_of(part) not in there]
+    there, named = {_is_of(part) for part in parts}, {part["name"] for part in parts if is_file(part)}
+    left = [part for part in here if _is_of(part) not in there and not (_is_named(part) and part["name"] in named)]
     return [*parts, *({**part, "id": number} for number, part in enumerate(left, len(parts) + 1))]
+
+
+def _is_named(part: Mapping[str, Any]) -> bool:
+    """Whether it is a file that is not stored."""
+    return is_file(part) and "attachment_id" not in part
 
 
 def _is_of(part: Mapping[str, Any]) -> tuple[str, str]:

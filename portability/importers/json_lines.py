@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import chain
 from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import IO, Any, NamedTuple
@@ -166,9 +167,11 @@ def _unpacked(file: ImportFile, sections: list[_Section]) -> Generator[bytes]:
 def _items(lines: _Lines, stream: IO[bytes], index: LineIndex) -> Iterator[ImportedItem]:
     while not lines.ended:
         places = lines.read_part()
-        yield from lines.failed
-        yield from _begun(places, lines, stream, index)
-        if not lines.failed and not places and not lines.ended:
+        is_empty = True
+        for item in chain(lines.failed, _begun(places, lines, stream, index)):
+            is_empty = False
+            yield item
+        if is_empty and not lines.ended:
             yield ImportedNothing()
     if lines.failures > _MOST_FAILED:
         yield FailedItem("", say("import_more_lines", count=lines.failures - _MOST_FAILED))

@@ -11,7 +11,7 @@ from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
 from portability.importers import json_lines
 from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedToolCall
+from portability.importers.imported import FailedItem, ImportedConversation, ImportedToolCall
 from sentences import say
 from tests.portability.importers.exports import at, iso, write_json, write_zip
 
@@ -234,6 +234,13 @@ def test_long_stretches_of_empty_lines_can_be_interrupted(tmp_path, read, monkey
     assert [getattr(each, "source_id", None) for each in items] == ["a", None, None, None, "b", None, None]
 
 
+def test_lines_in_order_of_time_can_be_interrupted_where_no_conversation_begins(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("portability.importers.json_lines._LINES_OF_A_PART", 10)
+    rows = [said(name, str(number)) for number in range(25) for name in ("a", "b")]
+    items = read(lines(tmp_path / "talks.jsonl", *rows))[1]
+    assert [getattr(each, "source_id", None) for each in items] == ["a", "b", None, None, None, None, "a", "b"]
+
+
 def said(conversation, text, **more):
     return {"conversation": conversation, "role": "user", "text": text, **more}
 
@@ -247,7 +254,7 @@ def test_json_lines_are_given_out_part_by_part_and_once_more_whole_where_a_conve
     items = read(path)[1]
 
     failed = [each for each in items if isinstance(each, FailedItem)]
-    talks = [each for each in items if each not in failed]
+    talks = [each for each in items if isinstance(each, ImportedConversation)]
     assert failed == [FailedItem("line 4", "The line is no JSON.")]
     assert [(each.source_id, len(each.messages), each.may_continue, each.continues) for each in talks] == [
         ("a", 1, True, 0),
@@ -283,7 +290,8 @@ def test_the_first_conversation_of_json_lines_comes_before_the_file_was_read(tmp
 def test_a_message_whose_parent_stands_in_a_later_part_waits_for_it(tmp_path, read, monkeypatch):
     monkeypatch.setattr("portability.importers.json_lines._PART", 50)
     rows = [said("a", "second", id="2", parent="1"), said("b", "x"), said("a", "first", id="1", parent=None)]
-    _, [other, found] = read(lines(tmp_path / "talks.jsonl", *rows))
+    items = read(lines(tmp_path / "talks.jsonl", *rows))[1]
+    other, found = (each for each in items if isinstance(each, ImportedConversation))
 
     assert (other.source_id, found.continues, found.problems) == ("b", 0, ())
     assert [(each.source_id, each.parent_id) for each in found.messages] == [("1", None), ("2", "1")]

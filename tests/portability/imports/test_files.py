@@ -115,6 +115,19 @@ def test_a_file_that_a_later_export_has_of_a_known_message_is_added_and_taken_ba
     assert first_parts(database) == ()
 
 
+def test_a_file_that_was_only_named_stands_once_when_a_later_export_has_it(database, tmp_path, brought, taken_back):
+    def talk(text, **more):
+        messages = [claude_message("m1", "human", "Look", **more), claude_message("m2", "assistant", text, parent="m1")]
+        return write_json(tmp_path / "conversations.json", [claude_conversation(*messages)])
+
+    brought(talk("What?", files=[{"file_name": "wind.csv"}, {"file_name": "sea.png"}]))
+    second = brought(talk("At what?", attachments=[{"file_name": "wind.csv", "extracted_content": "wind,calm\n"}]))
+    kept = [(part["name"], "attachment_id" in part) for part in first_parts(database)]
+    assert kept == [("wind.csv", True), ("sea.png", False)]
+    assert taken_back(second).kept == []
+    assert [part["name"] for part in first_parts(database)] == ["wind.csv", "sea.png"]
+
+
 def test_files_that_a_later_import_renewed_stay_with_an_earlier_one_taken_back(database, tmp_path, brought, taken_back):
     def talk(text, *names):
         files = [{"file_name": name, "extracted_content": name} for name in names]
