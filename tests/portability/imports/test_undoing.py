@@ -189,6 +189,34 @@ def test_what_a_longer_export_brought_to_a_conversation_of_here_goes_and_the_con
     assert told(database) == before
 
 
+def test_edits_and_versions_that_a_newer_export_brought_are_taken_back(
+    database: Database, tmp_path: Path, brought: Any, taken_back: TakeBack
+) -> None:
+    row = create_conversation(database=database, user_email=ADA, domain="assistant")
+    Conversation(ADA, database, row.conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"}, title="M")
+    before = told(database)
+    folder = str(tmp_path / "elsewhere")
+    elsewhere = open_store(folder)
+    try:
+        import_export(json.dumps(before[0]).encode(), database=elsewhere, user_email=ADA)
+        own: dict[str, Any] = {"database": elsewhere, "user_email": ADA, "conversation_id": row.conversation_id}
+        question, answer = list_messages(**own)
+        again = accept_again(**own, message_id=answer.message_id, model_name="another")
+        ended = {"response_message_id": again.response_message_id, "status": "complete", "config": {"model": "another"}}
+        finish_turn(**own, **ended, text="Theirs.")
+        edit_message(**own, message_id=question.message_id, text="Whose?", index=1)
+        (newer, _) = told(elsewhere)
+    finally:
+        close_store(folder)
+    path = tmp_path / "newer.json"
+    path.write_text(json.dumps(newer))
+    which = brought(path)
+    own = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    assert (which.updated, [each.text for each in list_messages(**own)]) == (1, ["Whose?", "Theirs."])
+    assert taken_back(which).kept == []
+    assert told(database) == before
+
+
 def test_an_archive_with_a_part_that_failed_is_taken_back(
     database: Database, tmp_path: Path, brought: Any, taken_back: TakeBack
 ) -> None:
