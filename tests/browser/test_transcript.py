@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
 from tests.browser.screens import NARROW
+from tests.browser.sidebar_page import SidebarPage
 from tests.browser.transcript import (
     AT_END,
     FIRST_PAGE,
@@ -32,10 +33,11 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+LISTED = "**/list_messages_by_conversation/**"
 
 
 def test_a_message_is_edited_and_what_it_said_before_is_kept(
@@ -272,6 +274,69 @@ def test_a_permalink_opens_a_long_conversation_in_its_middle(
     send(page, "And they lived happily ever after?")
     expect(body(page, 1002)).to_have_text("Understood.")
     expect(body(page, 1002)).to_be_in_viewport()
+
+
+def test_who_writes_while_what_was_asked_for_comes_goes_on_writing(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    """What comes takes the focus from no field in which somebody writes: Enter would be ignored."""
+    held: list[Route] = []
+
+    def hold_what(asks: Locator) -> None:
+        """Click on what asks for messages, which do not come yet."""
+        page.route(LISTED, lambda route: held.append(route), times=1)
+        with page.expect_request(LISTED):
+            asks.click()
+
+    def write_before(target: Locator, text: str) -> None:
+        """Write, let what was asked for come, and send what is written."""
+        page.fill("#composer-input", text)
+        held.pop().continue_()
+        expect(target).to_have_class(re.compile("flash"))
+        expect(page.locator("#composer-input")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#composer-input")).to_have_value("")
+
+    # A message of another conversation.
+    tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
+    basil = hold_talk(person, "Drying basil", f"What of {tomatoes.reference(1)}?")
+    page = open_page(person, tomatoes.path)
+    card(page, 1).get_by_role("button", name="refers to this one").click()
+    hold_what(page.get_by_role("dialog", name="Referred to by").locator(".backlink"))
+    write_before(card(page, 1), "And of parsley?")
+    expect(body(page, 3)).to_have_text("And of parsley?")
+    expect(body(page, 4)).to_have_text("Understood.")
+    assert opened_id(page) == basil.conversation_id
+
+    # An activity of another one.
+    event = {"type": "system_event", "payload": {"type": "frost", "description": "The first frost."}}
+    frost = person.post(f"/api/conversations/{tomatoes.conversation_id}/activities", event).json()
+    send(page, f"See #{frost['short_id']}.")
+    expect(body(page, 6)).to_have_text("Understood.")
+    hold_what(body(page, 5).locator(".reference-chip"))
+    write_before(page.locator(".activity-line"), "Before the frost?")
+    expect(body(page, 4)).to_have_text("Understood.")
+    assert opened_id(page) == tomatoes.conversation_id
+
+    # The newest messages, which lead to the composer of who is nowhere else.
+    hold_what(SidebarPage(page).row("Drying basil"))
+    page.keyboard.press("Control+f")
+    found = page.get_by_role("search", name="Find in this conversation").get_by_role("searchbox")
+    found.fill("parsley")
+    held.pop().continue_()
+    expect(body(page, 6)).to_have_text("Understood.")
+    expect(page.locator("#composer-input")).not_to_be_focused()
+    expect(found).to_be_focused()
+
+    # A message far up.
+    story = store_talk(server, person, "A long story", turns=200)
+    first = messages(person, story.conversation_id)[0]
+    assert person.put(f"/messages/{first['message_id']}/pin").status == 200
+    page.goto(story.path)
+    expect(body(page, 400)).to_be_in_viewport()
+    hold_what(page.get_by_role("region", name="Pinned messages").get_by_role("button", name="#1 You"))
+    write_before(card(page, 1), "And then?")
+    expect(body(page, 402)).to_have_text("Understood.")
 
 
 @pytest.fixture

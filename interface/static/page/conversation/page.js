@@ -6,6 +6,7 @@ import { shellStrings } from '../strings/en/shell.js';
 import { createEditDrafts } from '../core/browser_storage/drafts.js';
 import { createConversationReferences } from '../references/cache_model.js';
 import { mountComposer } from '../composer/composer.js';
+import { watchWriting } from '../ui/dom.js';
 import { attempt } from '../ui/notices/attempts.js';
 import { showToast } from '../ui/notices/toast.js';
 import { Beginnings } from './beginnings.js';
@@ -272,6 +273,7 @@ export class ConversationPage {
 
   async #load(messageId, signal) {
     const { conversationId } = this.#conversation;
+    const writes = watchWriting();
     const [details] = await Promise.all([
       this.#store.loadConversation(() => this.#api.getConversationDetails(conversationId, { signal })),
       this.#transcript.open(messageId, { signal }),
@@ -284,20 +286,21 @@ export class ConversationPage {
     this.#events.emit('conversation:loaded', { ...current, messages: this.#transcript.messages });
     this.#pins.load();
     this.#showWhetherEmpty();
-    if (messageId) this.#transcript.reveal(messageId);
-    else if (this.#slot.mayTakeFocus()) this.#composer.welcome();
+    // Who has begun to write somewhere before it was here goes on writing there.
+    if (messageId) this.#transcript.reveal(messageId, { takesFocus: !writes() });
+    else if (this.#slot.mayTakeFocus() && !writes()) this.#composer.welcome();
     this.#watchUnfinished();
   }
 
   /** @param {{conversation_id: string, message_id?: string}} target leads to a message, here or elsewhere */
   async goTo({ conversation_id: conversationId, message_id: messageId = null, activity_id: activityId = null }) {
-    const isActivity = activityId !== null && messageId === null;
+    const [isActivity, writes] = [activityId !== null && messageId === null, watchWriting()];
     if (conversationId !== this.#conversation?.conversationId) await this.open(conversationId, { messageId });
     else if (!isActivity) {
       this.#slot.writeAddress('push', conversationId, messageId);
       await this.#guide.toMessage(messageId);
     }
-    if (isActivity && conversationId === this.conversationId) await this.#guide.toActivity(activityId);
+    if (isActivity && conversationId === this.conversationId) await this.#guide.toActivity(activityId, { writes });
   }
 
   /** Shows what changed on the server meanwhile. */

@@ -79,6 +79,25 @@ globalThis.addEventListener?.('pointerdown', () => {
 /** Waits while something is being pressed: a button that is replaced before it is let go of is never clicked. */
 export const whenReleased = () => press;
 
+/** How often the person has pressed something, or written. */
+let deeds = 0;
+
+for (const name of ['keydown', 'pointerdown', 'input']) {
+  globalThis.addEventListener?.(name, () => {
+    deeds += 1;
+  }, true);
+}
+
+/**
+ * For what takes the focus some time after it was asked for.
+ *
+ * @returns {() => boolean} whether the person has gone to a field since, or went on writing in it: then the focus stays there
+ */
+export function watchWriting() {
+  const before = deeds;
+  return () => deeds !== before && document.activeElement?.matches('input, textarea, select') === true;
+}
+
 /** Makes `place` hold these nodes. Those that are there already are left alone: a press on them goes on, and what has the focus keeps it. */
 export function replaceChildrenKeepingFocus(place, ...nodes) {
   const focused = place.contains(document.activeElement) ? document.activeElement : null;

@@ -83,9 +83,9 @@ function activityLine(activity, page) {
     summary.setAttribute('aria-expanded', String(isOpen));
   }
 
-  function reveal() {
+  function reveal({ takesFocus }) {
     node.scrollIntoView({ block: 'center' });
-    summary.focus({ preventScroll: true });
+    if (takesFocus) summary.focus({ preventScroll: true });
     node.classList.add('flash');
     clearTimeout(flashing);
     flashing = setTimeout(() => node.classList.remove('flash'), FLASH_MS);
@@ -217,12 +217,12 @@ export function createActivityLines(page, { shown, onChange }) {
     /** @returns {string|null} the id of the message that shows the activity as one of its tool calls */
     callerOf: (activityId) => activities.callerOf(activityId, shown().messages),
     countReplies: () => [...lines.values()].forEach(({ countReplies }) => countReplies()),
-    /** @param {() => void} before called before it comes into view @returns {boolean} whether the line is here, and now in view */
-    reveal(activityId, before) {
+    /** `before` is called before it comes into view. @returns {boolean} whether the line is here, and now in view */
+    reveal(activityId, { takesFocus, before }) {
       const line = lines.get(activityId);
       if (!line?.node.isConnected) return false;
       before();
-      line.reveal();
+      line.reveal({ takesFocus });
       return true;
     },
   };

@@ -198,11 +198,11 @@ export class Transcript {
     }
   }
 
-  /** @returns {boolean} whether the message is here, and now in view */
-  reveal(messageId) {
+  /** @param {{takesFocus?: boolean}} [options] @returns {boolean} whether the message is here, and now in view */
+  reveal(messageId, { takesFocus = true } = {}) {
     if (!this.scrollTo(messageId)) return false;
     this.card(messageId).flash();
-    this.card(messageId).takeFocus();
+    if (takesFocus) this.card(messageId).takeFocus();
     return true;
   }
 
@@ -265,9 +265,9 @@ export class Transcript {
   }
 
   /** @param {string} activityId of one that is no message @returns {boolean} whether it is here, and now in view */
-  revealActivity(activityId) {
+  revealActivity(activityId, { takesFocus = true } = {}) {
     const caller = this.#lines.callerOf(activityId);
-    return caller ? this.reveal(caller) : this.#lines.reveal(activityId, () => this.#scroll.release());
+    return caller ? this.reveal(caller, { takesFocus }) : this.#lines.reveal(activityId, { takesFocus, before: () => this.#scroll.release() });
   }
 
   toNewest() {
