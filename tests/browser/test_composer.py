@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
-from tests.browser.history import hold_talk
+from tests.browser.history import hold_talk, messages
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -366,6 +366,28 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
       document.getElementById('composer-input').dispatchEvent(new KeyboardEvent('keydown', init));
     }""")
     expect(page.locator(INPUT)).to_have_value(talk.reference(1))
+
+
+def test_enter_sends_a_whole_reference_also_where_messages_are_offered_that_quote_it(
+    open_page: OpenPage, person: Client
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "Which manure?")
+    assert list(person.send(talk.conversation_id, f"As in {talk.reference(1)}."))[-1].get("done")
+    page = open_page(person, talk.path)
+    selected = page.locator("#composer-suggestions [aria-selected=true]")
+    page.fill(INPUT, f"And {talk.reference(1)}")
+    expect(option(page, "As in")).to_be_visible()
+    expect(selected).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("")
+    expect(page.locator(".message-card[message-index='6']")).to_have_attribute("data-status", "complete")
+    assert messages(person, talk.conversation_id)[4]["text"] == f"And {talk.reference(1)}"
+
+    # A word of six letters may be a name, and names no message here.
+    page.fill(INPUT, f"And @conversation_{talk.friendly_id}_message_manure")
+    expect(selected).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value(f"And {talk.reference(1)} ")
 
 
 def test_what_an_input_method_composes_is_not_sent_half_done(open_page: OpenPage, person: Client) -> None:

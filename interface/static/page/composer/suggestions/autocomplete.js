@@ -37,7 +37,7 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     const offer = OFFERS[asked.kind];
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) });
+    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !offer.isWhole?.(answer) });
     else if (isSearch(asked) && offer.none) suggestions.tell([...failed, offer.none].join(' '));
     else suggestions.close();
   }

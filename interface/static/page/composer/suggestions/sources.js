@@ -10,11 +10,11 @@ import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
-import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, memoryChosen, messageChosen } from './mention_model.js';
+import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, isComplete, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { plainExcerpt } from '../../conversation/card/content/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
-import { iconOf } from '../../references/report_model.js';
+import { bareReference, iconOf, isGiven } from '../../references/report_model.js';
 import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from './suggestions_model.js';
 import { element } from '../../ui/dom.js';
 
@@ -90,9 +90,21 @@ const conversations = {
   keys: () => words.keysConversation,
 };
 
+/** Whether what is typed names a message, so that Enter has nothing to complete. */
+async function isWhole(mention, { api, signal }) {
+  if (!isComplete(mention)) return false;
+  const reference = bareReference(`${conversationChosen(mention.friendlyId)}${mention.query}`);
+  return api.resolveReference(reference, { signal, quiet: true }).then(isGiven, () => false);
+}
+
 const messages = {
-  ask: ({ friendlyId, query }, { api, signal }) => api.findMessages(friendlyId, query, {}, { signal }),
-  groups: (hits) => [{ options: hits.flatMap((hit) => [messageOption(hit), ...fileOptions(hit)]) }],
+  async ask(mention, { api, signal }) {
+    const found = api.findMessages(mention.friendlyId, mention.query, {}, { signal });
+    const [hits, whole] = await Promise.all([found, isWhole(mention, { api, signal })]);
+    return { hits, whole };
+  },
+  isWhole: ({ whole }) => whole,
+  groups: ({ hits = [] }) => [{ options: hits.flatMap((hit) => [messageOption(hit), ...fileOptions(hit)]) }],
   none: words.noMessages,
   keys: () => words.keysMessage,
 };
@@ -177,7 +189,8 @@ const models = {
 
 /**
  * What there is to offer for each kind of mention: `ask(mention, {api, conversationId, signal})` gives the answer that `groups`, `keys` and
- * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing.
+ * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing;
+ * where `isWhole(answer)`, what is typed lacks nothing, and Enter takes no row by itself.
  */
 export const OFFERS = { any: anything, activity: activities, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };
 
