@@ -24,7 +24,7 @@ _BATCH_ITEMS = 40
 _LARGE = 3
 """So many times as many where nobody else waits for the store: what a batch takes besides its messages is shared."""
 _BATCH_CHARACTERS = 2**18
-"""Of the texts of the messages: long ones are indexed in as short a transaction as many short ones."""
+"""Of the messages: long ones are held, and stored and indexed, in as small batches as many short ones."""
 _BATCH_BYTES = 8 * 2**20
 """Of files that stand in the messages of a batch, whole or as their texts: they are in memory until it is stored."""
 
@@ -100,8 +100,9 @@ def messages_of(item: ImportedItem) -> int:
 
 
 def characters_of(conversation: ImportedConversation) -> int:
-    """How long the texts of its messages are together."""
-    return sum(len(message.text) for message in conversation.messages)
+    """How long its messages are together, with their thoughts and what tools answered."""
+    results = (len(call.result or "") for message in conversation.messages for call in message.tool_calls)
+    return sum(len(message.text) + len(message.thoughts) for message in conversation.messages) + sum(results)
 
 
 def file_bytes_of(conversation: ImportedConversation) -> int:
