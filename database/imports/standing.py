@@ -18,10 +18,11 @@ _ic, _im, _m = imported_conversations.c, imported_messages.c, messages.c
 class Standing:
     """Where messages of a source stand here, by their ids there; empty for a conversation that is new.
 
-    followed: of a message, all versions of the one that it follows here. continued: the versions behind which the
-    person went on. left: those with all other versions of the same messages.
+    known: all that stand here. followed: of a message, all versions of the one that it follows here. continued: the
+    versions behind which the person went on. left: those with all other versions of the same messages.
     """
 
+    known: frozenset[str] = frozenset()
     followed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     continued: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
@@ -53,7 +54,8 @@ def _standing(connection: Connection, conversation_id: str) -> Standing:
         else:
             left.update(above)
             continued.update(name for name, number in above.items() if number == (before.chosen_variant or 1))
-    return Standing(followed, frozenset(continued), frozenset(left))
+    known = frozenset(name for each in versions.values() for name in each)
+    return Standing(known, followed, frozenset(continued), frozenset(left))
 
 
 def _with_those_before(rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

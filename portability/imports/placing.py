@@ -278,7 +278,14 @@ class _Walk:
             return parent in standing.followed.get(each, ())
 
         is_taken = parent in standing.left or any(map(stands, questions))
-        return is_taken and not any(map(stands, answers)) and self._repeat_beside(answers)
+        if not is_taken or any(map(stands, answers)) or all(self._was_moved(each, standing) for each in answers):
+            return False
+        return self._repeat_beside(answers)
+
+    def _was_moved(self, each: str, standing: Standing) -> bool:
+        """Whether the person moved a message that stands here away from what it follows in the source."""
+        above, here = self.tree.parents[each], standing.followed.get(each, frozenset())
+        return each in standing.known and all(name.partition(_REPEATED)[0] != above for name in here)
 
     def _repeat_beside(self, others: Sequence[str]) -> bool:
         """Begin a branch for what stands beside answers or questions; whether that was possible."""

@@ -10,6 +10,7 @@ import pytest
 from Conversation import Conversation
 from database.maintenance.verification import verify_store
 from database.messages.branches import choose_branch, choose_branch_with, list_branches
+from database.messages.editing import move_messages
 from database.messages.reading import list_messages, list_messages_of_all_branches
 
 from .conftest import ADA, conversation, message
@@ -216,3 +217,39 @@ def test_a_path_that_a_later_import_began_is_taken_back_alone(database, imported
     assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
     assert counts(imported(longer)) == ("done", 0, 1, 0, 0)
     assert texts(database, conversation_id) == [*SECOND_PATH, "On what?", "On the heat."]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_person_moved_the_next_import_adds_what_is_new_alone(database, imported, seed):
+    chance = random.Random(seed)
+    tree = grown(chance)
+    length = chance.randint(2, len(tree))
+    imported(conversation("c", *tree[:length]))
+    own = {"database": database, "user_email": ADA, "conversation_id": only(database).conversation_id}
+    if chance.random() < 0.6:
+        Conversation(ADA, database, own["conversation_id"]).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+    shown = [each.message_id for each in list_messages(**own)]
+    for _ in range(chance.randint(1, 3)):
+        move_messages(**own, message_ids=[chance.choice(shown)], direction=chance.choice(["up", "down"]))
+
+    for part in (tree[:length], tree):
+        before = [each.message_id for each in list_messages_of_all_branches(**own)]
+        imported(conversation("c", *part, title=f"{len(part)} messages"))
+        stands = [each.message_id for each in list_messages_of_all_branches(**own)]
+        assert part is tree or stands == before
+        imported(conversation("c", *part, title="Again"))
+        assert [each.message_id for each in list_messages_of_all_branches(**own)] == stands
+
+
+def test_an_answer_that_was_moved_before_its_question_leaves_no_second_question(database, imported):
+    imported(conversation("c", *AGAIN[:2]))
+    own = {"database": database, "user_email": ADA, "conversation_id": only(database).conversation_id}
+    Conversation(ADA, database, own["conversation_id"]).persist_current_turn("Mine?", "Yours.", {"model": "m"})
+    answer = list_messages(**own)[1]
+    move_messages(**own, message_ids=[answer.message_id], direction="up")
+    moved = ["Two litres.", "How much water?", "Mine?", "Yours."]
+    assert texts(database, own["conversation_id"]) == moved
+
+    imported(conversation("c", *AGAIN[:2], title="Again"))
+
+    assert [each.text for each in list_messages_of_all_branches(**own)] == moved
