@@ -45,7 +45,7 @@ def imports(bench: Bench) -> Iterator[Figure]:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "conversations.json"
     characters = bench.characters or _CHARACTERS
-    _write_export(file, messages=count, characters=characters)
+    write_export(file, messages=count, characters=characters)
     floor = _parse(file) * 1_000_000 / count
     users_dir = str(folder / "users")
     database = open_store(users_dir)
@@ -79,7 +79,7 @@ def imports_served(bench: Bench) -> Iterator[Figure]:
     file = run.folder / "conversations.json"
     if "written" not in run.took:
         with run.timed("written"):
-            _write_export(file, messages=count, characters=characters)
+            write_export(file, messages=count, characters=characters)
     floor = _parse(file) * 1_000_000 / count
     server = LiveServer(run.folder / "server").start()
     try:
@@ -138,7 +138,7 @@ def _served(
     with _asked(server.client()) as waits:
         if "upload" not in run.took:
             with run.timed("upload"):
-                _uploaded(client, file)
+                upload_export(client, file)
         path = f"/imports/{client.get('/imports').json()[0]['import_id']}"
         now = client.get(path).json()
         while now["state"] != "done":
@@ -183,7 +183,7 @@ def _asked(client: Client) -> Iterator[list[float]]:
         asking.join()
 
 
-def _uploaded(client: Client, file: Path) -> str:
+def upload_export(client: Client, file: Path) -> str:
     """Send a file as it lies there; the id of its import."""
     headers = {
         "Origin": client.origin,
@@ -208,7 +208,7 @@ def _parse(file: Path) -> float:
     return time.process_time() - began
 
 
-def _write_export(file: Path, *, messages: int, characters: int) -> None:
+def write_export(file: Path, *, messages: int, characters: int) -> None:
     """A file as ChatGPT exports it, conversation by conversation."""
     rng = random.Random(1)
     words = [f"word{number}" for number in range(_WORDS)]

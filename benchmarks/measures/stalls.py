@@ -11,6 +11,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 
 import orjson
 
@@ -20,6 +21,7 @@ from tests.live_server import PASSWORD, LiveServer
 from ..fake_model import running, settings_for
 from ..figures import Figure, of_samples
 from ..seeded import EMAIL, Bench
+from .imports import upload_export, write_export
 
 _EVERY = 0.25
 _SECONDS = {"quick": 10.0, "full": 30.0}
@@ -28,6 +30,7 @@ _LOGINS_A_SECOND = 40
 _WAITING_PEOPLE = 8
 _TURNS, _WORDS_A_SECOND = 200, 20
 _IMPORTED_CLAIMS = 36_000
+_IMPORTED_MESSAGES = 60_000
 _LOOKED_AT = {
     "/healthz": "/healthz",
     "page": "/interface/",
@@ -41,8 +44,9 @@ Load = Callable[["Site", asyncio.Event], Awaitable[None]]
 class Site:
     """A server under load, and the person who waits meanwhile."""
 
-    def __init__(self, server: LiveServer, prober: Client, seconds: float) -> None:
+    def __init__(self, server: LiveServer, folder: Path, prober: Client, seconds: float) -> None:
         self.server = server
+        self.folder = folder
         self.prober = prober
         self.seconds = seconds
         self.samples: dict[str, list[float]] = defaultdict(list)
@@ -158,6 +162,20 @@ async def large_import(site: Site, _stop: asyncio.Event) -> None:
         await site.ask("POST", "/pkb/import", person, payload)
 
 
+async def large_history(site: Site, _stop: asyncio.Event) -> None:
+    """One person imports a history of about 48 MB."""
+    person = await asyncio.to_thread(_person, site.server, "moving@example.org")
+    file = site.folder / "conversations.json"
+    await asyncio.to_thread(write_export, file, messages=_IMPORTED_MESSAGES, characters=560)
+    site.samples.clear()  # making the file has held up the probes in this process
+    path = f"/imports/{await asyncio.to_thread(upload_export, person, file)}"
+    while (now := (await asyncio.to_thread(person.get, path)).json())["state"] != "done":
+        assert now["state"] in {"counting", "ready", "running"}, now
+        if now["state"] == "ready":
+            await asyncio.to_thread(person.post, f"{path}/start", {})
+        await asyncio.sleep(0.5)
+
+
 async def hanging_embeddings(site: Site, _stop: asyncio.Event) -> None:
     """The provider of embeddings never answers; a person's memories wait for it."""
     person = await asyncio.to_thread(_person, site.server, "remembering@example.org")
@@ -198,6 +216,7 @@ _LOADS: dict[str, Load] = {
     "40 strangers a second log in": logins,
     "8 people wait for a hanging model": hanging_model,
     "32 MB of memories are imported": large_import,
+    "a history of 48 MB is imported": large_history,
     "the provider of embeddings hangs": hanging_embeddings,
     "a full bin is emptied": full_bin,
     "200 answers grow by 20 words a second": running_turns,
@@ -246,7 +265,7 @@ def _site(bench: Bench, load: Load) -> Iterator[Site]:
             server.start()
             prober = _person(server, "waits@example.org")
             prober.post("/pkb/claims", {"statement": "Tea is good in the morning"})
-            yield Site(server, prober, seconds=_SECONDS[bench.size.name])
+            yield Site(server, folder, prober, seconds=_SECONDS[bench.size.name])
         finally:
             server.stop(seconds=30)
 

@@ -21,7 +21,7 @@ from portability.importers.imported import (
 MOST_TITLES = 1_000
 _BATCH_MESSAGES = 80
 _BATCH_ITEMS = 40
-_LARGE = 3
+_LARGE = 2
 """So many times as many where nobody else waits for the store: what a batch takes besides its messages is shared."""
 _BATCH_CHARACTERS = 2**18
 """Of the messages: long ones are held, and stored and indexed, in as small batches as many short ones."""
