@@ -68,6 +68,8 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     send(page, "For the record?")
     expect(page.locator(".message-card")).to_have_count(6)
     expect(page.locator(".message-card").last.locator(".message-body")).to_have_text("Noted.")
+    # It has an address when it is whole.
+    expect(page.locator(".message-card").last).to_have_attribute("aria-busy", "false")
     stored = messages(person, talk.conversation_id)
     badge = page.locator(".message-card").last.locator(".message-ref-badge")
     expect(badge).to_have_text(f"#4 · {stored[3]['message_short_hash']}")
