@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -167,20 +168,32 @@ def test_what_the_person_changed_since_stays_and_the_report_says_so(
     assert texts == ["How much?", "Three, I think."]
 
 
-def test_what_a_longer_export_brought_to_a_conversation_of_here_goes_and_the_conversation_stays(
-    database: Database, tmp_path: Path, brought: Any, taken_back: TakeBack
-) -> None:
+@contextmanager
+def copied(folder: Path, whole: dict[str, Any]) -> Iterator[Database]:
+    """Another store that has an exported conversation."""
+    elsewhere = open_store(str(folder))
+    try:
+        import_export(json.dumps(whole).encode(), database=elsewhere, user_email=ADA)
+        yield elsewhere
+    finally:
+        close_store(str(folder))
+
+
+@pytest.fixture
+def own(database: Database) -> dict[str, Any]:
+    """A conversation of one question and its answer."""
     row = create_conversation(database=database, user_email=ADA, domain="assistant")
     Conversation(ADA, database, row.conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"}, title="M")
+    return {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+
+
+def test_what_a_longer_export_brought_to_a_conversation_of_here_goes_and_the_conversation_stays(
+    database: Database, tmp_path: Path, own: dict[str, Any], brought: Any, taken_back: TakeBack
+) -> None:
     before = told(database)
-    folder = str(tmp_path / "elsewhere")
-    elsewhere = open_store(folder)
-    try:
-        import_export(json.dumps(before[0]).encode(), database=elsewhere, user_email=ADA)
-        Conversation(ADA, elsewhere, row.conversation_id).persist_current_turn("And then?", "More.", {"model": "m"})
+    with copied(tmp_path / "elsewhere", before[0]) as elsewhere:
+        Conversation(ADA, elsewhere, own["conversation_id"]).persist_current_turn("And then?", "More.", {"model": "m"})
         (longer, _) = told(elsewhere)
-    finally:
-        close_store(folder)
     path = tmp_path / "longer.json"
     path.write_text(json.dumps(longer))
     which = brought(path)
@@ -190,28 +203,20 @@ def test_what_a_longer_export_brought_to_a_conversation_of_here_goes_and_the_con
 
 
 def test_edits_and_versions_that_a_newer_export_brought_are_taken_back(
-    database: Database, tmp_path: Path, brought: Any, taken_back: TakeBack
+    database: Database, tmp_path: Path, own: dict[str, Any], brought: Any, taken_back: TakeBack
 ) -> None:
-    row = create_conversation(database=database, user_email=ADA, domain="assistant")
-    Conversation(ADA, database, row.conversation_id).persist_current_turn("Mine?", "Yours.", {"model": "m"}, title="M")
     before = told(database)
-    folder = str(tmp_path / "elsewhere")
-    elsewhere = open_store(folder)
-    try:
-        import_export(json.dumps(before[0]).encode(), database=elsewhere, user_email=ADA)
-        own: dict[str, Any] = {"database": elsewhere, "user_email": ADA, "conversation_id": row.conversation_id}
-        question, answer = list_messages(**own)
-        again = accept_again(**own, message_id=answer.message_id, model_name="another")
+    with copied(tmp_path / "elsewhere", before[0]) as elsewhere:
+        there = {**own, "database": elsewhere}
+        question, answer = list_messages(**there)
+        again = accept_again(**there, message_id=answer.message_id, model_name="another")
         ended = {"response_message_id": again.response_message_id, "status": "complete", "config": {"model": "another"}}
-        finish_turn(**own, **ended, text="Theirs.")
-        edit_message(**own, message_id=question.message_id, text="Whose?", index=1)
+        finish_turn(**there, **ended, text="Theirs.")
+        edit_message(**there, message_id=question.message_id, text="Whose?", index=1)
         (newer, _) = told(elsewhere)
-    finally:
-        close_store(folder)
     path = tmp_path / "newer.json"
     path.write_text(json.dumps(newer))
     which = brought(path)
-    own = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
     assert (which.updated, [each.text for each in list_messages(**own)]) == (1, ["Whose?", "Theirs."])
     assert taken_back(which).kept == []
     assert told(database) == before
