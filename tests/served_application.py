@@ -9,6 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
+from endpoints.serving.connections import stop_accepting
+
 _TURNS = 4
 """Turns of the loop until a connection that the system has accepted is made, or one that was aborted is closed."""
 
@@ -28,12 +30,11 @@ async def served(app: web.Application) -> AsyncIterator[int]:
         made(handler, transport)
 
     server.connection_made = connection_made  # type: ignore[method-assign]
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
+    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
     try:
-        yield runner.addresses[0][1]
+        yield listening.sockets[0].getsockname()[1]
     finally:
-        await site.stop()
+        await stop_accepting(listening)
         await _go_round()
         await runner.cleanup()
         for transport in transports:
