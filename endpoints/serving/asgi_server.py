@@ -77,7 +77,7 @@ _LINGER_STEP = 0.05
 _MEGABYTE = 1024 * 1024
 # `Connection` closes idle connections; uvicorn would cut off a response that a client reads slowly.
 _KEPT_ALIVE_SECONDS = 24 * 3600
-_SWITCH_SECONDS = 0.001
+_SWITCH_SECONDS = 0.0005
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 OF_STRANGERS = frozenset({Work.SHORT, Work.PASSWORD, Work.PROVIDER})
 """What people may ask for who have not logged in; an address has its share of it."""
@@ -385,7 +385,8 @@ def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) ->
 
 
 def _tune_interpreter() -> None:
-    # The writer lets go of the interpreter at each step of a statement: in a crowd it would wait for it 5 ms each time.
+    # The writer lets go of the interpreter at each step of a statement, and a request at each change of threads: beside
+    # a thread that computes (an import) it would wait for it 5 ms each time.
     sys.setswitchinterval(_SWITCH_SECONDS)
     # Looking for cycles after every 700 new objects is a fifth of the time of a long list; what the start has made
     # stays, and is not looked through again.
