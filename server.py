@@ -39,10 +39,10 @@ from chat.runtime.services import default_quota, models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_folder, is_held_here
 from chat.runtime.thread_titles import ThreadTitles
 from chat.runtime.upkeep import ServerWork, keep_up
+from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
 from chat.tools.foreign.personal import PersonalServers
 from chat.tools.foreign.tools import register_foreign_tools
-from chat.tools.loop import ToolLoop
 from chat.tools.registry import ToolRegistry
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation

@@ -9,8 +9,8 @@ from contextlib import aclosing
 from typing import Any
 
 from benchmarks.answers.metering import cpu_seconds
+from chat.tools.calling.choice import Chooser
 from chat.tools.catalogue import all_tools
-from chat.tools.choosing.choice import Chooser
 from endpoints.http.errors import code_of
 from language_models.embedded.chat import EmbeddedChatModel
 from language_models.embedded.runtime import EmbeddedRuntime, model_file

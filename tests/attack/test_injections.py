@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from chat.tools.loop import MOST_ROUNDS
+from chat.tools.calling.loop import MOST_ROUNDS
 from language_models.testing import ScriptedChatModel
 from tests.attack.obedient import SECRET, WRITING, Arguments, ObedientModel, World, command
 from tests.endpoints.conftest import account, running_app, settings_in

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from chat.agents.asking import AgentDesk
+from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
-from chat.tools.loop import ToolLoop
 from chat.tools.registry import ToolContext, ToolRegistry, tool
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation

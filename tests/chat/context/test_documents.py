@@ -25,8 +25,8 @@ from chat.context.documents import (
     referenced_block,
     wikilinks_of,
 )
+from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
-from chat.tools.loop import ToolLoop
 from chat.turns.turn import Turn
 from Conversation import Conversation
 from database.accounts.users import create_user

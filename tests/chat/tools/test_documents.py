@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
-from chat.tools.loop import ToolLoop
 from database.accounts.users import create_user
 from endpoints.http.errors import code_of
 from language_models.testing import Prompt, Reply, ScriptedChatModel, calling

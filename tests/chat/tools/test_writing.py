@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
-from chat.tools.loop import ToolLoop
 from chat.tools.registry import ToolContext, ToolRegistry
 from database.accounts.users import create_user
 from database.proposals import list_proposals

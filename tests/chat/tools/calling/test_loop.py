@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 from sqlalchemy import select
 
-from chat.tools.loop import MOST_ROUNDS, ToolLoop
+from chat.tools.calling.loop import MOST_ROUNDS, ToolLoop
 from chat.tools.registry import ToolContext, ToolRegistry, tool
 from chat.turns import events as turn_events
 from chat.turns.runner import TurnRunner

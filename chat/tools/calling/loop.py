@@ -20,6 +20,9 @@ from chat.context.files import READ_TOOL
 from chat.context.items import neutralised
 from chat.ports import Ask
 from chat.prompting.prompt import context_chars
+from chat.tools import proposals
+from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
+from chat.tools.results import account, fitted_result, shorten_results
 from chat.turns import events
 from chat.turns.accept import AGENT_CHAIN
 from chat.turns.events import Event
@@ -32,10 +35,7 @@ from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage
 from sentences import said, say
 
-from . import proposals
-from .choosing import choice
-from .registry import Result, Tool, ToolContext, ToolRegistry, failure
-from .results import account, fitted_result, shorten_results
+from . import choice
 from .stop import Stop
 
 MOST_ROUNDS = 12

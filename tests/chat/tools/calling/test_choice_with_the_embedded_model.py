@@ -10,8 +10,8 @@ from typing import Any, Unpack
 import orjson
 import pytest
 
+from chat.tools.calling.choice import Chooser
 from chat.tools.catalogue import all_tools
-from chat.tools.choosing.choice import Chooser
 from endpoints.http.errors import code_of
 from language_models.embedded.chat import EmbeddedChatModel
 from language_models.embedded.runtime import EmbeddedRuntime, model_file

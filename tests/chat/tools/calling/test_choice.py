@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from chat.tools.choosing import choice
-from chat.tools.choosing.choice import Chooser
+from chat.tools.calling import choice
+from chat.tools.calling.choice import Chooser
 from chat.tools.registry import ToolRegistry
 from chat.tools.results import as_text
 from language_models.ports import Delta

@@ -1,1 +1,0 @@
-"""Choosing calls for models that can't be offered tools natively."""
