@@ -23,20 +23,22 @@ from chat.context.gather import (
     scope_of,
     stored_lookup,
 )
-from chat.context.items import extract_referenced
 from chat.context.memories import KnowledgeRequest, knowledge_request
 from chat.context.related import found_beside
-from chat.ports import ConversationLoader, Message, ReferenceCaps, TurnServices
-from chat.prompting.summaries import refresh_summary
-from chat.turns import events, steps
+from chat.exchange import events
+from chat.exchange.ports import ConversationLoader, ReferenceCaps, TurnServices
+from chat.exchange.turn import Turn, TurnStream, wait_for_abandoned_turns
+from chat.processes.threads import undisturbed
+from chat.prompting.items import extract_referenced
+from chat.turns import steps
 from chat.turns.accept import OWNER, accept
 from chat.turns.history import History
-from chat.turns.threads import undisturbed
-from chat.turns.turn import Turn, TurnStream, wait_for_abandoned_turns
+from chat.turns.summaries import refresh_summary
 from database.connection import database_of, open_store
 from database.conversations.titles import heuristic_title
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError
+from database.messages.message import Message
 from database.turns.identity import FinishedTurn
 from language_models.errors import ModelError
 from portability.bundle_history import BundleHistory, save_history
@@ -225,11 +227,8 @@ class Conversation:
         services: TurnServices | None,
     ) -> ConversationReferences:
         beside = Path(self._storage).parent
-        lookup: FriendlyIdLookup
-        if database is None:
-            lookup = partial(siblings_by_friendly_id, beside, user_email=user_email)
-        else:
-            lookup = stored_lookup(database, user_email)
+        siblings = partial(siblings_by_friendly_id, beside, user_email=user_email)
+        lookup: FriendlyIdLookup = siblings if database is None else stored_lookup(database, user_email)
         load = conversation_loader or partial(_load_beside, beside, user_email=user_email, database=database)
         caps = services.caps if services is not None else ReferenceCaps()
         return ConversationReferences(lookup=lookup, load=load, caps=caps, here=self.conversation_id)

@@ -22,20 +22,20 @@ from attachments.passages import index_pending as index_pending_files
 from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
 from chat.agents.inbox import InboxDesk, InboxWorker
+from chat.context.counted_model import counting_in
 from chat.context.gather import lost_report
-from chat.ports import ConversationLoader, TurnServices
+from chat.context.knowledge import KnowledgeAccess
+from chat.exchange.ports import ConversationLoader, TurnServices
+from chat.exchange.services import default_quota, models_from, services_from
 from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.processes.broker import Broker
 from chat.processes.duties import EVERY_DUTY, Duties, SharedDuties
+from chat.processes.metrics import Metrics
 from chat.processes.supervisor import Inherited, Supervisor, inherited
 from chat.runtime.account_erasure import AccountErasure
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
-from chat.runtime.counted_model import counting_in
 from chat.runtime.data_folder import probe
-from chat.runtime.knowledge import KnowledgeAccess
-from chat.runtime.metrics import Metrics
-from chat.runtime.services import default_quota, models_from, services_from
 from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_folder, is_held_here
 from chat.runtime.thread_titles import ThreadTitles
 from chat.runtime.upkeep import ServerWork, keep_up

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from chat.context.report import ReportEntry, preview
+from chat.exchange.report import ReportEntry, preview
 from conversation_reference_utils import generate_conversation_friendly_id
 from database.accounts.newcomers import StoreConversation, import_for_newcomer
 from database.accounts.users import get_user

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from activity.resolving import find_room
-from chat.ports import AgentCaller, AgentQuestion
+from chat.exchange.ports import AgentCaller, AgentQuestion
 from Conversation import Conversation
 from database.agents import repository
 from database.agents.repository import AgentRules

@@ -11,7 +11,7 @@ import click
 
 from attachments.storage import Attachments
 from attachments.verification import verify_attachments
-from chat.runtime.knowledge import close_knowledge, knowledge_in
+from chat.context.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import ServerRunningError, held_data_folder
 from database.accounts.audit import COMMAND_LINE, Act, note_act
 from database.accounts.users import get_user

@@ -13,7 +13,7 @@ import click
 from flask.cli import AppGroup
 
 from activity.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
-from chat.turns.errors import TurnError
+from chat.exchange.errors import TurnError
 from database.accounts.api_tokens import find_token
 from database.accounts.users import UserRow, get_user, list_users
 from database.engine.database import Database

@@ -74,7 +74,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(autouse=True)
 def patient_with_the_knowledge_base(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long a busy machine takes to open a knowledge base is no matter of a test."""
-    monkeypatch.setattr("chat.runtime.knowledge._PATIENCE", 60.0)
+    monkeypatch.setattr("chat.context.knowledge._PATIENCE", 60.0)
 
 
 @pytest.fixture(scope="session")

@@ -125,7 +125,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def module_name(file: Path) -> str:
-    """`chat.turns.events` for chat/turns/events.py, `chat` for chat/__init__.py."""
+    """`chat.exchange.events` for chat/exchange/events.py, `chat` for chat/__init__.py."""
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chat.context.items import extract_referenced
+from chat.prompting.items import extract_referenced
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.context.items import (
+from chat.prompting.items import (
     CONTEXT_BEGINS,
     CONTEXT_ENDS,
     REFERENCE_CAP,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chat.context.items import extract_referenced
+from chat.prompting.items import extract_referenced
 from tests.chat.context.test_conversations import BODIES
 from tests.fakes import Answer, RecordingModel, saying
 from tests.http_client import Client

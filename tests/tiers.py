@@ -28,7 +28,7 @@ _THOROUGH = (
     "tests/benchmarks/",
     "tests/chat/context/test_memories_failing.py",
     "tests/chat/processes/",
-    "tests/chat/runtime/test_knowledge.py",
+    "tests/chat/context/test_knowledge.py",
     "tests/chat/runtime/test_upkeep.py",
     "tests/chat/tools/foreign/",
     "tests/chat/turns/test_following.py",

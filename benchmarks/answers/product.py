@@ -17,8 +17,8 @@ import orjson
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chat.runtime.knowledge import EmbeddingUpkeep
-from chat.runtime.services import models_from
+from chat.context.knowledge import EmbeddingUpkeep
+from chat.exchange.services import models_from
 from conversation_reference_utils import canonical_reference
 from database.accounts.sessions import create_session
 from database.accounts.users import create_user

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 from benchmarks.made_up.documents import make_documents
 from benchmarks.made_up.history import SeedPlan, seed
-from chat.runtime.metrics import Metrics
-from chat.runtime.services import models_from, services_from
+from chat.exchange.services import models_from, services_from
+from chat.processes.metrics import Metrics
 from chat.tools.catalogue import all_tools
 from chat.tools.registry import ToolContext
 from Conversation import Conversation

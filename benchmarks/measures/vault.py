@@ -11,7 +11,7 @@ from random import Random
 
 from benchmarks.made_up.documents import document_text, make_documents
 from benchmarks.made_up.words import TextMaker
-from chat.context.documents import DocumentLinks, documents_in, referenced_block
+from chat.exchange.documents import DocumentLinks, documents_in, referenced_block
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.vault.documents import Progress

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from chat.ports import TurnServices
-from chat.runtime.services import default_services
+from chat.exchange.ports import TurnServices
+from chat.exchange.services import default_services
+from chat.exchange.turn import MOST_ANSWERERS, Answerer
 from chat.turns.accept import (
     AGENT_CHAIN,
     ANSWER_AGAIN,
@@ -19,7 +20,6 @@ from chat.turns.accept import (
     model_or_main,
 )
 from chat.turns.history import History
-from chat.turns.turn import MOST_ANSWERERS, Answerer
 from conversation_reference_utils import AGENT_PREFIX, mentioned_agents
 from database.agents.repository import Agent, find_agents
 from database.connection import database_of

@@ -14,9 +14,9 @@ from typing import Any, Protocol, cast
 
 import orjson
 
-from chat.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
+from chat.exchange.errors import TooManyTurnsError, TurnError
+from chat.exchange.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
 from chat.turns.accept import AGENT_CHAIN, ASKED_BY
-from chat.turns.errors import TooManyTurnsError, TurnError
 from chat.turns.runner import Replies
 from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent, has_agents
 from database.conversations.repository import (

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 from activity.errors import ActivityError
 from activity.posting import checked_post
-from chat.ports import ConversationLoader, TurnServices
-from chat.turns.errors import QuotaReachedError
-from chat.turns.events import failure
-from chat.turns.threads import WorkerThreads, in_thread
+from chat.exchange.errors import QuotaReachedError
+from chat.exchange.events import failure
+from chat.exchange.ports import ConversationLoader, TurnServices
+from chat.processes.threads import WorkerThreads, in_thread
 from database.accounts.quotas import Quota, count_tokens, take_message
 from database.activities.posting import Actor, store_post_in
 from database.activities.reading import Activity

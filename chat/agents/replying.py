@@ -15,19 +15,20 @@ from activity.recipes import Recipe
 from chat.context.gather import fitted, gather, stored_scope
 from chat.context.memories import KnowledgeRequest
 from chat.context.threads import activity_block
-from chat.ports import ConversationLoader, Message, TurnServices
+from chat.exchange.ports import ConversationLoader, TurnServices
+from chat.processes.threads import in_thread
 from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
 from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
 from chat.turns.accept import chosen_model, model_or_main
 from chat.turns.steps import cited_entries
-from chat.turns.threads import in_thread
 from conversation_reference_utils import parse_references
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
+from database.messages.message import Message
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Usage, json_format
 from sentences import say

@@ -1,1 +1,1 @@
-"""What a turn can rely on: gathered, reported, condensed where it is too large."""
+"""What a turn can rely on: found, gathered, condensed where it is too large."""

@@ -11,7 +11,9 @@ import orjson
 from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
 from activity.resolving import resolve_activity
+from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.prompting.citing import indented
+from chat.prompting.items import PkbItem, shorten
 from conversation_reference_utils import MESSAGE_HASH_LENGTH
 from database.activities.reading import Activity, activities_by_id
 from database.engine.database import Database
@@ -21,8 +23,6 @@ from database.messages.reading import message_by_id
 from sentences import say
 
 from .conversations import ConversationReferences
-from .items import PkbItem, shorten
-from .report import ReportEntry, Resolution, preview
 
 log = logging.getLogger(__name__)
 KIND = "activity"

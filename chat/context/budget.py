@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chat.exchange.turn import Turn
+from chat.prompting.items import PkbItem, fit, render
 from chat.prompting.prompt import CHARS_A_TOKEN, context_chars
-from chat.turns.turn import Turn
-
-from .items import PkbItem, fit, render
 
 _SMALLEST_CONTEXT = 4_000
 _SHARE = 4

@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.ports import AddressableConversation, ConversationLoader, Message, ReferenceCaps
+from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps
+from chat.exchange.report import ReportEntry, Resolution, preview
+from chat.prompting.items import PkbItem, cut, shorten
 from conversation_reference_utils import (
     ConversationReference,
     classify_conversation_reference,
     unique_message_short_hash,
 )
 from database.errors import ConversationNotFoundError, NotFoundError
+from database.messages.message import Message
 from database.references import NamedConversation
 from sentences import Sentence, say
-
-from .items import PkbItem, cut, shorten
-from .report import ReportEntry, Resolution, preview
 
 
 def addressable(conversation: Any) -> AddressableConversation:

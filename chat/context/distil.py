@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from chat.ports import TurnServices
+from chat.exchange.ports import TurnServices
+from chat.prompting.items import CONDENSED_HEADING, PkbItem, fit, neutralised, render
 from chat.prompting.prompt import CHARS_A_TOKEN, ContextBlock, reserved_for_answer, template
 from language_models.errors import ContextTooLongError, ModelError, ModelFailedError
 from language_models.ports import ChatModel
 from sentences import say, together
-
-from .items import CONDENSED_HEADING, PkbItem, fit, neutralised, render
 
 _SHORTEST_TO_HALVE = 200
 

@@ -6,8 +6,8 @@ turns that follow don't wait for it again (`language_models.circuit_breaker`).
 
 from __future__ import annotations
 
-from chat.turns.threads import in_thread
-from chat.turns.turn import Turn
+from chat.exchange.turn import Turn
+from chat.processes.threads import in_thread
 from language_models.circuit_breaker import begin, settled
 from language_models.ports import EmbeddingModel
 from search.embedding import query_vectors

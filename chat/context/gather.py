@@ -8,9 +8,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from chat.ports import ConversationLoader, ReferenceCaps, TurnServices
-from chat.turns.threads import in_thread, to_its_end
-from chat.turns.turn import Turn
+from chat.exchange.documents import (
+    MAX_DOCUMENTS,
+    DocumentLinks,
+    DocumentReference,
+    documents_in,
+    each_once,
+    wikilinks_of,
+    written,
+)
+from chat.exchange.ports import ConversationLoader, ReferenceCaps, TurnServices
+from chat.exchange.report import ReportEntry
+from chat.exchange.turn import Turn
+from chat.processes.threads import in_thread, to_its_end
+from chat.prompting.items import PkbItem, fit, merge, render
 from conversation_reference_utils import parse_references
 from database.engine.database import Database
 from database.references import NamedConversation, conversations_by_friendly_id
@@ -18,8 +29,6 @@ from sentences import Sentence, say, says
 
 from . import kinds
 from .conversations import MAX_REFERENCES, ConversationReferences, FriendlyIdLookup, RunningTurn
-from .documents import MAX_DOCUMENTS, DocumentLinks, DocumentReference, documents_in, each_once, wikilinks_of, written
-from .items import PkbItem, fit, merge, render
 from .kinds import ReferenceScope
 from .memories import (
     WHOLE,
@@ -32,7 +41,6 @@ from .memories import (
     unavailable,
     wants_found,
 )
-from .report import ReportEntry
 
 log = logging.getLogger(__name__)
 Find = Callable[["GatheredContext"], Found]

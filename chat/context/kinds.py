@@ -16,7 +16,10 @@ from activity.builtin import BUILT_IN
 from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
 from attachments.storage import Attachments
-from chat.turns.turn import MOST_ANSWERERS
+from chat.exchange.documents import DocumentLinks, is_wikilink, written
+from chat.exchange.files import resolve_files
+from chat.exchange.report import ReportEntry, Resolution
+from chat.exchange.turn import MOST_ANSWERERS
 from conversation_reference_utils import (
     AGENT_PREFIX,
     classify_conversation_reference,
@@ -34,10 +37,7 @@ from vault.wikilinks import parse_wikilink, without_extension
 
 from .activities import ActivityReferences
 from .conversations import ConversationReferences, kind_of
-from .documents import DocumentLinks, is_wikilink, written
-from .files import resolve_files
 from .memories import Knowledge
-from .report import ReportEntry, Resolution
 
 _UNKNOWN = frozenset({"not_found", "unavailable"})
 _MOST_CORRECTED = 3

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from chat.ports import KnowledgeLimits, TurnServices
-from chat.runtime.knowledge import knowledge_in
-from chat.turns.turn import Turn
+from chat.exchange.documents import written
+from chat.exchange.ports import KnowledgeLimits, TurnServices
+from chat.exchange.report import ReportEntry, Resolution, preview
+from chat.exchange.turn import Turn
+from chat.prompting.items import PkbItem, Source, render
 from conversation_reference_utils import _extract_meaningful_words, parse_references
 from database.engine.clock import now, now_iso
 from database.engine.database import Database
@@ -19,9 +21,7 @@ from sentences import Sentence, otherwise, say
 from truth_management_system import ActionResult, Claim, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
 
-from .documents import written
-from .items import PkbItem, Source, render
-from .report import ReportEntry, Resolution, preview
+from .knowledge import knowledge_in
 
 WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""

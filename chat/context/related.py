@@ -16,7 +16,11 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from chat.turns.turn import Turn, tracks_documents
+from chat.exchange.documents import KIND as DOCUMENT
+from chat.exchange.files import KIND as FILE
+from chat.exchange.report import ReportEntry, preview
+from chat.exchange.turn import Turn, tracks_documents
+from chat.prompting.items import PkbItem
 from conversation_reference_utils import canonical_reference, parse_references
 from database.engine.clock import now
 from database.errors import StoreError
@@ -31,11 +35,7 @@ from sentences import say
 from vault.documents import Excerpt
 
 from .budget import first_that_fit, tokens_for_found
-from .documents import KIND as DOCUMENT
-from .files import KIND as FILE
-from .items import PkbItem
 from .memories import Found, wants_found
-from .report import ReportEntry, preview
 
 log = logging.getLogger(__name__)
 _LONGEST_QUERY = 2_000

@@ -8,14 +8,13 @@ from typing import Any
 
 from activity.recipes import RecipeRegistry
 from activity.threads import thread_title
+from chat.exchange.turn import Turn
 from chat.prompting.citing import UNNAMED, shows_marks
+from chat.prompting.items import neutralised
 from chat.prompting.prompt import context_chars
-from chat.turns.turn import Turn
 from database.activities.reading import Activity, activities_by_id
 from database.engine.database import Database
 from language_models.ports import ChatModel
-
-from .items import neutralised
 
 log = logging.getLogger(__name__)
 

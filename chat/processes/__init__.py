@@ -1,1 +1,1 @@
-"""Several server processes on one store and one port: who tells whom what, who does what, who counts what."""
+"""What a server process works with: its threads, its metrics, and the other processes on the same store and port."""

@@ -17,7 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chat.processes.broker import Broker, BrokerGoneError
-from chat.turns.threads import WorkerThreads
+
+from .threads import WorkerThreads
 
 if TYPE_CHECKING:
     from redis import Redis

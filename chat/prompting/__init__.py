@@ -1,1 +1,1 @@
-"""What models are told, for answers, titles and summaries; the templates lie in `prompts`."""
+"""What models are told: the items of a context, citations, options and preferences; the templates lie in `prompts`."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chat.ports import Message
 from conversation_reference_utils import is_activity_name, parse_references
+from database.messages.message import Message
 from language_models.ports import ChatModel
 
 SMALLEST_WINDOW = 16_000

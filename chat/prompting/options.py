@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.context.items import cut, neutralised
 from database.conversations.consent import AGENTS_ALLOWED_TOOLS, ALLOWED_TOOLS
 from database.engine.text import storable
 from language_models.ports import ChatModel
 
+from .items import cut, neutralised
 from .prompt import instruction_chars
 
 HIGHEST_TEMPERATURE = 2.0

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from chat.context.items import cut, neutralised
 from database.accounts.users import asked_told_to_models, told_to_models
 from database.engine.database import Database
 from language_models.ports import ChatModel
 
+from .items import cut, neutralised
 from .prompt import instruction_chars, template
 
 

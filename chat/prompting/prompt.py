@@ -10,12 +10,12 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from chat.context import items
-from chat.context.items import neutralised
-from chat.ports import Message
+from database.messages.message import Message
 from language_models.ports import ChatMessage, ChatModel
 
+from . import items
 from .citing import Marks, indented
+from .items import neutralised
 
 _FOLDER = Path(__file__).parent / "prompts"
 _PICTURE_TOKENS = 1_500

@@ -1,1 +1,1 @@
-"""Parts of a server that outlive single turns: services, caches, background upkeep, the lock on the data folder."""
+"""Parts of a server that outlive single turns: its start, caches, background upkeep, the lock on the data folder."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attachments.storage import Attachments
+from chat.context.knowledge import KnowledgeAccess
 from database.accounts.erasure import closed_accounts, erase_account, has_running_turn, is_worked_on
 from database.activities.knowledge import blank_changes
 from database.engine.database import Database
@@ -22,8 +23,6 @@ from truth_management_system.interface.structured_api import (
     retracted_before,
 )
 from vault.documents import Vaults
-
-from .knowledge import KnowledgeAccess
 
 log = logging.getLogger(__name__)
 _BYTES_A_MEGABYTE = 1_000_000

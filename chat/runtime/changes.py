@@ -18,8 +18,8 @@ from typing import Any
 import orjson
 
 from chat.processes.announcements import CHANGES, Announcements, LocalAnnouncements
+from chat.processes.threads import WorkerThreads
 from chat.turns.streams import HEARTBEAT_SECONDS
-from chat.turns.threads import WorkerThreads
 from database.changes import StoredChange, changes_after, kept_range, newest_changes
 from database.engine.database import Database
 from database.errors import StoreError

@@ -17,9 +17,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from chat.context.knowledge import KnowledgeAccess
 from chat.processes.duties import EVERY_DUTY, Duties
+from chat.processes.threads import in_thread
 from chat.turns.runner import TurnRunner
-from chat.turns.threads import in_thread
 from database.conversations.copying import remove_unfinished_clones
 from database.duties import forget_processes, serve_folder
 from database.engine.backend import ServerHold
@@ -31,8 +32,6 @@ from database.maintenance.soundness import FileWatch, watch_store
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles
-
-from .knowledge import KnowledgeAccess
 
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from activity.recipes import RecipeRegistry
 from activity.threads import words_of_root
-from chat.prompting.titles import ask_for_title
+from chat.turns.titles import ask_for_title
 from database.activities.threads import UntitledThread, keep_made_title, untitled_threads
 from database.engine.database import Database
 from language_models import blocking

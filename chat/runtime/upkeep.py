@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 from chat.processes.duties import EVERY_DUTY, RENEW_SECONDS, Duties
-from chat.turns.threads import WorkerThreads
+from chat.processes.threads import WorkerThreads
 from database.accounts.quotas import purge_usage
 from database.agents.repository import purge_agents
 from database.changes import purge_changes
@@ -29,7 +30,6 @@ from vault.documents import Vaults
 from vault.upkeep import VaultIndexing, VaultWatcher
 
 from .jobs import JobKind, JobRunner, RecurringWork
-from .knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 
 log = logging.getLogger(__name__)
 _Repeated = Coroutine[Any, Any, None]

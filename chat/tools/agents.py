@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from chat.ports import AgentCaller, AgentQuestion
+from chat.exchange.ports import AgentCaller, AgentQuestion
 
 from .registry import ToolContext, ToolError, tool
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from chat.turns.turn import Turn
+from chat.exchange.turn import Turn
 from database.conversations.consent import allow_tool
 from database.errors import NotFoundError, ProposalDecidedError, ProposalOutdatedError, TurnInProgressError
 from database.messages.reading import message_location

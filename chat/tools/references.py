@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from chat.context.files import AttachedFile, named_file
 from chat.context.gather import gather, stored_scope
-from chat.context.items import PkbItem
 from chat.context.memories import KnowledgeRequest
+from chat.exchange.files import AttachedFile, named_file
+from chat.prompting.items import PkbItem
 from conversation_reference_utils import is_activity_name, parse_file_reference
 from database.errors import AttachmentNotFoundError, MessageNotFoundError
 from database.messages.reading import message_by_short_id

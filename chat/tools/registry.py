@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from chat.ports import ConversationLoader, OnStop, TurnServices
+from chat.exchange.ports import ConversationLoader, OnStop, TurnServices
 from database.engine.database import Database
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from chat.runtime.knowledge import knowledge_in
+from chat.context.knowledge import knowledge_in
 from conversation_reference_utils import canonical_reference
 from database.engine.clock import now
 from search.files.finding import FileUse, FoundFile, find_files, reference_to

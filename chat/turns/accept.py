@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chat.context.documents import AnswerDocuments
-from chat.ports import TurnServices
+from chat.exchange.documents import AnswerDocuments
+from chat.exchange.errors import EmptyMessageError, MessageTooLongError
+from chat.exchange.parts import AnswerParts
+from chat.exchange.ports import TurnServices
+from chat.exchange.services import default_services
+from chat.exchange.turn import MAX_MESSAGE_CHARS, Answerer, Turn, named_references, tracks_documents
 from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, asked_preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
-from chat.runtime.services import default_services
 from conversation_reference_utils import parse_references
 from database.connection import database_of
 from database.engine.database import Database
@@ -22,10 +25,7 @@ from language_models.ports import ChatModel
 from language_models.unavailable import UnavailableChatModel
 from sentences import NOTHING, Sentence, say
 
-from .errors import EmptyMessageError, MessageTooLongError
 from .history import History
-from .parts import AnswerParts
-from .turn import MAX_MESSAGE_CHARS, Answerer, Turn, named_references, tracks_documents
 
 _OVERRIDES = "model_overrides"
 """The conversation's setting that names models by role, as a turn's `model` does: `{"main": "embedded:small"}`."""

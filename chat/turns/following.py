@@ -19,17 +19,17 @@ from operator import itemgetter
 
 import orjson
 
+from chat.exchange import events
+from chat.exchange.errors import StreamElsewhereError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, Announcements
+from chat.processes.threads import in_thread
 from database.engine.database import Database
 from database.errors import NotFoundError, StoreError, StreamExpiredError
 from database.turns.events import read_events
 from database.turns.watching import events_beyond, still_written
 from sentences import say, together
 
-from . import events
-from .errors import StreamElsewhereError
 from .streams import LiveStream
-from .threads import in_thread
 
 log = logging.getLogger(__name__)
 FOLLOW_SECONDS = 0.2

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from chat.ports import Message
 from database import attachments
 from database import documents as stored_documents
 from database import references as stored_references
@@ -22,7 +21,7 @@ from database.conversations.summary import Unsummarised
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError
 from database.messages import reading, variants
-from database.messages.message import MessageRow, message_shape, text_shape
+from database.messages.message import Message, MessageRow, message_shape, text_shape
 from database.messages.parts import is_file
 from database.turns import answers, turns
 from database.turns.identity import AcceptedTurn, Admission, AgentIdentity, FinishedTurn, RepeatedTurn, admit_all

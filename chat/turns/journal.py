@@ -10,10 +10,10 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
 
+from chat.exchange import events
+from chat.exchange.events import Event
 from database.errors import StorageBusyError, StoreError
 
-from . import events
-from .events import Event
 from .streams import LiveStream
 
 log = logging.getLogger(__name__)

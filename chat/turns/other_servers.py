@@ -16,17 +16,17 @@ from typing import Any
 
 import orjson
 
+from chat.exchange.errors import TooManyTurnsError
 from chat.processes.announcements import ASKED, EVENTS, STOPS, TOLD, UNKEPT, WATCHED, Announcements
+from chat.processes.threads import in_thread
 from database.engine.database import Database
 from database.errors import StoreError
 from database.turns.idempotency import another_message
 from database.turns.watching import ask_to_stop, running_turns, take_stop_requests
 
-from .errors import TooManyTurnsError
 from .following import FOLLOW_SECONDS, WATCHED_SECONDS
 from .idempotency import Key, SentMessage
 from .streams import LiveStream
-from .threads import in_thread
 
 HOLD_SECONDS = 30.0
 """So long the events of a turn that is not kept can be watched again after its end."""

@@ -14,8 +14,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import tracing
+from chat.exchange import events
+from chat.exchange.errors import QuotaReachedError, ShuttingDownError, TooManyTurnsError
+from chat.exchange.turn import TurnStream
 from chat.processes.announcements import Announcements, LocalAnnouncements
-from chat.runtime.metrics import Metrics, TurnWatch
+from chat.processes.metrics import Metrics, TurnWatch
+from chat.processes.threads import in_thread, undisturbed
 from database.accounts.quotas import Quota, asked_to_take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
@@ -27,16 +31,12 @@ from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from sentences import say
 
-from . import events
 from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER
-from .errors import QuotaReachedError, ShuttingDownError, TooManyTurnsError
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
 from .other_servers import HOLD_SECONDS, OtherServers
 from .streams import LiveStream, StoredStream
-from .threads import in_thread, undisturbed
-from .turn import TurnStream
 
 log = logging.getLogger(__name__)
 INTERRUPTED = "interrupted"

@@ -13,27 +13,27 @@ from chat.context import kinds
 from chat.context.budget import max_context_chars
 from chat.context.conversations import MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
-from chat.context.documents import listed, wikilinks_of
-from chat.context.files import READ_TOOL, attached_files, with_files
 from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
 from chat.context.kinds import ReferenceScope
 from chat.context.threads import thread_block
-from chat.ports import Message
-from chat.prompting import answering
-from chat.prompting.answering import Drafts
+from chat.exchange import events
+from chat.exchange.documents import listed, wikilinks_of
+from chat.exchange.files import READ_TOOL, attached_files, with_files
+from chat.exchange.turn import Turn, tracks_documents
+from chat.processes.threads import in_thread, undisturbed
 from chat.prompting.citing import cited_names
 from chat.prompting.prompt import ContextBlock, build_prompt
-from chat.prompting.titles import make_title
 from database.conversations.titles import heuristic_title
 from database.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
+from database.messages.message import Message
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError
 from sentences import say, together
 
-from . import events
+from . import answering
+from .answering import Drafts
 from .history import History
-from .threads import in_thread, undisturbed
-from .turn import Turn, tracks_documents
+from .titles import make_title
 
 log = logging.getLogger(__name__)
 GoOn = Callable[[Turn, str | None], FinishedTurn]

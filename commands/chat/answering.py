@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from chat.exchange.errors import TurnError
 from chat.runtime.startup import DataFolderError, ServerRunningError
-from chat.turns.errors import TurnError
 from database.conversations.repository import create_conversation
 from database.errors import StoreError
 from endpoints.http.errors import RequestError, code_of, row_of

@@ -1,4 +1,4 @@
-"""The documents that messages name or rest on, as rows; `chat.context.documents` says how they are found.
+"""The documents that messages name or rest on, as rows; `chat.exchange.documents` says how they are found.
 
 A reference belongs to one version of its message, as a part does. `messages.has_documents` says whether any version has
 some, and `has_documents` of the conversation whether any of its messages ever had, so that nothing more is asked for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -30,6 +30,9 @@ from database.schema import activities, conversations, message_references, messa
 
 from .documents import documents_of
 from .parts import parts_of
+
+Message = Mapping[str, Any]
+"""A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""
 
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000

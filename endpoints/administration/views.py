@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from chat.runtime.services import default_quota
+from chat.exchange.services import default_quota
 from database import duties
 from database import jobs as job_rows
 from database.accounts import audit, quotas, users

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from activity import errors as activity
 from attachments import errors as files
+from chat.exchange import errors
 from chat.runtime.startup import ServerRunningError
 from chat.tools.foreign.addresses import AddressRefusedError
 from chat.tools.foreign.personal import TooManyCallsError
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
-from chat.turns import errors
 from database import errors as store
 from language_models import errors as models
 from portability.errors import BrokenImportError

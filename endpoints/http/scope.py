@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from activity.recipes import RecipeRegistry
     from attachments.storage import Attachments
     from chat.agents.inbox import InboxDesk
-    from chat.ports import TurnServices
+    from chat.context.knowledge import KnowledgeAccess
+    from chat.exchange.ports import TurnServices
     from chat.processes.broker import Broker
+    from chat.processes.metrics import Metrics
     from chat.runtime.account_erasure import AccountErasure
     from chat.runtime.cache import DefaultDictQueue
     from chat.runtime.changes import ChangeFeed
-    from chat.runtime.knowledge import KnowledgeAccess
-    from chat.runtime.metrics import Metrics
     from chat.runtime.startup import ServerProcess
     from chat.tools.foreign.personal import PersonalServers
     from chat.tools.registry import ToolRegistry

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from flask import Response
 from werkzeug.datastructures import Headers
 
-from chat.turns.threads import WorkerThreads
+from chat.processes.threads import WorkerThreads
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

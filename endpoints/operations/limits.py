@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint
 
-from chat.turns.turn import MAX_MESSAGE_CHARS
+from chat.exchange.turn import MAX_MESSAGE_CHARS
 from endpoints.http.scope import current_access, current_state
 from endpoints.http.validation import answers
 from settings import SETTINGS_TABLE

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from flask import Blueprint, Response
 
-from chat.runtime.metrics import Metrics, Reading
+from chat.processes.metrics import Metrics, Reading
 from database import duties, jobs
 from database.errors import StoreError
 from endpoints.http.scope import AppState, current_access, current_request, current_settings, current_state

@@ -6,7 +6,7 @@ import json
 
 from flask import Blueprint, Response, render_template
 
-from chat.turns.turn import MAX_MESSAGE_CHARS
+from chat.exchange.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN
 from endpoints.http.assets import asset_address, asset_content, shell_addresses, static_version
 from endpoints.http.languages import requested_language

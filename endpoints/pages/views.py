@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from flask import Blueprint, redirect, render_template
 from werkzeug.wrappers import Response
 
-from chat.turns.turn import MAX_MESSAGE_CHARS
+from chat.exchange.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN, welcome
 from database.accounts import users
 from database.changes import kept_range

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from flask import Blueprint, Response
 
-from chat.runtime.knowledge import turn_to_remember
+from chat.context.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
 from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_state, current_user_scope

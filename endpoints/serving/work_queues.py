@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
-from chat.turns.threads import WorkerThreads
+from chat.processes.threads import WorkerThreads
 from endpoints.http.errors import RateLimitedError, ServerBusyError
 from settings import Settings
 

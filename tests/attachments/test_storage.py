@@ -13,7 +13,7 @@ import pytest
 from attachments.errors import QuotaExceededError
 from attachments.extraction import Extracted, extract
 from attachments.storage import Attachments, tidy_name
-from chat.context.files import opened
+from chat.exchange.files import opened
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from portability.backup import back_up

@@ -13,9 +13,9 @@ import orjson
 import pytest
 from sqlalchemy import Connection, update
 
-from chat.ports import TurnServices
-from chat.runtime.knowledge import KnowledgeAccess, close_knowledge
-from chat.runtime.metrics import Metrics
+from chat.context.knowledge import KnowledgeAccess, close_knowledge
+from chat.exchange.ports import TurnServices
+from chat.processes.metrics import Metrics
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
 from attachments.storage import Attachments
-from chat.runtime.knowledge import close_knowledge, knowledge_in
+from chat.context.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import held_data_folder
 from database.accounts.audit import list_acts
 from database.accounts.users import create_user

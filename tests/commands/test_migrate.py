@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from chat.runtime.knowledge import close_knowledge
+from chat.context.knowledge import close_knowledge
 from database.accounts.audit import list_acts
 from database.accounts.users import create_user, list_users
 from database.connection import close_store, open_store

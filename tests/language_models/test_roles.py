@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chat.runtime.services import models_from
+from chat.exchange.services import models_from
 from language_models.download.catalogue import entry_named
 from language_models.embedded.embeddings import EmbeddedEmbeddingModel
 from language_models.errors import BadCredentialsError, ModelUnavailableError

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from chat.context.conversations import ConversationReferences
 from chat.context.gather import stored_lookup
-from chat.context.report import Resolution
+from chat.exchange.report import Resolution
 from chat.runtime.cache import DefaultDictQueue
 from Conversation import Conversation
 from database.connection import close_store, open_store

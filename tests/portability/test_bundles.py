@@ -18,9 +18,9 @@ import dill
 import orjson
 import pytest
 
-from chat.ports import TurnServices
+from chat.exchange.ports import TurnServices
+from chat.exchange.turn import Answerer
 from chat.turns.accept import ANSWERERS
-from chat.turns.turn import Answerer
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import (

@@ -20,12 +20,12 @@ from typing import Any
 
 import orjson
 
-from chat.context.documents import wikilinks_of
-from chat.context.files import READ_TOOL
-from chat.context.items import cut, neutralised
-from chat.ports import Message
+from chat.exchange.documents import wikilinks_of
+from chat.exchange.files import READ_TOOL
+from chat.prompting.items import cut, neutralised
 from chat.tools.registry import Result, Tool
 from chat.tools.results import RANKED, as_text
+from database.messages.message import Message
 from language_models.errors import ModelError
 from language_models.ports import ChatMessage, ChatModel, json_format
 

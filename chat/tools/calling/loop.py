@@ -1,7 +1,7 @@
 """The tool loop: the model calls tools while it answers, until it has said what it wanted to say.
 
 At most `MOST_ROUNDS` rounds; the calls of one round run side by side, each for at most `SECONDS`. A call is a part of
-the answer (`chat.turns.parts`), so it is shown while it runs, stored, exported, and found again after a crash.
+the answer (`chat.exchange.parts`), so it is shown while it runs, stored, exported, and found again after a crash.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 import orjson
 
-from chat.context.files import READ_TOOL
-from chat.context.items import neutralised
-from chat.ports import Ask
+from chat.exchange import events
+from chat.exchange.events import Event
+from chat.exchange.files import READ_TOOL
+from chat.exchange.ports import Ask
+from chat.exchange.turn import Turn
+from chat.processes.threads import WorkerThreads
+from chat.prompting.items import neutralised
 from chat.prompting.prompt import context_chars
 from chat.tools import proposals
 from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
 from chat.tools.results import account, fitted_result, shorten_results
-from chat.turns import events
 from chat.turns.accept import AGENT_CHAIN
-from chat.turns.events import Event
-from chat.turns.threads import WorkerThreads
-from chat.turns.turn import Turn
 from database.agents.repository import GLOBAL_SLUG, MOST_AGENTS, suggest_agents
 from database.errors import InvalidChangeError
 from database.messages.variants import AWAITS_CONSENT

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chat.context.documents import wikilinks_of
+from chat.exchange.documents import wikilinks_of
 from chat.tools.registry import Result
 from chat.tools.results import RANKED, rows_of
 from conversation_reference_utils import CONV_REF_PATTERN

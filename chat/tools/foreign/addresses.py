@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Literal
 from urllib.parse import urlsplit
 
-from chat.turns.threads import WorkerThreads
+from chat.processes.threads import WorkerThreads
 
 Reach = Literal["public", "private"]
 """public: https to public addresses. private: also private networks and this machine, and those also by http."""

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from activity.recipes import RecipeRegistry
 from chat.agents.inbox import InboxDesk, InboxWorker, Serviced
-from chat.ports import TurnServices
+from chat.exchange.ports import TurnServices
 from Conversation import Conversation
 from database.accounts.quotas import Quota
 from database.activities.posting import Actor

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, update
 
 from chat.context.gather import resolve_report
-from chat.runtime.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess
 from database.activities.storing import NewActivity, insert_activities
 from database.conversations.repository import delete_conversation
 from database.messages.editing import delete_message

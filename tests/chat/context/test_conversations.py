@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chat.context.conversations import addressable
 from chat.context.gather import resolve_report
-from chat.context.items import extract_referenced
+from chat.prompting.items import extract_referenced
 from chat.turns.history import History
 from conversation_reference_utils import generate_message_short_hash
 from database.conversations.repository import delete_conversation

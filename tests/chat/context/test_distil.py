@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from chat.context.distil import Distilled, distil, needs_distilling
-from chat.context.items import CONDENSED_HEADING, CONTEXT_ENDS, PkbItem, extract_referenced, render
-from chat.ports import TurnServices
-from chat.runtime.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess
+from chat.exchange.ports import TurnServices
+from chat.prompting.items import CONDENSED_HEADING, CONTEXT_ENDS, PkbItem, extract_referenced, render
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import Speed
 from language_models.testing import Prompt, Reply, ScriptedChatModel

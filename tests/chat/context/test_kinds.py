@@ -10,10 +10,10 @@ import pytest
 
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope, unresolved
-from chat.context.items import PkbItem
 from chat.context.kinds import ReferenceScope, Suggestion
-from chat.context.report import ReportEntry, Resolution
-from chat.runtime.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess
+from chat.exchange.report import ReportEntry, Resolution
+from chat.prompting.items import PkbItem
 from Conversation import Conversation
 from database.agents.repository import AgentRules, create_agent, list_agents
 from tests.chat.conftest import EMAIL, Talk, fid, remember

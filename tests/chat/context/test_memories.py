@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chat.ports import KnowledgeLimits
-from chat.runtime.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess
+from chat.exchange.ports import KnowledgeLimits
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 from truth_management_system import StructuredAPI

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from chat.runtime.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess
 from language_models.errors import ModelUnavailableError
 from tests.chat.conftest import EMAIL, Talk, joined, remember
 from tests.truth_management_system.search.word_vectors import WordVectors
@@ -33,7 +33,7 @@ sys.stdin.read()
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that failed is tried again with the next message."""
-    monkeypatch.setattr("chat.runtime.knowledge._TRY_AGAIN_AFTER", 0.0)
+    monkeypatch.setattr("chat.context.knowledge._TRY_AGAIN_AFTER", 0.0)
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_a_store_that_failed_is_not_asked_again_for_the_same_message(
 def test_while_it_is_still_being_opened_a_message_does_not_wait(
     talk: Talk, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chat.runtime.knowledge._PATIENCE", 0.0)
+    monkeypatch.setattr("chat.context.knowledge._PATIENCE", 0.0)
     with locked(file, "EXCLUSIVE"):
         events = talk.say(talk.new(), "@my_mornings how am I?")
     assert "still being opened" in report(events)["@my_mornings"]["notes"][0]

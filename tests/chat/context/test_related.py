@@ -12,7 +12,7 @@ import pytest
 from attachments.passages import index_pending as index_files
 from attachments.storage import Attachments
 from chat.context import related
-from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
+from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from database.accounts.users import create_user
 from database.messages.editing import show_or_hide_message
 from database.references import backlinks

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from activity.recipes import RecipeRegistry
-from chat.context.items import CONTEXT_BEGINS, CONTEXT_ENDS
+from chat.prompting.items import CONTEXT_BEGINS, CONTEXT_ENDS
 from chat.prompting.prompt import CONTEXT_IS_DATA
 from database.activities.storing import NewActivity, Place, insert_activities
 from language_models.testing import Reply, ScriptedChatModel

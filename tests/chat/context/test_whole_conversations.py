@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chat.context.gather import resolve_report
-from chat.ports import ReferenceCaps
+from chat.exchange.ports import ReferenceCaps
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, part
 

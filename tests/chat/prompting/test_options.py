@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chat.context.items import CONTEXT_ENDS
+from chat.prompting.items import CONTEXT_ENDS
 from chat.prompting.options import answer_options
 from language_models.testing import ScriptedChatModel
 from tests.chat.conftest import Talk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chat.context.items import extract_referenced
+from chat.prompting.items import extract_referenced
 from database.accounts import users
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, joined

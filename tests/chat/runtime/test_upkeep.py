@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from chat.context.knowledge import KnowledgeAccess
 from chat.runtime import jobs, upkeep
-from chat.runtime.knowledge import KnowledgeAccess
 from database.connection import open_store
 from database.engine.database import Database
 from search.meaning import MessageVectors

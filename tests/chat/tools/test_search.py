@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chat.runtime.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
 from database.messages.editing import show_or_hide_message

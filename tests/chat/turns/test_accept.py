@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chat.ports import TurnServices
+from chat.exchange.ports import TurnServices
 from Conversation import Conversation
 from database.conversations.repository import update_conversation
 from language_models.errors import BadCredentialsError, ModelUnknownError

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from chat.exchange.turn import Answerer
 from chat.turns.accept import ANSWERERS
 from chat.turns.runner import TurnRunner
-from chat.turns.turn import Answerer
 from Conversation import Conversation
 from database.errors import TurnInProgressError
 from database.maintenance.verification import verify_store

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import pytest
 
+from chat.exchange import events
+from chat.exchange.errors import StreamElsewhereError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, LocalAnnouncements
-from chat.turns import events
-from chat.turns.errors import StreamElsewhereError
 from chat.turns.following import FollowedStream, FollowedTurns
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from chat.turns import events
+from chat.exchange import events
 from chat.turns.journal import Journal, Row
 from chat.turns.streams import LiveStream
 from database.errors import StorageBusyError

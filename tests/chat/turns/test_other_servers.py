@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
+from chat.exchange import events
+from chat.exchange.errors import TooManyTurnsError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, LocalAnnouncements
-from chat.turns import events
-from chat.turns.errors import TooManyTurnsError
 from chat.turns.idempotency import SentMessage
 from chat.turns.other_servers import OtherServers
 from chat.turns.streams import LiveStream

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from chat.turns.errors import EmptyMessageError, MessageTooLongError
-from chat.turns.threads import WorkerThreads
+from chat.exchange.errors import EmptyMessageError, MessageTooLongError
+from chat.processes.threads import WorkerThreads
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import delete_conversation

@@ -14,11 +14,11 @@ import orjson
 import pytest
 from sqlalchemy import update
 
-from chat.runtime.metrics import Metrics
+from chat.exchange.errors import ShuttingDownError, TooManyTurnsError
+from chat.processes.metrics import Metrics
 from chat.turns import runner as runners
 from chat.turns import streams
 from chat.turns.accept import OWNER
-from chat.turns.errors import ShuttingDownError, TooManyTurnsError
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from database.engine.clock import iso_in

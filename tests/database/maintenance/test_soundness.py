@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from flask import Flask
 
-from chat.runtime.knowledge import close_knowledge, knowledge_in
+from chat.context.knowledge import close_knowledge, knowledge_in
 from database.accounts.sessions import create_session
 from database.accounts.users import create_user
 from database.connection import close_store, open_store

@@ -12,7 +12,7 @@ from flask import Flask, request
 from sqlalchemy import inspect
 
 from attachments.passages import index_pending as index_passages
-from chat.runtime.knowledge import tell_changes
+from chat.context.knowledge import tell_changes
 from chat.runtime.startup import held_data_folder
 from database.imports.repository import claim_import, release_imports
 from database.jobs import add_job, claim_job, release_jobs

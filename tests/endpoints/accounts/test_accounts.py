@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chat.runtime.knowledge import close_knowledge, knowledge_in
+from chat.context.knowledge import close_knowledge, knowledge_in
 from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.users import create_user
 from database.connection import open_store

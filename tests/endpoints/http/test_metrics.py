@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from prometheus_client.parser import text_string_to_metric_families
 
-from chat.runtime.metrics import Metrics
+from chat.processes.metrics import Metrics
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState
 from endpoints.serving.work_queues import Work, pools
 from settings import load_settings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess
+from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from endpoints.http.scope import EXTENSION
 from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told

@@ -8,7 +8,7 @@ from threading import Event, current_thread
 
 import pytest
 
-from chat.turns.threads import WorkerThreads
+from chat.processes.threads import WorkerThreads
 from endpoints.http.errors import RateLimitedError, ServerBusyError
 from endpoints.serving.work_queues import Work, WorkPool
 

@@ -11,9 +11,9 @@ import pytest
 from pydantic import Field
 from sqlalchemy import select
 
+from chat.exchange import events as turn_events
 from chat.tools.calling.loop import MOST_ROUNDS, ToolLoop
 from chat.tools.registry import ToolContext, ToolRegistry, tool
-from chat.turns import events as turn_events
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.schema import activities

@@ -7,7 +7,7 @@ from functools import cache
 from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
 from attachments.storage import Attachments
-from chat.ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
+from chat.processes.metrics import Metrics
 from database.accounts.quotas import Quota
 from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
@@ -17,7 +17,7 @@ from search.meaning import MessageVectors
 from settings import Settings, load_settings
 from vault.documents import Vaults
 
-from .metrics import Metrics
+from .ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
 
 
 def services_from(

@@ -17,10 +17,10 @@ from activity.builtin import BUILT_IN
 from activity.export import export
 from activity.parts import ExportedPart, in_reading_order
 from activity.recipes import RecipeRegistry
-from chat.turns import events
+from chat.exchange import events
+from chat.exchange.parts import AnswerParts
 from chat.turns.accept import ANSWER_AGAIN
 from chat.turns.journal import Journal, Row
-from chat.turns.parts import AnswerParts
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation

@@ -11,19 +11,18 @@ from typing import Any
 
 from chat.context.distil import Distilled
 from chat.context.gather import GatheredContext, KeepReport, fitted
-from chat.context.items import cut
 from chat.context.memories import memories_among
-from chat.turns import events
+from chat.exchange import events
+from chat.exchange.events import Event
+from chat.exchange.turn import Turn
+from chat.processes.threads import in_thread
+from chat.prompting.citing import MarkRemover
+from chat.prompting.items import cut
+from chat.prompting.prompt import ContextBlock
 from chat.turns.accept import instead_of
-from chat.turns.events import Event
-from chat.turns.threads import in_thread
-from chat.turns.turn import Turn
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, Delta, Usage
 from sentences import Sentence, say, together
-
-from .citing import MarkRemover
-from .prompt import ContextBlock
 
 PromptMaker = Callable[[ContextBlock, float], Sequence[ChatMessage]]
 """Context, and the share of the window that the whole may take → prompt."""

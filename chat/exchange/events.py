@@ -2,7 +2,7 @@
 
 Every event has `text` (what to append to the answer, often "") and `status` (a sentence for the person who waits, often
 ""), so that a simple client can just append `text`. `seq`, which counts the events of the turn, is added when an
-event is stored. What an answer has beside its words comes as parts, see `chat.turns.parts`. In a turn with several
+event is stored. What an answer has beside its words comes as parts, see `chat.exchange.parts`. In a turn with several
 answers, an `answer` event begins each, and the events that belong to one have its `message_id`. A sentence of
 the server's own comes with `said`, by which a page says it in the person's language: see `sentences`.
 """

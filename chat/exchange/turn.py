@@ -23,9 +23,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from chat.context.documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
-from chat.context.files import AttachedFiles
-from chat.ports import ConversationLoader, Message, TurnServices
 from chat.prompting.citing import MarkRemover, Marks, shows_marks
 from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
@@ -34,13 +31,17 @@ from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title
 from database.engine.database import Database
 from database.engine.text import storable
+from database.messages.message import Message
 from database.turns.identity import AcceptedTurn, AgentIdentity, config_of_answer
 from language_models.ports import ChatModel
 from sentences import NOTHING, Sentence, say, together
 
 from . import events
+from .documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
 from .events import Event
+from .files import AttachedFiles
 from .parts import AnswerParts
+from .ports import ConversationLoader, TurnServices
 
 log = logging.getLogger(__name__)
 MAX_MESSAGE_CHARS = 200_000

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
 from attachments.storage import Attachments
-from chat.runtime.metrics import Metrics
+from chat.processes.metrics import Metrics
+from database.messages.message import Message
 from language_models.ports import ChatMessage, ChatModel
 from search.meaning import MessageVectors
 from truth_management_system import StructuredAPI
 from vault.documents import Vaults
 
 if TYPE_CHECKING:
-    from chat.turns.events import Event
-    from chat.turns.turn import Turn
-
-Message = Mapping[str, Any]
-"""A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""
+    from .events import Event
+    from .turn import Turn
 
 
 class AddressableConversation(Protocol):

@@ -6,12 +6,11 @@ import asyncio
 import logging
 import re
 
-from chat.ports import TurnServices
+from chat.exchange.ports import TurnServices
+from chat.prompting.prompt import template
 from database.conversations.titles import heuristic_title
 from language_models.errors import ModelError
 from language_models.ports import ChatModel
-
-from .prompt import template
 
 log = logging.getLogger(__name__)
 _CONSTRAINT = {"type": "regex", "pattern": "[A-Z][A-Za-z0-9'-]{0,20}( [A-Za-z0-9][A-Za-z0-9'-]{0,20}){2,5}"}

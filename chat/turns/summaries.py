@@ -10,16 +10,15 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.ports import TurnServices
+from chat.exchange.ports import TurnServices
+from chat.exchange.turn import Turn
+from chat.processes.threads import in_thread
+from chat.prompting.prompt import CHARS_A_TOKEN, reserved_for_answer, template
 from chat.turns.history import History
-from chat.turns.threads import in_thread
-from chat.turns.turn import Turn
 from database.conversations.summary import Said, Unsummarised
 from database.errors import StoreError
 from language_models.errors import ContextTooLongError, ModelError
 from language_models.ports import ChatModel
-
-from .prompt import CHARS_A_TOKEN, reserved_for_answer, template
 
 log = logging.getLogger(__name__)
 _EVERY_MESSAGES = 10

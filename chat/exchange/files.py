@@ -9,16 +9,17 @@ from itertools import accumulate
 from typing import Any
 
 from attachments.storage import Attachments
-from chat.ports import Message, TurnServices
+from chat.prompting.items import PkbItem, fit, render
 from chat.prompting.prompt import CHARS_A_TOKEN
 from conversation_reference_utils import FileReference, file_reference, parse_file_reference
 from database.attachments import files_of_each
 from database.engine.database import Database
 from database.errors import AttachmentNotFoundError, UserNotFoundError
+from database.messages.message import Message
 from language_models.ports import ChatModel
 from sentences import Sentence, say
 
-from .items import PkbItem, fit, render
+from .ports import TurnServices
 from .report import ReportEntry, Resolution, preview
 
 KIND = "file"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from chat.runtime.knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
+from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 from chat.runtime.upkeep import keep_up
 from database.schema import activities
 from language_models.errors import ModelUnavailableError
@@ -28,7 +28,7 @@ from vault.documents import Vaults
 TELL = """
 import sys
 from database.connection import open_store
-from chat.runtime.knowledge import KnowledgeAccess, tell_changes
+from chat.context.knowledge import KnowledgeAccess, tell_changes
 knowledge = KnowledgeAccess(sys.argv[1])
 knowledge.database()
 print("ready", flush=True)
@@ -80,7 +80,7 @@ class TestTelling:
 
         remember(knowledge, "Tea is good")
         with monkeypatch.context() as patched:
-            patched.setattr("chat.runtime.knowledge.mark_delivered", crash)
+            patched.setattr("chat.context.knowledge.mark_delivered", crash)
             with pytest.raises(Crash):
                 told(talk, knowledge)
         remember(knowledge, "Milk too")
@@ -210,7 +210,7 @@ class TestEmbedding:
     def test_what_was_begun_is_gone_on_with_without_a_change(
         self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("chat.runtime.knowledge._EMBED_SECONDS", 0.0)
+        monkeypatch.setattr("chat.context.knowledge._EMBED_SECONDS", 0.0)
         for number in range(70):
             remember(embedding, f"Tea number {number}")
         assert [upkeep.embed_pending() for _ in range(3)] == [64, 6, 0]

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from chat.prompting.items import REFERENCE_CAP, PkbItem, neutralised, shorten
 from conversation_reference_utils import is_activity_name
 from sentences import say
 from vault.documents import Vault
 from vault.resolution import Resolution as LinkResolution
 from vault.wikilinks import find_wikilinks, fold, without_extension
 
-from .items import REFERENCE_CAP, PkbItem, neutralised, shorten
 from .report import ReportEntry, Resolution
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ import pytest
 from activity.builtin import BUILT_IN
 from activity.export import export
 from activity.recipes import RecipeRegistry
-from chat.context.documents import (
+from chat.exchange.documents import (
     MAX_DOCUMENTS,
     NOT_FOUND,
     AnswerDocuments,
@@ -25,9 +25,9 @@ from chat.context.documents import (
     referenced_block,
     wikilinks_of,
 )
+from chat.exchange.turn import Turn
 from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
-from chat.turns.turn import Turn
 from Conversation import Conversation
 from database.accounts.users import create_user
 from database.conversations.copying import clone_conversation, fork_conversation

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chat.prompting.items import PkbItem
 from sentences import Sentence, said
-
-from .items import PkbItem
 
 PREVIEW_CHARS = 200
 _EMPTY_LINES = re.compile(r"\n{3,}")

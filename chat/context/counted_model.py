@@ -7,8 +7,8 @@ from contextlib import aclosing
 from functools import partial
 from typing import Unpack
 
-from chat.turns.errors import QuotaReachedError
-from chat.turns.threads import in_thread
+from chat.exchange.errors import QuotaReachedError
+from chat.processes.threads import in_thread
 from database.accounts.quotas import Quota, count_tokens, tokens_used_up
 from database.engine.database import Database
 from language_models.errors import ModelUnavailableError

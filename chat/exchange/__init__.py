@@ -1,0 +1,1 @@
+"""One question and its answers: the turn, its events, what is attached and named, the report, what answers it."""

@@ -1,0 +1,1 @@
+"""What a turn is, apart from the steps that answer it."""
