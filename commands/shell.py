@@ -14,14 +14,13 @@ from flask.cli import AppGroup
 
 from activity.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
 from chat.exchange.errors import TurnError
+from commands.answering_server import ServerRequestError
 from database.accounts.api_tokens import find_token
 from database.accounts.users import UserRow, get_user, list_users
 from database.engine.database import Database
 from database.errors import RoomNotFoundError, StoreError, UserNotFoundError
 from endpoints.http.errors import code_of, row_of
 from language_models.errors import ModelError
-
-from .chat.server import ServerRequestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 USAGE, MISSING, REFUSED = 2, 3, 4

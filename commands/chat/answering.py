@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from chat.exchange.errors import TurnError
 from chat.runtime.startup import DataFolderError, ServerRunningError
+from commands.answering_server import AnsweringServer, Event, ServerRequestError
 from database.conversations.repository import create_conversation
 from database.errors import StoreError
 from endpoints.http.errors import RequestError, code_of, row_of
@@ -22,7 +23,6 @@ from language_models.errors import ModelError
 from language_models.file_lock import locked
 
 from .running_server import connected_server
-from .server import AnsweringServer, Event, ServerRequestError
 
 _QUEUE_FILE = "commands.lock"
 _LOOK_SECONDS = 0.1

@@ -16,6 +16,7 @@ from activity.export import find_anchor
 from activity.formatting import words_in
 from activity.posting import post_activity
 from activity.resolving import find_room
+from commands.answering_server import AnsweringServer, ServerRequestError
 from commands.shell import account_option, errors_as_exit_codes, examples, find_account, flag, typed_text
 from database.activities.arriving import Arrivals, activity_with_id, newest_seq, read_arrivals
 from database.activities.exporting import Selection
@@ -24,7 +25,6 @@ from database.engine.database import Database
 from endpoints.http.scope import current_state
 
 from .answering import answering_server
-from .server import AnsweringServer, ServerRequestError
 
 _LOOK_SECONDS = 0.2
 _room = click.option("--room", required=True, help="A conversation: its id, friendly id or exact title.")

@@ -16,6 +16,7 @@ from flask.cli import with_appcontext
 from rich.console import Console
 from rich.text import Text
 
+from commands.answering_server import AnsweringServer, ServerRequestError
 from commands.shell import (
     MISSING,
     CommandGroup,
@@ -32,7 +33,6 @@ from database.errors import ConversationNotFoundError
 from endpoints.http.scope import current_state
 
 from .answering import answering_server
-from .server import AnsweringServer, ServerRequestError
 
 _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 

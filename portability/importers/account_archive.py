@@ -13,12 +13,19 @@ from database.imports.workspaces import Folder
 from database.workspaces.default import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
 from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFEST, MEMORIES, SCHEMA, SETTINGS
 from portability.errors import BrokenImportError
+from portability.importers.reading.import_file import ImportFile, members_of_files
+from portability.importers.reading.imported import (
+    FailedItem,
+    ImportedDocument,
+    ImportedExport,
+    ImportedItem,
+    ImportedPart,
+    form_of,
+)
+from portability.importers.reading.json_stream import MOST_VALUES, parsed_json
 from sentences import say
 
 from .anaphora import title_of
-from .import_file import ImportFile, members_of_files
-from .imported import FailedItem, ImportedDocument, ImportedExport, ImportedItem, ImportedPart, form_of
-from .json_stream import MOST_VALUES, parsed_json
 
 _LARGEST = 256 * 2**20
 _LARGEST_DOCUMENT = 2 * 2**20

@@ -30,12 +30,12 @@ from database.imports.exported import update_from_file
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError
+from portability.importers.reading.import_file import ImportFile, members_of_files
+from portability.importers.reading.imported import FailedItem, ImportedExport, ImportedItem, form_of
+from portability.importers.reading.json_stream import parsed_json
 from sentences import say
 
 from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION, SCHEMA, of_earlier
-from .import_file import ImportFile, members_of_files
-from .imported import FailedItem, ImportedExport, ImportedItem, form_of
-from .json_stream import parsed_json
 from .reading.values import line_of
 
 _LARGEST = 256 * 2**20

@@ -7,10 +7,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
+    FailedItem,
+    ImportedAttachment,
+    ImportedConversation,
+    ImportedItem,
+    ImportedToolCall,
+    form_of,
+)
 from sentences import say
 
-from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (

@@ -7,10 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from portability.errors import BrokenImportError
-from sentences import say
-
-from .import_file import ImportFile
-from .imported import (
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedAttachment,
     ImportedConversation,
@@ -20,7 +18,9 @@ from .imported import (
     ImportedWorkspace,
     form_of,
 )
-from .json_stream import UnreadableItem
+from portability.importers.reading.json_stream import UnreadableItem
+from sentences import say
+
 from .reading.json_conversations import first_items, read_conversations, read_items
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import (

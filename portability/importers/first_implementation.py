@@ -20,11 +20,8 @@ from database.engine.text import DEEPEST_JSON
 from database.messages.parts import is_file
 from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
-from sentences import say
-
-from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION
-from .import_file import ImportFile, members_of_files
-from .imported import (
+from portability.importers.reading.import_file import ImportFile, members_of_files
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedAttachment,
     ImportedConversation,
@@ -33,7 +30,10 @@ from .imported import (
     ImportedKnowledgeBase,
     form_of,
 )
-from .json_stream import LARGEST_ITEM, parsed_json
+from portability.importers.reading.json_stream import LARGEST_ITEM, parsed_json
+from sentences import say
+
+from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import LONGEST_ID, id_of, line_of, mapping_of, mappings_of, text_of, time_of, unique_id
 

@@ -20,11 +20,17 @@ from typing import IO, Any, NamedTuple
 
 from database.imports.line_index import TOO_LARGE, LineIndex
 from portability.errors import BrokenImportError
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
+    FailedItem,
+    ImportedConversation,
+    ImportedItem,
+    ImportedNothing,
+    form_of,
+)
+from portability.importers.reading.json_stream import LARGEST_ITEM, parsed_json
 from sentences import say
 
-from .import_file import ImportFile
-from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedNothing, form_of
-from .json_stream import LARGEST_ITEM, parsed_json
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, text_of, time_of, unique_id
 

@@ -9,11 +9,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from portability.errors import BrokenImportError
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
+    FailedItem,
+    ImportedAttachment,
+    ImportedConversation,
+    ImportedItem,
+    ImportedToolCall,
+    form_of,
+)
+from portability.importers.reading.json_stream import json_value
 from sentences import say
 
-from .import_file import ImportFile
-from .imported import FailedItem, ImportedAttachment, ImportedConversation, ImportedItem, ImportedToolCall, form_of
-from .json_stream import json_value
 from .reading.folded_blocks import folded_blocks
 from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from portability.errors import BrokenImportError
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import Importer
 from sentences import SENTENCES, say, together
 
 from .account_archive import AccountArchiveImporter
@@ -12,8 +14,6 @@ from .anaphora import AnaphoraImporter
 from .chatgpt import ChatGPTImporter
 from .claude import ClaudeImporter
 from .first_implementation import FirstImplementationImporter
-from .import_file import ImportFile
-from .imported import Importer
 from .json_lines import JsonLinesImporter
 from .librechat import LibreChatImporter
 from .open_webui import OpenWebUIImporter

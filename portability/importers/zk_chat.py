@@ -6,11 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from portability.errors import BrokenImportError
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
+    FailedItem,
+    ImportedConversation,
+    ImportedItem,
+    ImportedToolCall,
+    form_of,
+)
+from portability.importers.reading.json_stream import UnreadableItem, json_entries
 from sentences import say
 
-from .import_file import ImportFile
-from .imported import FailedItem, ImportedConversation, ImportedItem, ImportedToolCall, form_of
-from .json_stream import UnreadableItem, json_entries
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, text_of, time_of
 

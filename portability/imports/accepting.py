@@ -9,7 +9,7 @@ from typing import Any
 
 from database.engine.database import Database
 from database.imports.repository import Import, State, add_import, unfinished_paths
-from portability.importers.import_file import ImportFile
+from portability.importers.reading.import_file import ImportFile
 from portability.importers.registry import importer_for
 
 

@@ -17,8 +17,8 @@ from database.imports.repository import Import
 from database.imports.storing import Stored
 from database.imports.workspaces import add_workspace
 from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, import_export
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import (
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedExport,
     ImportedKnowledgeBase,

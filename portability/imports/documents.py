@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from database.engine.database import Database
 from database.imports.changes import CHANGED_SINCE, Change, brought_before, note_beside, noted_beside
 from database.imports.repository import Import
-from portability.importers.imported import ImportedDocument
+from portability.importers.reading.imported import ImportedDocument
 from vault.documents import Vault, Vaults
 from vault.importing import PackedFile, import_files
 from vault.markdown import decoded

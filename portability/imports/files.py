@@ -20,8 +20,8 @@ from database.errors import AttachmentNotFoundError
 from database.imports.arriving import ArrivingConversation, ArrivingVersion
 from portability.errors import BrokenImportError
 from portability.importers.anaphora import ExportedFile
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedExport
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import FailedItem, ImportedExport
 from sentences import say
 
 _MEGABYTE = 1024 * 1024

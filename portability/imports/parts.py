@@ -25,8 +25,8 @@ from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import ArchivedWorkspaces, folders_of
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import ImportedKnowledgeBase, ImportedPart
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import ImportedKnowledgeBase, ImportedPart
 from sentences import say
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,

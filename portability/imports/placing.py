@@ -26,7 +26,7 @@ from database.engine.clock import iso, now_iso
 from database.engine.text import DEEPEST_JSON, storable
 from database.imports.arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion
 from database.imports.standing import Standing
-from portability.importers.imported import ImportedConversation, ImportedMessage
+from portability.importers.reading.imported import ImportedConversation, ImportedMessage
 from sentences import say
 
 LONGEST_TITLE = 500

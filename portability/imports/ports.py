@@ -9,8 +9,8 @@ from database.attachments import Attachment
 from database.imports.arriving import ArrivingConversation
 from database.imports.storing import Stored
 from portability.importers.anaphora import ExportedFile
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import (
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedDocument,
     ImportedExport,

@@ -9,8 +9,8 @@ from typing import Any
 
 from database.imports.arriving import ArrivingConversation
 from database.imports.repository import State
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import (
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedConversation,
     ImportedExport,

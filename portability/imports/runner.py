@@ -40,8 +40,8 @@ from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import AccountArchiveImporter
 from portability.importers.anaphora import AnaphoraImporter
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import (
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedConversation,
     ImportedDocument,

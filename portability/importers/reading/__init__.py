@@ -1,1 +1,1 @@
-"""What importers share to read files of other programs."""
+"""What the importers share: the file, the conversations read from it, streams of JSON, trees of messages, values."""

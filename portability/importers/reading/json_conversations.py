@@ -9,10 +9,11 @@ from itertools import islice
 from typing import IO, Any
 
 from portability.errors import BrokenImportError
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedItem
-from portability.importers.json_stream import DEEPEST, UnreadableItem, json_items, json_value
 from sentences import say
+
+from .import_file import ImportFile
+from .imported import FailedItem, ImportedItem
+from .json_stream import DEEPEST, UnreadableItem, json_items, json_value
 
 _ASKED = 3
 """How many conversations at the beginning tell which program wrote the file."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from portability.importers.imported import ImportedAttachment, ImportedMessage, ImportedToolCall
 from sentences import say
+
+from .imported import ImportedAttachment, ImportedMessage, ImportedToolCall
 
 Sender = Literal["user", "model"]
 

@@ -20,8 +20,8 @@ from endpoints.http.scope import EXTENSION, AppState
 from language_models.testing import ScriptedChatModel
 from portability.account_archive import account_archive
 from portability.errors import BrokenImportError
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedPart
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import FailedItem, ImportedPart
 from portability.importers.registry import importer_for
 from portability.imports.accepting import accept_file
 from portability.imports.documents import DocumentStore

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import ImportedConversation
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import ImportedConversation
 from portability.importers.registry import importer_for
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portability.importers.imported import FailedItem, ImportedAttachment, ImportedToolCall
+from portability.importers.reading.imported import FailedItem, ImportedAttachment, ImportedToolCall
 from sentences import say
 from tests.portability.importers.exports import (
     at,

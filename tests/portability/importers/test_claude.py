@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portability.importers.imported import (
+from portability.importers.reading.imported import (
     FailedItem,
     ImportedAttachment,
     ImportedDocument,

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from portability.account_archive import FORMAT, MANIFEST, MEMORIES, SCHEMA
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import MOST_LEVELS, MOST_WORKSPACES, ArchivedWorkspace, folders_of
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedConversation, ImportedDocument, ImportedWorkspace
-from portability.importers.json_stream import UnreadableItem, json_entries, json_items, parsed_json
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import FailedItem, ImportedConversation, ImportedDocument, ImportedWorkspace
+from portability.importers.reading.json_stream import UnreadableItem, json_entries, json_items, parsed_json
 from portability.importers.registry import importer_for, importer_named, importers
 from sentences import said
 from tests.portability.importers.exports import (
@@ -239,7 +239,7 @@ def test_a_file_of_a_form_that_is_not_known_says_what_was_expected(tmp_path):
 def test_a_conversation_of_millions_of_empty_values_is_reported_and_the_others_come_in(
     source, tmp_path, read, monkeypatch
 ):
-    monkeypatch.setattr("portability.importers.json_stream.MOST_VALUES", 100_000)
+    monkeypatch.setattr("portability.importers.reading.json_stream.MOST_VALUES", 100_000)
     first = json.dumps(FILES[source][0])
     path = tmp_path / "conversations.json"
     path.write_text(f'[{first}, {first[:-1]}, "more": [{"[]," * 400_000}0]}}, {first}]', encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from portability.importers.imported import ImportedAttachment, ImportedToolCall
+from portability.importers.reading.imported import ImportedAttachment, ImportedToolCall
 from tests.portability.importers.exports import (
     NO_PARENT_OF_LIBRECHAT,
     at,

@@ -7,7 +7,7 @@ from base64 import b64encode
 
 import pytest
 
-from portability.importers.imported import ImportedAttachment, ImportedToolCall
+from portability.importers.reading.imported import ImportedAttachment, ImportedToolCall
 from tests.portability.importers.exports import NOON, open_webui_chat, open_webui_message, write_json
 
 REASONING = (

@@ -10,8 +10,8 @@ import pytest
 from portability.bundles import FORMAT
 from portability.errors import BrokenImportError
 from portability.importers import json_lines
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedConversation, ImportedToolCall
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import FailedItem, ImportedConversation, ImportedToolCall
 from sentences import say
 from tests.portability.importers.exports import at, iso, write_json, write_zip
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from portability.errors import BrokenImportError
-from portability.importers.import_file import ImportFile
-from portability.importers.imported import FailedItem, ImportedConversation, ImportedMessage
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.imported import FailedItem, ImportedConversation, ImportedMessage
 from portability.importers.registry import importer_for, importer_named
 
 

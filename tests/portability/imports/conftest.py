@@ -13,7 +13,7 @@ from database.connection import close_store, open_store
 from database.engine.database import Database
 from database.imports.repository import Import, change_state, get_import
 from portability.importers import registry
-from portability.importers.imported import ImportedConversation, ImportedItem, ImportedMessage
+from portability.importers.reading.imported import ImportedConversation, ImportedItem, ImportedMessage
 from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner
 from tests.stores import put_empty_store

@@ -14,7 +14,7 @@ from database.attachments import list_attachments
 from database.conversations.repository import get_conversations_for_user
 from database.imports.repository import get_import
 from database.messages.reading import list_messages
-from portability.importers.imported import ImportedAttachment
+from portability.importers.reading.imported import ImportedAttachment
 from portability.imports.accepting import accept_file
 from portability.imports.files import FileStore
 from portability.imports.runner import ImportRunner

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from database.imports.arriving import ArrivingMessage
 from database.imports.standing import Standing
 from database.messages.branches import BranchTree, Fork
-from portability.importers.imported import ImportedAttachment, ImportedMessage, ImportedToolCall
+from portability.importers.reading.imported import ImportedAttachment, ImportedMessage, ImportedToolCall
 from portability.imports.placing import placed
 from sentences import say
 

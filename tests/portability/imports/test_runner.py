@@ -35,7 +35,7 @@ from database.search.index import waiting_behind
 from database.turns.turns import finish_turn
 from database.workspaces.repository import create_workspace
 from portability.errors import BrokenImportError
-from portability.importers.imported import FailedItem, ImportedDocument, ImportedExport, ImportedNothing
+from portability.importers.reading.imported import FailedItem, ImportedDocument, ImportedExport, ImportedNothing
 from portability.imports import accepting
 from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner

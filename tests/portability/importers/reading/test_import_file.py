@@ -13,9 +13,9 @@ from contextlib import ExitStack
 import pytest
 
 from portability.errors import BrokenImportError
-from portability.importers import import_file, json_stream
-from portability.importers.import_file import ImportFile
-from portability.importers.json_stream import UnreadableItem, json_items
+from portability.importers.reading import import_file, json_stream
+from portability.importers.reading.import_file import ImportFile
+from portability.importers.reading.json_stream import UnreadableItem, json_items
 
 
 @pytest.fixture
