@@ -18,16 +18,16 @@ from database.vault.documents import Progress
 from database.vault.writes import Action
 from language_models.ports import ChatModel, EmbeddingModel
 from settings import MappedFolder
+from vault.content.markdown import Document, Heading
+from vault.content.resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
+from vault.content.summaries import Summaries
+from vault.content.wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
 
 from . import index, writing
 from .errors import DocumentNotFoundError, VaultUnavailableError
-from .markdown import Document, Heading
 from .paths import DeletedDocument, deleted_documents
-from .resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
 from .search.excerpts import Excerpt, find_excerpts
 from .search.vectors import DocumentVectors
-from .summaries import Summaries
-from .wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
 
 __all__ = ["Document", "DocumentEntry", "Excerpt", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
 _MOST_KEYS = 500

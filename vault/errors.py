@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from database.errors import ConflictError, InvalidChangeError, NotFoundError, StorageFailedError, StoreError
 
 if TYPE_CHECKING:
-    from .markdown import Document
+    from vault.content.markdown import Document
 
 
 class DocumentNotFoundError(NotFoundError):

@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from database.errors import InvalidChangeError, StoreError
 from sentences import say
+from vault.content.markdown import decoded, is_utf8, version_of
 
 from . import paths
 from .errors import DocumentExistsError, VersionMissingError
-from .markdown import decoded, is_utf8, version_of
 
 if TYPE_CHECKING:
     from .documents import Vault

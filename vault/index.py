@@ -12,12 +12,13 @@ from database.engine.database import Database
 from database.errors import StoreError
 from database.vault import documents as store
 from database.vault.documents import DocumentRow
+from vault import paths
+from vault.content import markdown
+from vault.content.markdown import Document
+from vault.content.resolution import keys_of, names_of
+from vault.content.wikilinks import find_wikilinks, fold
 
-from . import markdown, paths
 from .errors import VaultUnavailableError
-from .markdown import Document
-from .resolution import keys_of, names_of
-from .wikilinks import find_wikilinks, fold
 
 log = logging.getLogger(__name__)
 _AT_ONCE = 50

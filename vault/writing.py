@@ -18,6 +18,8 @@ from database.documents import follow_renamed
 from database.errors import InvalidChangeError
 from database.vault.writes import Action, Source, find_source, record_write
 from sentences import say
+from vault.content.markdown import Document, version_of
+from vault.content.wikilinks import Wikilink, find_wikilinks, without_extension
 
 from . import history, index, paths
 from .errors import (
@@ -27,8 +29,6 @@ from .errors import (
     VersionConflictError,
     VersionMissingError,
 )
-from .markdown import Document, version_of
-from .wikilinks import Wikilink, find_wikilinks, without_extension
 
 if TYPE_CHECKING:
     from .documents import Vault

@@ -33,7 +33,7 @@ from database.engine.database import Database
 from search.conversations import autocomplete_conversations
 from search.language import beginnings, nearest_names
 from sentences import say
-from vault.wikilinks import parse_wikilink, without_extension
+from vault.content.wikilinks import parse_wikilink, without_extension
 
 from .activities import ActivityReferences
 from .conversations import ConversationReferences, kind_of

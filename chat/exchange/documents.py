@@ -11,9 +11,9 @@ from typing import Any
 from chat.prompting.items import REFERENCE_CAP, PkbItem, neutralised, shorten
 from conversation_reference_utils import is_activity_name
 from sentences import say
+from vault.content.resolution import Resolution as LinkResolution
+from vault.content.wikilinks import find_wikilinks, fold, without_extension
 from vault.documents import Vault
-from vault.resolution import Resolution as LinkResolution
-from vault.wikilinks import find_wikilinks, fold, without_extension
 
 from .report import ReportEntry, Resolution
 

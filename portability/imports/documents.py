@@ -9,9 +9,9 @@ from database.engine.database import Database
 from database.imports.changes import CHANGED_SINCE, Change, brought_before, note_beside, noted_beside
 from database.imports.repository import Import
 from portability.importers.reading.imported import ImportedDocument
+from vault.content.markdown import decoded
 from vault.documents import Vault, Vaults
 from vault.importing import PackedFile, import_files
-from vault.markdown import decoded
 
 from .taking_back import DOCUMENT, TO_LEARN_FROM
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.search.thesaurus import Thesaurus
 from tests.vault.conftest import ADA
+from vault.content.markdown import parsed
 from vault.documents import Vaults
-from vault.markdown import parsed
 from vault.search.chunks import MOST_TOKENS, cut
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..markdown import Heading
+from vault.content.markdown import Heading
 
 MOST_TOKENS = 220
 _OVERLAP = 40

@@ -15,8 +15,8 @@ from language_models.ports import EmbeddingModel
 from language_models.tokens import estimated_tokens
 from search.embedding import Embedder, PendingVectors, usable
 from search.vectors import SignCache, encoded
+from vault.content.markdown import parsed
 
-from ..markdown import parsed
 from .chunks import Chunk, cut
 
 if TYPE_CHECKING:

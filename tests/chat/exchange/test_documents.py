@@ -42,8 +42,8 @@ from language_models.ports import Delta
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk
 from tests.database.conftest import statements
+from vault.content.resolution import Resolution
 from vault.documents import Vault, Vaults
-from vault.resolution import Resolution
 
 __all__ = ["statements"]
 OTHER = "bob@example.com"

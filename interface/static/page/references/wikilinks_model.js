@@ -1,4 +1,4 @@
-/** Wikilinks of a text, as `vault/wikilinks.py` finds them, and the documents that a message refers to. */
+/** Wikilinks of a text, as `vault/content/wikilinks.py` finds them, and the documents that a message refers to. */
 
 import { codeRanges } from '../markdown/code_ranges_model.js';
 

@@ -8,9 +8,9 @@ import unicodedata
 
 import pytest
 
-from vault.markdown import parsed
-from vault.resolution import Resolution, by_key, names_of, resolve
-from vault.wikilinks import find_wikilinks, parse_wikilink
+from vault.content.markdown import parsed
+from vault.content.resolution import Resolution, by_key, names_of, resolve
+from vault.content.wikilinks import find_wikilinks, parse_wikilink
 
 FILES = {
     "note.md": "# Note",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vault.markdown import parsed
+from vault.content.markdown import parsed
 
 
 def document(content: bytes):
