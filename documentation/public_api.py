@@ -16,7 +16,7 @@ import truth_management_system
 PACKAGE = truth_management_system.__name__
 MODULES: dict[str, tuple[str, ...]] = {
     "": tuple(truth_management_system.__all__),
-    "model_questions": ("KnowledgeModels",),
+    "analysis.model_questions": ("KnowledgeModels",),
     "models": ("CLAIM_COLUMNS", "CONTEXT_COLUMNS"),
     "schema": ("SCHEMA_VERSION",),
     "utils": ("generate_friendly_id", "_extract_meaningful_words"),

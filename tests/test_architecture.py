@@ -85,7 +85,7 @@ ENGINE_TEXT_OWNERS = {
         "search.sqlite",
         "truth_management_system.schema.sqlite",
         "truth_management_system.schema.fulltext",
-        "truth_management_system.verification",
+        "truth_management_system.database.verification",
     ),
     POSTGRESQL_TEXT: (
         "database.engine.postgresql",

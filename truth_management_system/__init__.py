@@ -11,6 +11,10 @@ api.add_claim("I prefer morning workouts", "preference", "health", auto_extract=
 from __future__ import annotations
 
 from database.engine.clock import now_iso
+from truth_management_system.analysis.model_questions import LLMHelpers
+from truth_management_system.crud.filters import SearchFilters
+from truth_management_system.database import PKBDatabase, get_database, get_memory_database
+from truth_management_system.search.base import SearchResult
 
 from .config import PKBConfig
 from .constants import ClaimStatus, ClaimType, ContextDomain, EntityRole, EntityType
@@ -20,15 +24,12 @@ from .crud.contexts import ContextCRUD
 from .crud.entities import EntityCRUD
 from .crud.notes import NoteCRUD
 from .crud.tags import TagCRUD
-from .database import PKBDatabase, get_database, get_memory_database
 from .ingestion.conversation_distiller import ConversationDistiller
 from .ingestion.text_ingestion import TextIngestionDistiller
 from .ingestion.text_orchestrator import TextOrchestrator
 from .interface.structured_api import StructuredAPI
-from .model_questions import LLMHelpers
 from .models import Claim, ConflictSet, Context, Entity, Note, Tag
 from .results import ActionResult
-from .search.base import SearchFilters, SearchResult
 from .search.fts_search import FTSSearchStrategy
 from .search.hybrid_search import HybridSearchStrategy
 from .utils import generate_uuid

@@ -161,7 +161,7 @@ def test_a_knowledge_base_whose_change_is_killed_is_as_it_was_before(tmp_path: P
     unpack(RELEASES[-1], tmp_path)
     script = """
         import os, signal, sqlite3
-        from truth_management_system import database
+        from truth_management_system.database import pkb_database as database
 
         database.SCHEMA_VERSION += 1
         database.statements = lambda number, dialect: ["CREATE TABLE half_way (number INTEGER)", "SELECT die()"]

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from truth_management_system import PKBDatabase
-from truth_management_system.change_set import stored_columns
+from truth_management_system.database.change_set import stored_columns
 from truth_management_system.schema import metadata
 from truth_management_system.schema.operators import list_as_json
 

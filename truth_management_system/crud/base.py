@@ -13,9 +13,9 @@ from sqlalchemy import ColumnElement, Select, Table, bindparam, false, func, lit
 from database.engine.text import storable
 from sentences import say
 
-from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
 from ..database import PKBDatabase, Prepared
+from ..database.audit_log import ChangeSet, recording
 from ..errors import InvalidKnowledgeError, KnowledgeNotFoundError
 from ..schema.operators import among, caseless
 

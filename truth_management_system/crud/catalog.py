@@ -12,9 +12,9 @@ from sqlalchemy import Integer, Table, bindparam, cast, func, select
 
 from sentences import say
 
-from ..audit_log import recording
 from ..constants import ClaimStatus, ClaimType, ContextDomain
 from ..database import PKBDatabase, Prepared
+from ..database.audit_log import recording
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
 from ..schema.operators import among, in_order

@@ -10,14 +10,13 @@ from typing import Any
 from sqlalchemy import bindparam, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
-from ..audit_log import ChangeSet
 from ..constants import ClaimStatus, EntityRole, EntityType
 from ..database import PKBDatabase, Prepared
+from ..database.audit_log import ChangeSet
 from ..errors import ClaimNotFoundError, ContextNotFoundError, InvalidKnowledgeError, StaleStatementError
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.operators import among, caseless
 from ..schema.tables import claim_numbers, claims, contexts
-from ..search.base import Conditions, SearchFilters, in_sql, search_filters
 from ..utils import LONGEST_GIVEN, now_iso
 from .base import (
     EVERYTHING,
@@ -33,6 +32,7 @@ from .base import (
 )
 from .claim_fields import checked_changes, checked_claim
 from .entities import EntityCRUD
+from .filters import Conditions, SearchFilters, in_sql, search_filters
 from .friendly_ids import insert_named
 from .links import entity_role, link_claim_tag
 from .tags import TagCRUD

@@ -10,9 +10,9 @@ from sqlalchemy import bindparam, literal, select
 
 from sentences import say
 
-from ..audit_log import ChangeSet
 from ..constants import ClaimStatus, ConflictStatus
 from ..database import Prepared
+from ..database.audit_log import ChangeSet
 from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
 from ..models import CONFLICT_SET_COLUMNS, ConflictSet
 from ..schema.operators import among

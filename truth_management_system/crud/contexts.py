@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, literal_column, select
 
-from ..audit_log import ChangeSet, recording
 from ..database import Prepared
+from ..database.audit_log import ChangeSet, recording
 from ..errors import ClaimNotFoundError, ContextNotFoundError
 from ..models import CONTEXT_COLUMNS, Claim, Context
 from ..schema.tables import claims, context_claims, contexts

@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from sentences import say
 
-from ..audit_log import ChangeSet
 from ..database import Prepared
+from ..database.audit_log import ChangeSet
 from ..errors import FriendlyIdTakenError, InvalidKnowledgeError
 from ..schema import metadata
 from ..schema.operators import caseless

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import ColumnElement, Select, Table, bindparam, func, select
 
-from ..audit_log import ChangeSet
 from ..database import PKBDatabase, Prepared
+from ..database.audit_log import ChangeSet
 from ..models import CLAIM_COLUMNS, Claim, Context, Entity, Tag
 from ..schema.operators import among, caseless, contains, in_order, unindexed
 from ..schema.tables import claims

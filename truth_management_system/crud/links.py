@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, bindparam, func, literal_column, select
 
-from ..audit_log import recording
 from ..constants import EntityRole
 from ..database import PKBDatabase, Prepared
+from ..database.audit_log import recording
 from ..errors import InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, TAG_COLUMNS, Entity, Tag
 from ..schema import metadata

@@ -10,8 +10,8 @@ from sqlalchemy import bindparam, except_, func, literal_column, select
 
 from sentences import say
 
-from ..audit_log import ChangeSet
 from ..database import Prepared
+from ..database.audit_log import ChangeSet
 from ..errors import CycleError, DuplicateNameError, InvalidKnowledgeError, TagNotFoundError
 from ..models import TAG_COLUMNS, Tag
 from ..schema.tables import claim_tags, tags

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select
 
-from ..audit_log import ChangeSet
 from ..database import Prepared
+from ..database.audit_log import ChangeSet
 from ..errors import CycleError
 from ..models import Context, Tag
 from ..schema.operators import in_order

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from sentences import because, say
 
-from ..asking import Patience, UnansweredError
+from ..analysis.asking import Patience, UnansweredError
+from ..analysis.comparing import is_first_person
+from ..analysis.statements import MOST_TEXT_BYTES, parse_statements, readable, without_request
 from ..errors import InvalidKnowledgeError
-from .comparing import is_first_person
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
 from .executing import Approved
 from .plans import IngestCandidate, IngestResult, TextIngestionPlan
 from .reading import FactReader, Share
-from .statements import MOST_TEXT_BYTES, parse_statements, readable, without_request
 
 _SUMMARY_SHARE, _ANSWER_SHARE = 0.3, 0.7
 _CONFIDENCE_OF_REQUEST = 1.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..asking import Patience
+from ..analysis.asking import Patience
+from ..analysis.model_questions import LLMHelpers
+from ..analysis.statements import same_key
 from ..config import PKBConfig
 from ..constants import ClaimType, ContextDomain
-from ..model_questions import LLMHelpers
 from .executing import Approved, carry_out
 from .plans import IngestCandidate, IngestResult, PlanStore, TextIngestionPlan
 from .proposing import Proposer
 from .reading import Categories, FactReader
-from .statements import same_key
 
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from sentences import say
 
-from ..audit_log import ChangeSet, recording
 from ..constants import ClaimStatus
+from ..database.audit_log import ChangeSet, recording
 from ..errors import InvalidKnowledgeError, KnowledgeError
 from ..models import Claim
 from ..results import ActionResult

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..asking import Patience
+from ..analysis.asking import Patience
+from ..analysis.comparing import Relation
+from ..analysis.model_questions import LLMHelpers
 from ..config import PKBConfig
-from ..model_questions import LLMHelpers
-from .comparing import Relation
+from ..search.similar import SimilarClaim, find_similar_to_each
 from .plans import IngestCandidate, IngestProposal, ProposedAction
-from .similar import SimilarClaim, find_similar_to_each
 
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI
@@ -38,7 +38,9 @@ class Proposer:
         self, candidates: Sequence[IngestCandidate], *, patience: Patience, use_llm: bool = True
     ) -> list[IngestProposal]:
         """One proposal for each candidate, in order. Without patience, no model is asked any more."""
-        found = find_similar_to_each(self.api, [candidate.statement for candidate in candidates])
+        found = find_similar_to_each(
+            [candidate.statement for candidate in candidates], search=self.api.search_strategy, llm=self.api.llm
+        )
         can_ask, asked = use_llm and self.llm.models.chat is not None, 0
         proposals = []
         for index, (candidate, similar) in enumerate(zip(candidates, found, strict=True)):

@@ -8,10 +8,21 @@ from typing import Any
 
 from language_models.ports import ChatModel
 
-from ..asking import TAGS, TEXT, Analysis, Question, items_in, list_of, object_of, one_of, tags_in, text_in
+from ..analysis.asking import (
+    TAGS,
+    TEXT,
+    Analysis,
+    Question,
+    items_in,
+    list_of,
+    object_of,
+    one_of,
+    tags_in,
+    text_in,
+)
+from ..analysis.comparing import content_words, values_of
+from ..analysis.model_questions import LLMHelpers
 from ..constants import ClaimType, ContextDomain
-from ..model_questions import LLMHelpers
-from .comparing import content_words, values_of
 from .plans import IngestCandidate
 
 _SLOW_READING = 300.0

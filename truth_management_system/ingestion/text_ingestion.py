@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from sentences import because, say
 
-from ..asking import Patience, UnansweredError
+from ..analysis.asking import Patience, UnansweredError
+from ..analysis.statements import checked_text, chunks, parse_statements
 from ..crud.claim_fields import category_name
 from .distiller import DEFAULT_DOMAIN, DEFAULT_TYPE, Distiller
 from .plans import IngestCandidate, TextIngestionPlan
 from .reading import FactReader, Share
-from .statements import checked_text, chunks, parse_statements
 
 Progress = Callable[[int, int], None]
 """Called with how many parts are read, and of how many."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..asking import Question, UnansweredError, object_of, text_in
+from ..analysis.asking import Question, UnansweredError, object_of, text_in
+from ..analysis.model_questions import LLMHelpers
+from ..analysis.statements import readable, without_request
 from ..config import PKBConfig
-from ..model_questions import LLMHelpers
 from ..models import Claim
 from ..results import ActionResult, ReadByName
+from ..search.similar import SimilarClaim
 from .distiller import helpers_for
-from .similar import SimilarClaim
-from .statements import readable, without_request
 
 if TYPE_CHECKING:
     from ..interface.structured_api import StructuredAPI

@@ -7,9 +7,9 @@ from typing import Any
 
 from sentences import said, say
 
-from ..asking import Patience
-from ..audit_log import is_recorded
+from ..analysis.asking import Patience
 from ..crud.base import listed, listed_ids
+from ..database.audit_log import is_recorded
 from ..errors import ClientIdTakenError, InvalidKnowledgeError, KnowledgeError
 from ..models import Claim
 from ..results import ActionResult

@@ -9,16 +9,16 @@ from uuid import UUID, uuid5
 from database.engine.text import storable
 from sentences import say
 
-from ..audit_log import is_recorded
 from ..constants import ClaimStatus
 from ..crud.base import listed_ids, required_text
 from ..crud.claim_fields import LONGEST_STATEMENT
 from ..crud.claims import EntityNames
+from ..crud.filters import SearchFilters
 from ..crud.links import link_successor, supersession_heads
+from ..database.audit_log import is_recorded
 from ..errors import ClaimNotFoundError, ClientIdTakenError, InvalidKnowledgeError
-from ..ingestion.similar import find_similar
 from ..models import CLAIM_COLUMNS, Claim
-from ..search.base import SearchFilters
+from ..search.similar import find_similar
 from ..utils import generate_uuid
 from .parts import ApiParts, Outcome, outcome, present, present_or
 
@@ -90,7 +90,7 @@ class ClaimActions(ApiParts):
         warnings: list[str] = []
         if auto_extract:
             tags, entities = self._extracted(statement, tags, entities, warnings)
-        similar = find_similar(self, statement) if suggest_similar else []
+        similar = find_similar(statement, search=self.search_strategy, llm=self.llm) if suggest_similar else []
         identity = identity_of(self.owner, client_id, statement)
         claim = Claim.create(statement, claim_type, context_domain, claim_id=identity.claim_id, **present(fields))
         with self.db.transaction():

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..crud.base import required_text
 from ..crud.claim_fields import LONGEST_STATEMENT
-from ..ingestion.similar import find_similar
-from ..search.base import SearchFilters
+from ..crud.filters import SearchFilters
+from ..search.similar import find_similar
 from ..search.vectors import EmbeddingIndexer
 from ..utils import generate_friendly_id
 from .parts import ApiParts, Outcome, outcome
@@ -63,7 +63,7 @@ class OverviewActions(ApiParts):
                 "entities": [dict(entity) for entity in analysis.entities],
                 "possible_questions": list(analysis.possible_questions),
                 "friendly_id": generate_friendly_id(statement),
-                "similar": find_similar(self, statement),
+                "similar": find_similar(statement, search=self.search_strategy, llm=self.llm),
                 "warnings": self.llm.take_warnings(),
                 "by": analysis.by,
             }

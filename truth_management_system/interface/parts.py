@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from sentences import say
 
-from ..audit_log import ChangeSet, recording, watching
+from ..analysis.model_questions import KnowledgeModels, LLMHelpers
 from ..config import PKBConfig
 from ..crud.catalog import DomainCatalog, TypeCatalog
 from ..crud.claims import ClaimCRUD
@@ -21,8 +21,8 @@ from ..crud.entities import EntityCRUD
 from ..crud.notes import NoteCRUD
 from ..crud.tags import TagCRUD
 from ..database import PKBDatabase
+from ..database.audit_log import ChangeSet, recording, watching
 from ..errors import ClaimNotFoundError, KnowledgeError, KnowledgeNotFoundError
-from ..model_questions import KnowledgeModels, LLMHelpers
 from ..models import Claim
 from ..resolution import ReferenceResolver
 from ..results import ActionResult

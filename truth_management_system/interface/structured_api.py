@@ -7,16 +7,10 @@ from typing import Any
 
 from search.relevance import unrelated_for
 
-from ..audit_log import history, last_change, mark_delivered, undelivered, undo
-from ..erasure import (
-    changes_before,
-    changes_of,
-    erase_claims,
-    erase_user,
-    forget_former_texts,
-    merge_search_indexes,
-    retracted_before,
-)
+from ..analysis.model_questions import KnowledgeModels
+from ..crud.filters import SearchFilters, search_filters
+from ..database.audit_log import history, last_change, mark_delivered, undelivered, undo
+from ..database.verification import reindex_knowledge, repair_knowledge, verify_knowledge
 from ..errors import (
     AmbiguousReferenceError,
     ClaimNotFoundError,
@@ -27,7 +21,6 @@ from ..errors import (
     KnowledgeUnavailableError,
     ReferenceNotFoundError,
 )
-from ..model_questions import KnowledgeModels
 from ..portability import (
     export_data,
     export_markdown,
@@ -35,14 +28,21 @@ from ..portability import (
     knowledge_tables,
     read_first_knowledge_base,
 )
+from ..resolution.autocomplete import autocomplete
 from ..results import ActionResult
-from ..search.autocomplete import autocomplete
-from ..search.base import SearchFilters, search_filters
 from ..search.relevance import is_near, is_relevant
 from ..search.vectors import EmbeddingIndexer
-from ..verification import reindex_knowledge, repair_knowledge, verify_knowledge
 from .bulk_actions import BulkActions
 from .descriptions import Descriptions
+from .erasure import (
+    changes_before,
+    changes_of,
+    erase_claims,
+    erase_user,
+    forget_former_texts,
+    merge_search_indexes,
+    retracted_before,
+)
 from .group_actions import ConflictActions, ContextActions, LabelActions, NoteActions
 from .overview_actions import OverviewActions
 from .parts import ApiParts, Outcome, outcome

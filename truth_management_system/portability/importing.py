@@ -15,10 +15,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from sentences import otherwise
 
-from ..audit_log import ChangeSet, recording
 from ..constants import ClaimType, ContextDomain
 from ..crud.friendly_ids import check_given
 from ..database import PKBDatabase, Prepared
+from ..database.audit_log import ChangeSet, recording
 from ..errors import InvalidKnowledgeError
 from ..schema import metadata
 from ..schema.operators import among, caseless

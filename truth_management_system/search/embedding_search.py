@@ -16,11 +16,12 @@ from search.embedding import query_vector
 from search.relevance import unrelated_for
 from sentences import because, say
 
+from ..crud.filters import Conditions, SearchFilters, in_sql
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.operators import among, in_order, unindexed
 from ..schema.tables import claim_embeddings, claim_tags, claims, tag_embeddings
-from .base import Conditions, Found, SearchFilters, SearchResult, SearchStrategy, in_sql
+from .base import Found, SearchResult, SearchStrategy
 from .fts_search import found_claim
 from .vector_cache import VectorCache, VectorSet, vectors_of
 

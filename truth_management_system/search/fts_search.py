@@ -10,12 +10,13 @@ from sqlalchemy import ColumnElement, bindparam, select
 
 from sentences import say
 
+from ..crud.filters import Conditions, SearchFilters, in_sql
 from ..database import PKBDatabase, Prepared
 from ..models import CLAIM_COLUMNS, Claim
 from ..schema.fulltext import CLAIM_SEARCH_COLUMNS, Search, any_of, beginning, said_in
 from ..schema.operators import among, unindexed
 from ..schema.tables import claims
-from .base import Conditions, Found, SearchFilters, SearchResult, SearchStrategy, in_sql
+from .base import Found, SearchResult, SearchStrategy
 from .fulltext import Searched, SearchedTable, best_matches
 from .query_words import query_words
 

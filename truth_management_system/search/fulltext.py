@@ -16,11 +16,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Float, Select, Table, Text, bindparam, case, cast, func, literal_column, select
 
+from ..crud.filters import Conditions
 from ..database import PKBDatabase, Prepared
 from ..schema.fulltext import Query, Search, all_of, any_of, beginning, fulltext_index, matches
 from ..schema.fulltext import word as whole
 from ..schema.operators import among, contains, contains_any, in_order, newest_first, unindexed
-from .base import Conditions
 from .query_words import query_words, unspaced_pieces
 
 NEWEST_HITS = 500

@@ -11,16 +11,9 @@ from language_models.ports import EmbeddingModel
 from sentences import say
 
 from ..config import PKBConfig
+from ..crud.filters import SearchFilters
 from ..database import PKBDatabase
-from .base import (
-    Found,
-    SearchFilters,
-    SearchResult,
-    SearchStrategy,
-    apply_recency_confidence_rerank,
-    merge_results_rrf,
-    rerank_reach,
-)
+from .base import Found, SearchResult, SearchStrategy, apply_recency_confidence_rerank, merge_results_rrf, rerank_reach
 from .embedding_search import EmbeddingSearchStrategy, FiledSearchStrategy
 from .fts_search import FTSSearchStrategy
 

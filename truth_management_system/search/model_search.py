@@ -11,8 +11,9 @@ from typing import Any
 from language_models.ports import ChatModel
 from sentences import because, say
 
-from ..asking import Question, UnansweredError, ask, items_in, list_of, object_of
-from .base import Found, SearchFilters, SearchResult, SearchStrategy, merge_results_rrf
+from ..analysis.asking import Question, UnansweredError, ask, items_in, list_of, object_of
+from ..crud.filters import SearchFilters
+from .base import Found, SearchResult, SearchStrategy, merge_results_rrf
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from language_models.ports import EmbeddingModel
 from search.embedding import query_vector
 from search.relevance import unrelated_for
 
+from ..crud.filters import Conditions
 from ..database import PKBDatabase, Prepared
 from ..models import NOTE_COLUMNS, Note
 from ..schema.operators import among
 from ..schema.tables import note_embeddings, notes
-from .base import Conditions
 from .fulltext import Searched, SearchedTable, best_matches
 from .relevance import NEAR
 

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..config import PKBConfig
+from ..crud.filters import SearchFilters
 from ..database import PKBDatabase
 from ..errors import InvalidKnowledgeError
-from .base import Found, SearchFilters, SearchStrategy
+from .base import Found, SearchStrategy
 from .hybrid_search import HybridSearchStrategy, MeaningElseWords
 from .model_search import MapReduceSearchStrategy, RewriteSearchStrategy
 from .notes_search import FoundNotes, NoteSearch
 
 if TYPE_CHECKING:
-    from ..model_questions import KnowledgeModels
+    from ..analysis.model_questions import KnowledgeModels
 
 
 class ClaimSearch:

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from tests.truth_management_system.conftest import empty_knowledge_base
-from truth_management_system.audit_log import undo
-from truth_management_system.change_set import TIMES, stored_columns
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.crud.conflicts import ConflictCRUD
 from truth_management_system.crud.contexts import ContextCRUD
@@ -19,6 +17,8 @@ from truth_management_system.crud.entities import EntityCRUD
 from truth_management_system.crud.notes import NoteCRUD
 from truth_management_system.crud.tags import TagCRUD
 from truth_management_system.database import PKBDatabase
+from truth_management_system.database.audit_log import undo
+from truth_management_system.database.change_set import TIMES, stored_columns
 from truth_management_system.models import Claim, Context, Entity, Note, Tag
 from truth_management_system.schema import KEYS
 

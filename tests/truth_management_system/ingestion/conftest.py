@@ -15,7 +15,7 @@ from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.conftest import stored_knowledge_base
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI
-from truth_management_system.model_questions import KnowledgeModels
+from truth_management_system.analysis.model_questions import KnowledgeModels
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 MakeApi = Callable[..., StructuredAPI]

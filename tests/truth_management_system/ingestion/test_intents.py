@@ -10,8 +10,8 @@ import pytest
 from language_models.testing import Reply
 from tests.truth_management_system.ingestion.conftest import saying
 from truth_management_system import LLMHelpers
+from truth_management_system.analysis.model_questions import KnowledgeModels
 from truth_management_system.ingestion.text_orchestrator import Intent, Understood, understood, understood_by_rules
-from truth_management_system.model_questions import KnowledgeModels
 
 
 @pytest.mark.parametrize(

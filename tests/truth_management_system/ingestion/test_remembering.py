@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truth_management_system.ingestion.statements import Request, without_request
+from truth_management_system.analysis.statements import Request, without_request
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from truth_management_system import (
     StructuredAPI,
     TextIngestionDistiller,
 )
-from truth_management_system.ingestion.comparing import content_words
-from truth_management_system.model_questions import KnowledgeModels
+from truth_management_system.analysis.comparing import content_words
+from truth_management_system.analysis.model_questions import KnowledgeModels
 
 pytestmark = [pytest.mark.embedded, pytest.mark.proof]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.truth_management_system.conftest import added
 from truth_management_system import ActionResult, PKBDatabase, StructuredAPI
-from truth_management_system.change_set import stored_columns
+from truth_management_system.database.change_set import stored_columns
 from truth_management_system.schema import KEYS
 
 

@@ -12,7 +12,7 @@ from language_models import blocking
 from language_models.testing import Prompt, Reply, ScriptedChatModel
 from tests.truth_management_system.conftest import stored_knowledge_base
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
-from truth_management_system.model_questions import KnowledgeModels
+from truth_management_system.analysis.model_questions import KnowledgeModels
 
 pytestmark = pytest.mark.contract
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.truth_management_system.conftest import stored_knowledge_base
+from tests.truth_management_system.ingestion.conftest import make_api
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.crud.claims import ClaimCRUD
 from truth_management_system.crud.contexts import ContextCRUD
@@ -19,6 +20,7 @@ from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Claim
 from truth_management_system.search.base import SearchResult
 
+__all__ = ["make_api"]
 ANN, BEN = "ann@example.org", "ben@example.org"
 
 

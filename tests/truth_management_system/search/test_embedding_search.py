@@ -7,9 +7,9 @@ import pytest
 from language_models.errors import ModelUnavailableError
 from tests.truth_management_system.search.conftest import ANN, BEN, Person, found
 from tests.truth_management_system.search.word_vectors import WordVectors
+from truth_management_system.crud.filters import SearchFilters
 from truth_management_system.database import PKBDatabase
 from truth_management_system.search import embedding_search
-from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.embedding_search import EmbeddingSearchStrategy
 from truth_management_system.search.vectors import EmbeddingIndexer
 

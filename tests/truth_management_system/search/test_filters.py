@@ -9,11 +9,11 @@ import pytest
 
 from tests.truth_management_system.search.conftest import ANN, Person, found
 from truth_management_system.crud.claim_fields import utc_time
+from truth_management_system.crud.filters import SearchFilters
 from truth_management_system.crud.links import link_claim_tag
 from truth_management_system.database import PKBDatabase
 from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.models import Context, Entity, Tag
-from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.fts_search import FTSSearchStrategy
 
 pytestmark = pytest.mark.contract

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.tiers import examples
 from tests.truth_management_system.search.conftest import ANN, Person, found
+from truth_management_system.crud.filters import SearchFilters
 from truth_management_system.database import PKBDatabase, get_memory_database
 from truth_management_system.search import fulltext
-from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.fts_search import FTSSearchStrategy
 
 pytestmark = pytest.mark.contract

@@ -12,8 +12,8 @@ from language_models.errors import ModelUnavailableError
 from tests.truth_management_system.search.conftest import ANN, Person, found
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.config import PKBConfig
+from truth_management_system.crud.filters import SearchFilters
 from truth_management_system.database import PKBDatabase, get_memory_database
-from truth_management_system.search.base import SearchFilters
 from truth_management_system.search.hybrid_search import HybridSearchStrategy
 from truth_management_system.search.vectors import EmbeddingIndexer
 

@@ -14,7 +14,7 @@ from tests.truth_management_system.search.conftest import ANN, Person
 from truth_management_system.crud.catalog import DomainCatalog
 from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Context, Entity, Tag
-from truth_management_system.search.autocomplete import autocomplete
+from truth_management_system.resolution.autocomplete import autocomplete
 
 pytestmark = pytest.mark.contract
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truth_management_system.analysis.comparing import Comparison, Relation, compare, is_first_person
 from truth_management_system.config import PKBConfig
-from truth_management_system.ingestion.comparing import Comparison, Relation, compare, is_first_person
 
 
 def compared(new: str, known: str, cosine: float | None = None) -> Comparison:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truth_management_system.ingestion.statements import LONGEST_STATEMENT, parse_statements, same_key, words_of
+from truth_management_system.analysis.statements import LONGEST_STATEMENT, parse_statements, same_key, words_of
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal, l
 
 from database.maintenance.compaction import merge_fulltext
 
-from .constants import ClaimStatus
-from .database import PKBDatabase, Prepared
-from .schema import metadata
-from .schema.operators import among
-from .schema.sqlite import TOTAL_CHANGES
-from .schema.tables import audit_log, claims
-from .search.vector_cache import forget_vectors, remove_files
+from ..constants import ClaimStatus
+from ..database import PKBDatabase, Prepared
+from ..schema import metadata
+from ..schema.operators import among
+from ..schema.sqlite import TOTAL_CHANGES
+from ..schema.tables import audit_log, claims
+from ..search.vector_cache import forget_vectors, remove_files
 
 _ROWS_AT_ONCE: ColumnElement[int] = literal_column("200")
 # Claims and notes first: what hangs on them goes with them.

@@ -12,17 +12,17 @@ from database.engine.clock import now
 from database.engine.text import storable
 from sentences import Sentence, say
 
-from .constants import ClaimStatus
-from .crud.catalog import DomainCatalog
-from .crud.claims import ClaimCRUD
-from .crud.contexts import ContextCRUD
-from .crud.entities import EntityCRUD
-from .crud.links import supersession_heads
-from .crud.tags import TagCRUD
-from .database import PKBDatabase
-from .errors import AmbiguousReferenceError, ReferenceNotFoundError
-from .models import Claim, Context, Entity, Tag
-from .utils import name_key
+from ..constants import ClaimStatus
+from ..crud.catalog import DomainCatalog
+from ..crud.claims import ClaimCRUD
+from ..crud.contexts import ContextCRUD
+from ..crud.entities import EntityCRUD
+from ..crud.links import supersession_heads
+from ..crud.tags import TagCRUD
+from ..database import PKBDatabase
+from ..errors import AmbiguousReferenceError, ReferenceNotFoundError
+from ..models import Claim, Context, Entity, Tag
+from ..utils import name_key
 
 _NUMBER = re.compile(r"(?:claim_)?([0-9]{1,18})", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

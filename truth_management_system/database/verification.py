@@ -8,10 +8,10 @@ from pathlib import Path
 
 from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
-from .database import PKBDatabase
-from .schema import postgresql, sqlite
-from .schema.fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS
-from .utils import is_reserved, is_well_formed
+from ..schema import postgresql, sqlite
+from ..schema.fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS
+from ..utils import is_reserved, is_well_formed
+from .pkb_database import PKBDatabase
 
 _NUMBERS, _DOMAINS, _VECTORS = "claim numbers", "domains of claims", "vectors"
 _INDEXES = {

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table, bindparam, delete, insert, select, update
 
-from .database import PKBDatabase, Prepared
-from .schema import DEPENDENTS, KEYS, metadata
-from .schema.operators import among, unindexed
+from ..schema import DEPENDENTS, KEYS, metadata
+from ..schema.operators import among, unindexed
+from .pkb_database import PKBDatabase, Prepared
 
 Row = dict[str, Any]
 Key = Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truth_management_system.ingestion.statements import chunks
+from truth_management_system.analysis.statements import chunks
 
 
 def test_a_text_is_cut_after_paragraphs_before_lines_before_sentences() -> None:

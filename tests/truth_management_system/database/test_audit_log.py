@@ -10,8 +10,8 @@ import pytest
 
 from tests.truth_management_system.conftest import added, claim
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
-from truth_management_system.audit_log import recording, undelivered, undo, watching
 from truth_management_system.crud.claims import ClaimCRUD
+from truth_management_system.database.audit_log import recording, undelivered, undo, watching
 from truth_management_system.errors import ChangeNotFoundError, UndoConflictError
 
 pytestmark = pytest.mark.contract

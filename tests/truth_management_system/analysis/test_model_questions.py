@@ -16,7 +16,7 @@ from language_models.ports import ModelState
 from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import Claim, LLMHelpers, PKBConfig
-from truth_management_system.model_questions import KnowledgeModels
+from truth_management_system.analysis.model_questions import KnowledgeModels
 
 STATEMENT = "Joana works at Siemens in Munich"
 TOLD = {

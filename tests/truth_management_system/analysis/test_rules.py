@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truth_management_system.constants import ClaimType, ContextDomain, EntityRole, EntityType
-from truth_management_system.ingestion.rules import (
+from truth_management_system.analysis.rules import (
     grounded_entities,
     rule_domain,
     rule_entities,
@@ -15,6 +14,7 @@ from truth_management_system.ingestion.rules import (
     rule_tags,
     rule_type,
 )
+from truth_management_system.constants import ClaimType, ContextDomain, EntityRole, EntityType
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from ..database import PKBDatabase, Prepared
 from ..schema.fulltext import Query, Search, all_of, any_of, beginning, fulltext_index, matches, word
 from ..schema.operators import among, caseless, contains, in_order, newest_first, unindexed
 from ..schema.tables import claims, context_domains_catalog, contexts, entities, tags
+from ..search.fulltext import shortened
+from ..search.query_words import all_words
 from ..utils import name_key
-from .fulltext import shortened
-from .query_words import all_words
 
 Suggestion = dict[str, Any]
 

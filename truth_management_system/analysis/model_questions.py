@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 from language_models.ports import ChatModel, EmbeddingModel
 from sentences import because, say
 
+from ..config import PKBConfig
+from ..constants import ClaimType, ContextDomain
+from ..models import Claim
 from .asking import (
     ENTITIES,
     TAGS,
@@ -29,11 +32,9 @@ from .asking import (
     tags_in,
     text_in,
 )
-from .config import PKBConfig
-from .constants import ClaimType, ContextDomain
-from .ingestion.rules import MOST_TAGS, rule_domain, rule_entities, rule_questions, rule_tags, rule_type
-from .ingestion.statements import words_of
-from .models import Claim
+from .rules import MOST_TAGS, rule_domain, rule_entities, rule_questions, rule_tags, rule_type
+from .similarity import judged_by_rules
+from .statements import words_of
 
 Answer = TypeVar("Answer")
 
@@ -168,8 +169,6 @@ class LLMHelpers:
         vectors, or the share of common words where there are none; those below `threshold` are left out. A model
         judges the first eight; the others, and all of them where it does not answer, are judged by rules.
         """
-        from .ingestion.similar import judged_by_rules
-
         _, statement = _identified(new_claim)
         known = [_identified(claim) for claim in existing_claims]
         found = [one for one in judged_by_rules(self, statement, known) if one["similarity"] >= threshold]

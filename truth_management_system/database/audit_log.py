@@ -25,12 +25,12 @@ from database.engine.clock import now_iso
 from database.engine.text import storable
 from sentences import say
 
+from ..errors import ChangeNotFoundError, UndoConflictError
+from ..schema import KEYS, metadata
+from ..schema.operators import among, list_as_json
+from ..schema.tables import audit_log, claim_links
 from .change_set import ROWID, TIMES, ChangeSet, digest
-from .database import PKBDatabase, Prepared
-from .errors import ChangeNotFoundError, UndoConflictError
-from .schema import KEYS, metadata
-from .schema.operators import among, list_as_json
-from .schema.tables import audit_log, claim_links
+from .pkb_database import PKBDatabase, Prepared
 
 __all__ = [
     "ChangeSet",

@@ -17,8 +17,8 @@ from language_models.errors import ModelError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Completion, json_format
 from sentences import say
 
-from .constants import EntityRole, EntityType
-from .ingestion.rules import MOST_ENTITIES, MOST_TAGS, grounded_entities, rule_tags
+from ..constants import EntityRole, EntityType
+from .rules import MOST_ENTITIES, MOST_TAGS, grounded_entities, rule_tags
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")

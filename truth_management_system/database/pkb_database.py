@@ -21,14 +21,14 @@ from database.errors import StorageBusyError, StoreError
 from database.maintenance.statistics import renew_statistics
 from sentences import say
 
-from .config import PKBConfig
-from .errors import (
+from ..config import PKBConfig
+from ..errors import (
     InvalidKnowledgeError,
     KnowledgeBusyError,
     KnowledgeTooNewError,
     KnowledgeUnavailableError,
 )
-from .schema import FIRST_VERSION, SCHEMA_VERSION, postgresql, statements
+from ..schema import FIRST_VERSION, SCHEMA_VERSION, postgresql, statements
 
 __all__ = ["Executed", "PKBDatabase", "Prepared", "get_database", "get_memory_database"]
 
