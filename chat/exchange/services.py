@@ -9,10 +9,10 @@ from activity.recipes import RecipeRegistry
 from attachments.storage import Attachments
 from chat.processes.metrics import Metrics
 from database.accounts.quotas import Quota
-from language_models.names import ModelLimits
 from language_models.openai.client import Timeouts
 from language_models.ports import Price
 from language_models.roles import ModelRoles
+from language_models.roles.names import ModelLimits
 from search.meaning import MessageVectors
 from settings import Settings, load_settings
 from vault.documents import Vaults

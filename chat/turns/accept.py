@@ -22,7 +22,7 @@ from database.engine.text import storable
 from database.turns.identity import AcceptedTurn, Admission, admit_all
 from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel
-from language_models.unavailable import UnavailableChatModel
+from language_models.roles.unavailable import UnavailableChatModel
 from sentences import NOTHING, Sentence, say
 
 from .history import History

@@ -16,7 +16,7 @@ from database.accounts.audit import Actor, Door
 from database.accounts.users import get_user
 from database.engine.database import Database
 from database.errors import ConversationNotFoundError
-from language_models.menu import AllowedModels, AllowedNames
+from language_models.roles.menu import AllowedModels, AllowedNames
 
 from .errors import InvalidRequestError, UnauthorizedError
 

@@ -18,8 +18,8 @@ from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.messages.editing import delete_message
 from language_models.errors import ModelUnavailableError
+from language_models.roles.unavailable import UnavailableChatModel
 from language_models.testing import Reply, ScriptedChatModel
-from language_models.unavailable import UnavailableChatModel
 from tests.database.conftest import database, users_dir
 
 __all__ = ["database", "users_dir"]

@@ -12,8 +12,8 @@ from Conversation import Conversation
 from database.conversations.repository import update_conversation
 from language_models.errors import BadCredentialsError, ModelUnknownError
 from language_models.ports import ChatModel, Delta, Usage
+from language_models.roles.unavailable import UnavailableChatModel
 from language_models.testing import Reply, ScriptedChatModel
-from language_models.unavailable import UnavailableChatModel
 from tests.chat.conftest import EMAIL, ScriptedModels, Talk, joined
 
 

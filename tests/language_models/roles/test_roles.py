@@ -13,9 +13,9 @@ from chat.exchange.services import models_from
 from language_models.download.catalogue import entry_named
 from language_models.embedded.embeddings import EmbeddedEmbeddingModel
 from language_models.errors import BadCredentialsError, ModelUnavailableError
-from language_models.names import ModelLimits, ModelSetting, parse_model_setting
 from language_models.ports import ChatMessage, ModelState
 from language_models.roles import ModelRoles
+from language_models.roles.names import ModelLimits, ModelSetting, parse_model_setting
 from language_models.testing import ScriptedChatModel
 from settings import load_settings
 from tests.language_models.openai.loopback import ANSWER, answering

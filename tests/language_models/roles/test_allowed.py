@@ -8,8 +8,8 @@ import pytest
 
 from language_models.download.catalogue import entry_named
 from language_models.errors import ModelNotAllowedError
-from language_models.menu import AllowedModels, AllowedNames
 from language_models.roles import ModelRoles
+from language_models.roles.menu import AllowedModels, AllowedNames
 
 PROVIDED = ("openai:gpt-4.1", "openai:gpt-4o", "anthropic:claude-x")
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from language_models.download.catalogue import entry_named
-from language_models.menu import ModelChoice, ModelMenu
 from language_models.openai.model_list import ProviderList
 from language_models.roles import ModelRoles
+from language_models.roles.menu import ModelChoice, ModelMenu
 from language_models.testing import ScriptedChatModel
 from tests.language_models.openai.loopback import ANSWER, answering
 

@@ -12,13 +12,14 @@ from language_models.download.catalogue import CatalogueEntry, entries
 from language_models.embedded.runtime import ModelFile, model_file
 from language_models.embedded.supervised_process import CONTEXT
 from language_models.errors import ModelNotAllowedError
-from language_models.names import Kind, ModelSetting, RoleName
 from language_models.openai.model_list import OfferedModels, ProviderList
 from language_models.ports import ChatModel, ModelState, Phase
 from language_models.tokens import known_context_window
 
+from .names import Kind, ModelSetting, RoleName
+
 if TYPE_CHECKING:
-    from language_models.roles import ModelRoles
+    from .model_roles import ModelRoles
 
 # Parts of the names of models that providers list but that do not chat.
 _OTHER_WORK = (

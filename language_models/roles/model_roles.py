@@ -17,17 +17,18 @@ from language_models.embedded.embeddings import EmbeddedEmbeddingModel
 from language_models.embedded.runtime import EmbeddedRuntime, ModelFile, ProcessLimit, model_file
 from language_models.embedded.slots import Urgency
 from language_models.errors import BadCredentialsError, ModelError, ModelUnavailableError
-from language_models.names import OPENAI_BASE_URL, Kind, ModelLimits, ModelSetting, RoleName, parse_model_setting
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
 from language_models.openai.embeddings import ProviderEmbeddingModel
 from language_models.openai.model_list import ProviderList, offered_models
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
-from language_models.unavailable import UnavailableChatModel, UnavailableEmbeddingModel
 from sentences import say
 
+from .names import OPENAI_BASE_URL, Kind, ModelLimits, ModelSetting, RoleName, parse_model_setting
+from .unavailable import UnavailableChatModel, UnavailableEmbeddingModel
+
 if TYPE_CHECKING:
-    from language_models.menu import ModelMenu
+    from .menu import ModelMenu
 
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 _MOST_CHOSEN = 64
@@ -133,7 +134,7 @@ class ModelRoles:
 
     def menu(self) -> ModelMenu:
         """The models that can be chosen, with states; never blocks."""
-        from language_models.menu import menu
+        from .menu import menu
 
         return menu(self, folder=self._model_dir, lists=self._lists)
 
