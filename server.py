@@ -15,8 +15,8 @@ from flask import Flask
 import commands
 import endpoints
 import tracing
-from activity.errors import RecipePluginError
 from activity.recipes import RecipeRegistry, installed_recipes
+from activity.recipes.errors import RecipePluginError
 from attachments.errors import QuotaExceededError
 from attachments.passages import index_pending as index_pending_files
 from attachments.storage import Attachments

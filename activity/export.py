@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, tee, zip_longest
 from typing import Any
 
+from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import EXPORT_KINDS
+from activity.recipes.errors import RecipeNotFoundError
 from database.activities.exporting import (
     ActivityPage,
     ChosenActivity,
@@ -34,11 +37,8 @@ from database.errors import (
 )
 
 from . import export_html, export_json, export_markdown
-from .builtin import EXPORT_KINDS
-from .errors import RecipeNotFoundError
 from .export_document import ENGLISH, Entry, ExportedMessage, Heading, PageWords, file_name
 from .outline import OutlinePlace, in_sections, in_tree
-from .recipes import RecipeRegistry
 from .resolving import find_room
 from .threads import thread_titles
 

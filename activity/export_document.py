@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from activity.recipes.formatting import ExportBlock, one_line
 from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity
 from database.activities.threads import ThreadTotals
 from database.conversations.conversation import ConversationRow
 from database.messages.message import MessageRow
 
-from .formatting import ExportBlock, one_line
 from .parts import ExportedPart, in_reading_order
 
 UNTITLED = "(untitled)"

@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from activity.recipes.formatting import one_line
+
 from .export_document import (
     Entry,
     Heading,
@@ -20,7 +22,6 @@ from .export_document import (
     title_of,
     totals_line,
 )
-from .formatting import one_line
 from .parts import ExportedPart
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

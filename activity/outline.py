@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from activity.recipes import RecipeRegistry
+from activity.recipes.errors import RecipeNotFoundError
 from database.activities.exporting import ChosenActivity
-
-from .errors import RecipeNotFoundError
-from .recipes import RecipeRegistry
 
 DEEPEST = 100
 """Replies further down stand beside what they reply to: programs that read JSON go only so deep."""

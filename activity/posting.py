@@ -9,15 +9,14 @@ from typing import Any
 
 import orjson
 
+from activity.recipes import Recipe, RecipeRegistry
+from activity.recipes.errors import CrossDomainReplyError, InvalidPayloadError
 from conversation_reference_utils import mentioned_agents
 from database.activities.posting import Actor, Post, store_post
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import find_agents
 from database.engine.database import Database
 from database.errors import AgentNotFoundError
-
-from .errors import CrossDomainReplyError, InvalidPayloadError
-from .recipes import Recipe, RecipeRegistry
 
 
 def post_activity(

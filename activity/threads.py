@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from activity.recipes import RecipeRegistry
+from activity.recipes.formatting import DELETED, one_line
 from database.activities import threads as store
 from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity, kept_activities_by_id
 from database.activities.threads import Thread
 from database.conversations.titles import first_words
 from database.engine.database import Database
-
-from .formatting import DELETED, one_line
-from .recipes import RecipeRegistry
 
 _LONGEST_TITLE = 80
 

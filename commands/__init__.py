@@ -9,7 +9,7 @@ from flask import Flask
 from flask.cli import FlaskGroup, run_command
 from flask.helpers import get_debug_flag
 
-from activity.errors import RecipePluginError
+from activity.recipes.errors import RecipePluginError
 from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.errors import StoreError
 from settings import SettingsError

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from flask.cli import AppGroup
 
-from activity.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
+from activity.recipes.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
 from chat.exchange.errors import TurnError
 from commands.answering_server import ServerRequestError
 from database.accounts.api_tokens import find_token

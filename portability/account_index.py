@@ -11,7 +11,7 @@ from html import escape
 from urllib.parse import quote
 
 from activity.export_document import PageWords
-from activity.formatting import one_line
+from activity.recipes.formatting import one_line
 from database.conversations.overview import KeptConversation
 
 _STYLE = """

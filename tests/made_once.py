@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Dialect, Engine
 from sqlalchemy.util import LRUCache
 
-import activity.recipes
+import activity.recipes.registry
 import chat.tools.registry
 
 _MOST_STATEMENTS = 5_000
@@ -28,7 +28,7 @@ def find_packages_once() -> None:
     def found(*, group: str) -> importlib.metadata.EntryPoints:
         return found_in(tuple((folder, _changed(folder)) for folder in sys.path), group)
 
-    for module in (activity.recipes, chat.tools.registry):
+    for module in (activity.recipes.registry, chat.tools.registry):
         vars(module)["entry_points"] = found
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from activity.builtin import BUILT_IN
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from database.accounts.users import create_user
 from database.activities.storing import NewActivity, Place, insert_activities

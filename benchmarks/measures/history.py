@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from activity.builtin import BUILT_IN
 from activity.export import FORMATS, export
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from chat.context.conversations import ConversationReferences
 from chat.context.gather import GatheredContext, gather, stored_lookup
 from chat.context.kinds import ReferenceScope

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from activity.errors import ActivityError
 from activity.posting import checked_post
+from activity.recipes.errors import ActivityError
 from chat.exchange.errors import QuotaReachedError
 from chat.exchange.events import failure
 from chat.exchange.ports import ConversationLoader, TurnServices

@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from activity.errors import InvalidPayloadError
 from activity.recipes import Recipe
+from activity.recipes.errors import InvalidPayloadError
 from chat.context.gather import fitted, gather, stored_scope
 from chat.context.memories import KnowledgeRequest
 from chat.context.threads import activity_block

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
+from activity.recipes.formatting import one_line
 from activity.resolving import resolve_activity
 from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.prompting.citing import indented

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
-from activity.builtin import BUILT_IN
-from activity.formatting import one_line
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
+from activity.recipes.formatting import one_line
 from attachments.storage import Attachments
 from chat.exchange.documents import DocumentLinks, is_wikilink, written
 from chat.exchange.files import resolve_files

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from attachments.storage import Attachments
 from chat.processes.metrics import Metrics
 from database.messages.message import Message

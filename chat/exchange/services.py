@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from activity.builtin import BUILT_IN
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from attachments.storage import Attachments
 from chat.processes.metrics import Metrics
 from database.accounts.quotas import Quota

@@ -13,8 +13,8 @@ import click
 from flask.cli import with_appcontext
 
 from activity.export import find_anchor
-from activity.formatting import words_in
 from activity.posting import post_activity
+from activity.recipes.formatting import words_in
 from activity.resolving import find_room
 from commands.answering_server import AnsweringServer, ServerRequestError
 from commands.shell import account_option, errors_as_exit_codes, examples, find_account, flag, typed_text

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from activity.formatting import one_line
+from activity.recipes.formatting import one_line
 from endpoints.http.models import LARGEST_NUMBER, Body, Id, JsonObject, Query, Shape, Text
 
 _ActorType = Literal["user", "assistant", "agent", "system"]

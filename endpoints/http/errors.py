@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from activity import errors as activity
+from activity.recipes import errors as activity
 from attachments import errors as files
 from chat.exchange import errors
 from chat.runtime.startup import ServerRunningError

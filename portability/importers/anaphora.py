@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from activity.formatting import one_line
+from activity.recipes.formatting import one_line
 from conversation_reference_utils import is_friendly_id
 from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from activity.builtin import BUILT_IN
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from database.accounts.users import create_user
 from database.activities.reading import Activity
 from database.conversations.repository import create_conversation

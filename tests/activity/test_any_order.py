@@ -11,9 +11,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from activity.builtin import BUILT_IN
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from database.activities.reading import NEWEST, activities_of_thread
 from database.activities.threads import get_thread

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from activity.builtin import BUILT_IN
 from activity.recipes import ActivityContext, ActivityType, Recipe, RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from database.activities.reading import Activity
 from database.conversations.repository import create_conversation
 from database.engine.database import Database

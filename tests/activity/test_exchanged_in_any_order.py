@@ -14,10 +14,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from activity.builtin import BUILT_IN
 from activity.export import INCLUDED, export
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from database.activities.moving import move_activity
 from database.activities.threads import get_thread

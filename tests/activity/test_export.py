@@ -15,11 +15,11 @@ import pytest
 from markdown_it import MarkdownIt
 from sqlalchemy import Engine, event
 
-from activity.builtin import BUILT_IN
-from activity.errors import RecipeNotFoundError
 from activity.export import INCLUDED, Export, export
 from activity.export_document import file_name
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
+from activity.recipes.errors import RecipeNotFoundError
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, update_conversation

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from activity.errors import (
+from activity.recipes import ActivityType, Recipe, RecipeRegistry
+from activity.recipes.errors import (
     AmbiguousTypeError,
     CrossDomainReplyError,
     InvalidPayloadError,
     RecipeNotFoundError,
     UnknownTypeError,
 )
-from activity.recipes import ActivityType, Recipe, RecipeRegistry
 from activity.resolving import resolve_activity
 from database.activities import storing
 from database.activities.posting import Actor

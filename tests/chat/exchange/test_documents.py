@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from activity.builtin import BUILT_IN
 from activity.export import export
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from chat.exchange.documents import (
     MAX_DOCUMENTS,
     NOT_FOUND,

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Connection, func, select, update
 
 from activity import parts
-from activity.builtin import BUILT_IN
 from activity.export import export
 from activity.parts import ExportedPart, in_reading_order
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from chat.exchange import events
 from chat.exchange.parts import AnswerParts
 from chat.turns.accept import ANSWER_AGAIN

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from activity.builtin import BUILT_IN
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from activity.threads import thread_title
 from chat.runtime.thread_titles import ThreadTitles

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from sqlalchemy import insert, select, update
 
-from activity.builtin import BUILT_IN
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from conversation_reference_utils import unique_message_short_hash
 from database import schema
 from database.activities.reading import Activity

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import Environment, nodes
 
-from activity.builtin import BUILT_IN as RECIPES
+from activity.recipes.builtin import BUILT_IN as RECIPES
 from chat.tools.catalogue import BUILT_IN
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.conversations.titles import UNTITLED

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from activity.builtin import BUILT_IN
 from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from Conversation import Conversation
 from database.activities.threads import get_thread, rename_thread
 from database.connection import close_store, open_store

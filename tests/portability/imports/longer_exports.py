@@ -7,9 +7,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from activity.builtin import BUILT_IN
 from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, get_conversations_for_user

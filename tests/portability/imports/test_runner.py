@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine, delete, event, select, update
 
-from activity.builtin import BUILT_IN
 from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
 from Conversation import Conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import (

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from database.activities.reading import Activity
 
-from ..formatting import ExportBlock, line_of, one_line
-from ..recipe import ActivityType, Recipe
+from .formatting import ExportBlock, line_of, one_line
+from .recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..recipe import ActivityType, Recipe
+from .recipe import ActivityType, Recipe
 from .schemas import payload
 
 

@@ -26,19 +26,7 @@ from .errors import (
     complaint_of,
 )
 from .formatting import ExportBlock, block_of, indented, one_line, reply_mark
-from .recipe import THREAD_RULES, ActivityContext, ActivityType, Recipe, ThreadLine, ThreadRule, UnknownRecipe
-
-__all__ = [
-    "ENTRY_POINTS",
-    "ActivityContext",
-    "ActivityType",
-    "Recipe",
-    "RecipeRegistry",
-    "ThreadLine",
-    "ThreadRule",
-    "UnknownRecipe",
-    "installed_recipes",
-]
+from .recipe import THREAD_RULES, ActivityContext, ActivityType, Recipe, ThreadLine, UnknownRecipe
 
 log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.recipes"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from database.activities.reading import Activity
 
-from ..formatting import one_line
-from ..recipe import ActivityType, Recipe
+from .formatting import one_line
+from .recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..recipe import Recipe
 from .agents import Agents
 from .chat import GeneralDiscussion
 from .documents import Vault
 from .events import SystemMonitoring
 from .knowledge import Knowledge
+from .recipe import Recipe
 from .tools import Tools
 
 BUILT_IN: tuple[Recipe, ...] = (

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from activity import recipes as plugins
-from activity.errors import BrokenRecipeError, RecipeClashError, RecipePluginError
 from activity.recipes import ActivityType, Recipe, installed_recipes
+from activity.recipes import registry as plugins
+from activity.recipes.errors import BrokenRecipeError, RecipeClashError, RecipePluginError
 from server import create_app
+from tests.activity.made import ANY, Game
 from tests.endpoints.conftest import settings_in
-
-from .made import ANY, Game
 
 Offer = Callable[..., None]
 GAME = f"{Game.__module__}:Game"

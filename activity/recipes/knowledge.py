@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from database.activities.reading import Activity
 
-from ..formatting import changes_in, one_line
-from ..recipe import ActivityType, Recipe
+from .formatting import changes_in, one_line
+from .recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 _ICON = "📊"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from database.activities.reading import Activity
 
-from ..recipe import ActivityType, Recipe
+from .recipe import ActivityType, Recipe
 from .schemas import TEXT, payload
 
 

@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from activity.builtin import BUILT_IN, EXPORT_KINDS
-from activity.errors import (
+from activity.recipes import ActivityContext, ActivityType, Recipe, RecipeRegistry
+from activity.recipes.builtin import BUILT_IN, EXPORT_KINDS
+from activity.recipes.errors import (
     AmbiguousTypeError,
     InvalidPayloadError,
     RecipeClashError,
     RecipeNotFoundError,
     UnknownTypeError,
 )
-from activity.formatting import ExportBlock
-from activity.recipes import ActivityContext, ActivityType, Recipe, RecipeRegistry
+from activity.recipes.formatting import ExportBlock
 from database.activities.reading import Activity
-
-from .made import ANY, Game, activity
+from tests.activity.made import ANY, Game, activity
 
 
 @pytest.fixture
@@ -216,7 +215,10 @@ def test_a_schema_that_leads_nowhere_refuses_payloads_with_a_reason(
         activity_types = {"x": ActivityType(icon="", section="X", schema={"$ref": "#/$defs/nowhere"})}
 
     said = "the recipe has a schema of this type that can't be used"
-    with caplog.at_level(logging.CRITICAL, logger="activity.recipes"), pytest.raises(InvalidPayloadError, match=said):
+    with (
+        caplog.at_level(logging.CRITICAL, logger="activity.recipes.registry"),
+        pytest.raises(InvalidPayloadError, match=said),
+    ):
         registry.check_payload(Unfinished(), "x", {"a": 1})
 
 
@@ -263,7 +265,7 @@ def test_a_recipe_that_fails_costs_its_words_alone(registry: RecipeRegistry, cap
             return fail(activity)
 
     registry.register(Failing(), source="failing")
-    with caplog.at_level(logging.CRITICAL, logger="activity.recipes"):
+    with caplog.at_level(logging.CRITICAL, logger="activity.recipes.registry"):
         assert registry.format_line(activity(recipe="failing", type="own")) == "[#48abcd] ❓ own"
         assert registry.format_line(activity(recipe="failing", type="none")) == "[#48abcd] ❓ none"
         assert registry.format_line(activity(recipe="failing", type="plain")) == "[#48abcd] ❓ plain"
@@ -287,5 +289,5 @@ def test_a_recipe_that_makes_no_block_costs_its_words_alone(
             return block
 
     registry.register(Failing(), source="failing")
-    with caplog.at_level(logging.CRITICAL, logger="activity.recipes"):
+    with caplog.at_level(logging.CRITICAL, logger="activity.recipes.registry"):
         assert registry.format_export(activity(recipe="failing", type="wave")).heading == "❓ wave"
