@@ -19,10 +19,10 @@ from database.schema import conversations, message_vectors, messages, unembedded
 from database.search.vector_model import MESSAGES
 from database.search.vectors import queue_all_vectors
 from language_models.ports import EmbeddingModel
+from search.file_vectors import PassageVectors
 
 from . import engine_of
 from .embedding import Embedder, PendingVectors, usable, windows
-from .files.vectors import PassageVectors
 from .relevance import Unrelated, unrelated_for
 from .vectors import SignCache, decoded, encoded, fitted
 

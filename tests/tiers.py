@@ -51,7 +51,7 @@ _THOROUGH = (
     "tests/language_models/openai/test_chat.py",
     "tests/load/",
     "tests/portability/",
-    "tests/search/test_files.py",
+    "tests/search/things/test_files.py",
     "tests/test_documentation.py",
     "tests/test_tracing.py",
     "tests/truth_management_system/test_postgresql.py",

@@ -30,8 +30,8 @@ from database.activities.reading import Activity
 from database.activities.suggesting import suggest_activities
 from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
-from search.conversations import autocomplete_conversations
 from search.language import beginnings, nearest_names
+from search.things.conversations import autocomplete_conversations
 from sentences import say
 from vault.content.wikilinks import parse_wikilink, without_extension
 

@@ -26,11 +26,11 @@ from database.engine.clock import now
 from database.errors import StoreError
 from database.search.findable import findable_by
 from database.search.index import words
-from search.files.finding import FoundFile, reference_to, related_files
 from search.language import terms
 from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessage, related_messages
 from search.ranking import snippet
+from search.things.files import FoundFile, reference_to, related_files
 from sentences import say
 from vault.documents import Excerpt
 

@@ -20,9 +20,9 @@ from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import conversation_loader, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks
-from search import conversations as conversation_search
-from search.files.finding import messages_with_files
 from search.messages import search_conversation
+from search.things import conversations as conversation_search
+from search.things.files import messages_with_files
 
 from . import models as reference_models
 

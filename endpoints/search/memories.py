@@ -6,7 +6,7 @@ import logging
 
 from endpoints.pkb.common import described_all, knowledge, unwrap
 from search.ranking import snippet
-from search.things import Page, Wanted
+from search.things.kinds import Page, Wanted
 from sentences import say
 from truth_management_system.interface.structured_api import KnowledgeError
 
@@ -19,7 +19,7 @@ class Memories:
     takes_filters = False
 
     def search(self, wanted: Wanted) -> Page:
-        """See `search.things.SearchableKind`."""
+        """See `search.things.kinds.SearchableKind`."""
         begin, end = wanted.span()
         try:
             api = knowledge()

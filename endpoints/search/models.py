@@ -10,7 +10,7 @@ from endpoints.http.models import Query, Shape, Text, Warned
 from endpoints.pkb.responses import ClaimItem
 from search.messages import Mode
 from search.query import require_day
-from search.things import KINDS
+from search.things.kinds import KINDS
 
 
 def _kind(name: str) -> str:
@@ -111,7 +111,7 @@ class FileResult(Found):
 
 
 class OtherResult(Found):
-    """A thing of a kind that was added to `search.things.KINDS`, with the further fields of that kind."""
+    """A thing of a kind that was added to `search.things.kinds.KINDS`, with the further fields of that kind."""
 
     kind: str
 

@@ -1,4 +1,4 @@
-"""Finding anything of one's own: messages, conversations, memories, files, and what else `search.things` names."""
+"""Finding anything of one's own: messages, conversations, memories, files and what else `search.things.kinds` names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from endpoints.http.validation import answers, asks
 from endpoints.serving.work_queues import Work, works
 from search.messages import Asking
 from search.query import conversation_name, parse_query
-from search.things import KINDS, Page, SearchableKind, Wanted
+from search.things.kinds import KINDS, Page, SearchableKind, Wanted
 from sentences import say
 
 from . import models as search_models

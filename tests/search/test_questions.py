@@ -20,11 +20,11 @@ from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from language_models.errors import ModelUnavailableError
-from search.conversations import conversations_meant
 from search.embedding import windows
 from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessages, search_messages
 from search.query import parse_query
+from search.things.conversations import conversations_meant
 from tests.search.thesaurus import Thesaurus
 
 pytestmark = pytest.mark.contract

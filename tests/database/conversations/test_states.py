@@ -19,7 +19,7 @@ from database.engine.database import Database
 from database.errors import ConversationNotFoundError, InvalidChangeError, TurnInProgressError
 from database.turns.turns import accept_turn
 from database.workspaces.repository import load_workspaces
-from search.conversations import autocomplete_conversations
+from search.things.conversations import autocomplete_conversations
 
 pytestmark = pytest.mark.contract
 

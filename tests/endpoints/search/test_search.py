@@ -10,7 +10,7 @@ from flask import Flask
 
 from endpoints.http.scope import EXTENSION
 from endpoints.search.models import ConversationResult, MemoryResult, MessageResult, SearchResults
-from search.things import KINDS, Page, Wanted
+from search.things.kinds import KINDS, Page, Wanted
 from tests.endpoints.conftest import Person, refused, told
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 

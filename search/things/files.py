@@ -18,12 +18,11 @@ from database.schema import attachments, conversations, file_passages, message_p
 from database.search.index import expression_for, folded, words
 from database.search.owned import PASSAGES
 from database.search.passages import StoredPassage
-
-from .. import engine_of
-from ..language import Terms, is_spoken, terms
-from ..messages import Asking, Meaning, Mode, conditions_of, is_enough, named_conversation
-from ..query import SearchQuery
-from ..questions import (
+from search import engine_of
+from search.language import Terms, is_spoken, terms
+from search.messages import Asking, Meaning, Mode, conditions_of, is_enough, named_conversation
+from search.query import SearchQuery
+from search.questions import (
     WORDS,
     Found,
     Scope,
@@ -35,8 +34,8 @@ from ..questions import (
     relevant,
     word_score,
 )
-from ..ranking import Snippet, best, snippet
-from ..relevance import unrelated_for
+from search.ranking import Snippet, best, snippet
+from search.relevance import unrelated_for
 
 _SAYING = 4_000
 _READ = 400

@@ -25,12 +25,11 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import conversations, messages
 from database.search.titles import title_words, titles_of
-
-from . import engine_of
-from .relevance import NEAR
+from search import engine_of
+from search.relevance import NEAR
 
 if TYPE_CHECKING:
-    from .messages import Asking
+    from search.messages import Asking
 
 _LONGEST_QUERY = 200
 _MOST_LOOKED_UP = 1_000

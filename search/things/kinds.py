@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from conversation_reference_utils import canonical_reference
 from database.engine.database import Database
 from database.errors import InvalidChangeError
+from search.language import is_spoken
+from search.messages import Asking, FoundMessage, Mode, search_messages
+from search.query import SearchQuery
+from search.ranking import snippet
 
 from .conversations import ConversationSuggestion, autocomplete_conversations, conversations_meant
-from .files.finding import FoundFile, find_files, reference_to
-from .language import is_spoken
-from .messages import Asking, FoundMessage, Mode, search_messages
-from .query import SearchQuery
-from .ranking import snippet
+from .files import FoundFile, find_files, reference_to
 
 _LAST = 1_000
 _FEW = 5

@@ -13,8 +13,8 @@ from database.conversations import repository as conversations
 from database.engine.database import Database
 from database.search import titles
 from database.search.titles import titles_of
-from search import conversations as conversation_search
-from search.conversations import autocomplete_conversations
+from search.things import conversations as conversation_search
+from search.things.conversations import autocomplete_conversations
 
 pytestmark = pytest.mark.contract
 

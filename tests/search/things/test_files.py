@@ -21,10 +21,10 @@ from database.schema import attachments as attachment_rows
 from database.schema import conversations, file_passages, passage_vectors
 from database.search.passages import PASSAGES, progress_of
 from database.turns.identity import FinishedTurn
-from search.files.finding import FoundFile, find_files, messages_with_files, reference_to, related_files
 from search.meaning import MessageVectors
 from search.messages import Asking, Mode
 from search.query import parse_query
+from search.things.files import FoundFile, find_files, messages_with_files, reference_to, related_files
 from tests.attachments.made_files import pdf_of, picture_of
 from tests.search.thesaurus import Thesaurus
 

@@ -11,9 +11,8 @@ from database.engine.database import Database
 from database.search import passages as store
 from database.search.vector_model import FILES
 from language_models.ports import EmbeddingModel
-
-from ..embedding import Embedder, PendingVectors, windows
-from ..vectors import SignCache, decoded, encoded, fitted
+from search.embedding import Embedder, PendingVectors, windows
+from search.vectors import SignCache, decoded, encoded, fitted
 
 if TYPE_CHECKING:
     import numpy as np

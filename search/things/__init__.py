@@ -1,0 +1,1 @@
+"""What people look for: `kinds` are all kinds of things that are found, `conversations` and `files` two of them."""
