@@ -324,6 +324,86 @@ def test_no_module_imports_itself_by_way_of_others():
     assert [found for module in modules() if (found := circle(module, ()))] == []
 
 
+# Folders that import from each other in a circle. Take one out when it is dissolved; add none.
+CIRCLES_OF_FOLDERS: tuple[frozenset[str], ...] = (
+    # Conversations, messages, turns and activities are written in one transaction, each by the functions of its noun.
+    frozenset(
+        {
+            "database",
+            "database.accounts",
+            "database.activities",
+            "database.agents",
+            "database.conversations",
+            "database.engine",
+            "database.imports",
+            "database.maintenance",
+            "database.messages",
+            "database.migrations",
+            "database.search",
+            "database.transfer",
+            "database.turns",
+            "database.workspaces",
+        }
+    ),
+)
+
+
+def folder_of(module: str) -> str:
+    """`chat.turns` for chat/turns/runner.py and chat/turns/__init__.py; a module at the top is a folder of its own."""
+    return module if is_package(module) else module.rpartition(".")[0] or module
+
+
+@cache
+def imports_between_folders() -> dict[str, dict[str, set[str]]]:
+    """By importing and imported folder, the imports. An `__init__` may show what its package holds."""
+    between: dict[str, dict[str, set[str]]] = {folder_of(module): {} for module in modules()}
+    for module in modules():
+        for name in imports(module):
+            if name not in modules() or (is_package(module) and name.startswith(f"{module}.")):
+                continue
+            here, there = folder_of(module), folder_of(name)
+            if here != there:
+                between[here].setdefault(there, set()).add(f"{module} imports {name}")
+    return between
+
+
+def circles_of_folders() -> set[frozenset[str]]:
+    """The largest groups of folders of which each reaches each other one."""
+    between = imports_between_folders()
+
+    def reached_from(folder: str) -> set[str]:
+        reached: set[str] = set()
+        ahead = [folder]
+        while ahead:
+            new = between[ahead.pop()].keys() - reached
+            reached |= new
+            ahead += new
+        return reached
+
+    reached = {folder: reached_from(folder) for folder in between}
+    return {
+        frozenset(other for other in reached[folder] if folder in reached[other])
+        for folder in between
+        if folder in reached[folder]
+    }
+
+
+def test_folders_import_from_each_other_in_one_direction():
+    between = imports_between_folders()
+    wrong = {
+        name
+        for circle in circles_of_folders() - set(CIRCLES_OF_FOLDERS)
+        for here in circle
+        for there in circle
+        for name in between[here].get(there, ())
+    }
+    assert sorted(wrong) == []
+
+
+def test_a_circle_of_folders_that_is_dissolved_is_listed_no_more():
+    assert [sorted(circle) for circle in CIRCLES_OF_FOLDERS if circle not in circles_of_folders()] == []
+
+
 # A street without house numbers is as hard to walk as one with a house for each room.
 MOST_MODULES_OF_A_FOLDER = 15
 LARGER_FOLDERS = {
