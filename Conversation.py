@@ -37,7 +37,7 @@ from chat.turns.summaries import refresh_summary
 from database.connection import database_of, open_store
 from database.conversations.titles import heuristic_title
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.messages.message import Message
 from database.turns.identity import FinishedTurn
 from language_models.errors import ModelError

@@ -49,7 +49,7 @@ from Conversation import Conversation
 from database.accounts.audit import purge_acts
 from database.connection import open_store
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.search.titles import titles_of
 from endpoints.http.errors import code_of
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay

@@ -28,7 +28,7 @@ from database.conversations.conversation import ConversationRow
 from database.conversations.friendly_ids import aliases_of
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ActivityNotFoundError,
     AmbiguousReferenceError,
     ConversationNotFoundError,

@@ -16,7 +16,7 @@ from database.activities.posting import Actor, Post, store_post
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import find_agents
 from database.engine.database import Database
-from database.errors import AgentNotFoundError
+from database.engine.errors import AgentNotFoundError
 
 
 def post_activity(

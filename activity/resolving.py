@@ -5,7 +5,7 @@ from __future__ import annotations
 from database.activities.reading import Activity, find_activity
 from database.conversations.naming import NamedRoom, conversations_called, newest_names
 from database.engine.database import Database
-from database.errors import AmbiguousReferenceError, RoomNotFoundError
+from database.engine.errors import AmbiguousReferenceError, RoomNotFoundError
 from search.language import nearest_names
 
 _NEAREST = 3

@@ -28,7 +28,7 @@ from database.accounts.users import get_user
 from database.attachments import Attachment
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import UserNotFoundError
+from database.engine.errors import UserNotFoundError
 from sentences import say
 
 from .errors import FilesUnavailableError, FileTooLargeError, QuotaExceededError

@@ -11,7 +11,7 @@ from flask.helpers import get_debug_flag
 
 from activity.recipes.errors import RecipePluginError
 from chat.runtime.startup import ServerProcess, ServerRunningError
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from settings import SettingsError
 
 from . import activity, agents, archives, bench, data, inbox, mcp, mcp_servers, migrate, models, users, vault

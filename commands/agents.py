@@ -17,7 +17,7 @@ from chat.exchange.ports import AgentCaller, AgentQuestion
 from Conversation import Conversation
 from database.agents import repository
 from database.agents.repository import AgentRules
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from endpoints.http.scope import UserScope, current_state
 
 from .shell import CommandGroup, account_option, agent_name, errors_as_exit_codes, examples, find_account

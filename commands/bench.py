@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from database.accounts.users import create_user
-from database.errors import StoreError, UserExistsError
+from database.engine.errors import StoreError, UserExistsError
 from database.search.indexing import index_pending
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError

@@ -19,7 +19,7 @@ from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import OnlyWithSQLiteError, StoreError
+from database.engine.errors import OnlyWithSQLiteError, StoreError
 from database.maintenance.findings import Finding
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file

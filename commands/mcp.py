@@ -13,7 +13,7 @@ from flask.cli import with_appcontext
 
 from chat.tools.registry import NotSignedInError, ToolContext
 from database.accounts.users import get_user
-from database.errors import UserNotFoundError
+from database.engine.errors import UserNotFoundError
 from endpoints.http.scope import conversation_loader, current_state
 from endpoints.mcp.server import Account, server_for
 

@@ -11,7 +11,7 @@ from flask.cli import with_appcontext
 
 from chat.runtime.startup import ServerRunningError
 from database.accounts.audit import COMMAND_LINE, note_act
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from endpoints.http.scope import current_settings
 from portability.engines import Place, TableCount, opened_stores, place_at, plan_transfer, transfer
 from portability.errors import BackupError

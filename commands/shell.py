@@ -18,7 +18,7 @@ from commands.answering_server import ServerRequestError
 from database.accounts.api_tokens import find_token
 from database.accounts.users import UserRow, get_user, list_users
 from database.engine.database import Database
-from database.errors import RoomNotFoundError, StoreError, UserNotFoundError
+from database.engine.errors import RoomNotFoundError, StoreError, UserNotFoundError
 from endpoints.http.errors import code_of, row_of
 from language_models.errors import ModelError
 

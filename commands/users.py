@@ -14,7 +14,7 @@ from database.accounts.audit import COMMAND_LINE, list_acts
 from database.accounts.erasure import close_account
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role, set_role
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from endpoints.accounts.models import NewAccount
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError

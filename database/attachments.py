@@ -16,8 +16,8 @@ from database.accounts.quotas import bytes_in
 from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import AttachmentNotFoundError, ConflictError
 from database.engine.text import storable
-from database.errors import AttachmentNotFoundError, ConflictError
 from database.messages.message import places_of
 from database.messages.parts import is_file, parts_of
 from database.schema import IS_FILE, attachments, message_parts, messages, users

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from database.engine.backend import Backend
 from database.engine.database import Database
+from database.engine.errors import StorageFailedError
 from database.engine.sqlite import SQLiteFile, connect_sqlite
+from database.engine.transfer_mark import refuse_half_filled
 
-from .errors import StorageFailedError
 from .migrations import migrate
-from .transfer.mark import refuse_half_filled
 
 T = TypeVar("T")
 _stores: dict[str, Database] = {}

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from database.engine.clock import store_time
 from database.engine.database import Database, Urgency
-from database.errors import ConflictError
+from database.engine.errors import ConflictError
 from database.schema import duties, server_processes, users
 
 LEASE_SECONDS = 7.0

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, case, delete, func, insert, or_, select, upda
 from database.changes import JOB, ChangeType, record
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
-from database.errors import JobNotFoundError
+from database.engine.errors import JobNotFoundError
 from database.schema import is_closed, jobs
 
 LEASE_SECONDS = 10.0

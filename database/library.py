@@ -13,14 +13,14 @@ from sqlalchemy.exc import IntegrityError
 from database.changes import PRESET, PROMPT, ChangeKind, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.text import storable
-from database.errors import (
+from database.engine.errors import (
     InvalidChangeError,
     NameTakenError,
     NotFoundError,
     PresetNotFoundError,
     PromptNotFoundError,
 )
+from database.engine.text import storable
 from database.schema import library
 from sentences import say
 

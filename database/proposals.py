@@ -12,8 +12,8 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from database.changes import PROPOSAL, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
+from database.engine.errors import InvalidChangeError, ProposalDecidedError, ProposalNotFoundError
 from database.engine.text import storable
-from database.errors import InvalidChangeError, ProposalDecidedError, ProposalNotFoundError
 from database.schema import proposals
 
 OPEN_DAYS = 30

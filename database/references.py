@@ -11,11 +11,11 @@ from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, sele
 
 from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
+from database.engine.errors import MessageNotFoundError
 from database.engine.statements import Prepared
 from database.messages.documents import Documents, store_documents
 from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
 
-from .errors import MessageNotFoundError
 from .schema import conversation_aliases, conversations, message_references, messages
 
 _SIGNS = ("@", "#")

@@ -24,7 +24,7 @@ from database.conversations.friendly_ids import aliases_of
 from database.conversations.overview import KeptConversation, all_conversations, count_conversations
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.library import PRESETS, PROMPTS
 from database.workspaces.repository import load_workspaces
 from truth_management_system import ActionResult

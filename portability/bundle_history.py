@@ -21,7 +21,7 @@ from database.conversations.summary import Unsummarised
 from database.conversations.tags import tidy_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ConflictError, InvalidChangeError
+from database.engine.errors import ConflictError, InvalidChangeError
 from database.messages.parts import is_file
 from database.turns.ephemeral import is_unkept
 from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 
 from .archived_files import ATTACHMENTS, ArchivedFile, file_chunks, packed
 from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError

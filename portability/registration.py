@@ -14,7 +14,7 @@ from database.conversations.repository import (
     update_conversation,
 )
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, FriendlyIdTakenError
+from database.engine.errors import ConversationNotFoundError, FriendlyIdTakenError
 from database.turns.answers import add_answer
 from database.turns.turns import accept_turn, finish_turn
 

@@ -18,8 +18,8 @@ from database.changes import renew_epoch
 from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import StoreError
 from database.engine.sqlite import holds_rows, is_sound
-from database.errors import StoreError
 from portability.backup import (
     ACCOUNTS,
     BACKUP_SCRATCH,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.references import NamedConversation
 from portability.bundles import read_index
 

@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from database.conversations.conversation import access_head
 from database.engine.database import Database
+from database.engine.errors import InvalidChangeError
 from database.engine.text import storable
-from database.errors import InvalidChangeError
 from database.messages.message import MessageRow, live_in_any_branch, places_of, rows_numbered
 from database.schema import conversations, messages
 from database.search import index as fulltext_index

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from database.errors import ConflictError, InvalidChangeError, NotFoundError, StorageFailedError, StoreError
+from database.engine.errors import ConflictError, InvalidChangeError, NotFoundError, StorageFailedError, StoreError
 
 if TYPE_CHECKING:
     from vault.content.markdown import Document

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from database.errors import InvalidChangeError, StoreError
+from database.engine.errors import InvalidChangeError, StoreError
 from sentences import say
 from vault.content.markdown import decoded, is_utf8, version_of
 

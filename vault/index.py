@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.vault import documents as store
 from database.vault.documents import DocumentRow
 from vault import paths

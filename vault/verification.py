@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from database.accounts.users import user_ids
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.maintenance.findings import Finding, first_ones
 from database.vault.documents import counts, known_files
 

@@ -22,7 +22,7 @@ from conversation_reference_utils import unique_message_short_hash
 from database.conversations.friendly_ids import friendly_id_candidates
 from database.engine.clock import iso
 from database.engine.database import Database, Urgency
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.schema import activities, conversation_workspaces, conversations, messages, workspaces
 from database.transfer.copying import engine_of
 from database.workspaces.default import ensure_default_workspace

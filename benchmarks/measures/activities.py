@@ -28,7 +28,7 @@ from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ActivityNotFoundError, AmbiguousReferenceError
+from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError
 from database.schema import activities as activity_rows
 from tests.live_server import PASSWORD, LiveServer
 

@@ -26,7 +26,7 @@ from database.conversations.repository import (
     get_conversation,
 )
 from database.engine.database import Database
-from database.errors import AgentNotFoundError, InvalidChangeError
+from database.engine.errors import AgentNotFoundError, InvalidChangeError
 from language_models.errors import ModelFailedError
 
 DEEPEST = 2

@@ -39,7 +39,7 @@ from database.agents.inbox import (
 )
 from database.agents.repository import Agent, get_agent
 from database.engine.database import Database
-from database.errors import AgentNotFoundError, StoreError
+from database.engine.errors import AgentNotFoundError, StoreError
 from language_models import blocking
 from language_models.errors import ModelError
 from sentences import Sentence, say, together

@@ -16,7 +16,7 @@ from conversation_reference_utils import (
     classify_conversation_reference,
     unique_message_short_hash,
 )
-from database.errors import ConversationNotFoundError, NotFoundError
+from database.engine.errors import ConversationNotFoundError, NotFoundError
 from database.messages.message import Message
 from database.references import NamedConversation
 from sentences import Sentence, say

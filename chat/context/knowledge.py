@@ -15,7 +15,7 @@ from typing import Any
 from database.activities.knowledge import store_changes
 from database.connection import database_url_of
 from database.engine.database import Database
-from database.errors import MessageNotFoundError
+from database.engine.errors import MessageNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow
 from language_models.ports import EmbeddingModel

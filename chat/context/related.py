@@ -23,7 +23,7 @@ from chat.exchange.turn import Turn, tracks_documents
 from chat.prompting.items import PkbItem
 from conversation_reference_utils import canonical_reference, parse_references
 from database.engine.clock import now
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.search.findable import findable_by
 from database.search.index import words
 from search.language import terms

@@ -22,7 +22,7 @@ from chat.processes.threads import WorkerThreads
 from chat.turns.streams import HEARTBEAT_SECONDS
 from database.changes import StoredChange, changes_after, kept_range, newest_changes
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 
 log = logging.getLogger(__name__)
 MOST_WATCHERS = 50

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.jobs import RENEW_SECONDS, Job, Progress, add_job, claim_job, renew_job, store_failure, store_progress
 from language_models.errors import ModelError
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError

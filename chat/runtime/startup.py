@@ -25,7 +25,7 @@ from database.conversations.copying import remove_unfinished_clones
 from database.duties import forget_processes, serve_folder
 from database.engine.backend import ServerHold
 from database.engine.database import Database
-from database.errors import ConflictError, StorageFailedError, StoreError
+from database.engine.errors import ConflictError, StorageFailedError, StoreError
 from database.imports.repository import release_imports
 from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store

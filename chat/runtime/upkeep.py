@@ -17,7 +17,7 @@ from database.agents.repository import purge_agents
 from database.changes import purge_changes
 from database.conversations.deletion import purge_bin
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.jobs import purge_jobs
 from database.maintenance.statistics import optimize
 from database.proposals import expire_proposals

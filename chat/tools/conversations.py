@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field
 from database.agents.repository import get_agent
 from database.conversations.overview import ConversationOverview, conversation_overviews
 from database.conversations.repository import get_conversation
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.messages.message import MessageRow
 from database.messages.reading import messages_between
 from database.references import conversations_by_friendly_id

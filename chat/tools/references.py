@@ -11,7 +11,7 @@ from chat.context.memories import KnowledgeRequest
 from chat.exchange.files import AttachedFile, named_file
 from chat.prompting.items import PkbItem
 from conversation_reference_utils import is_activity_name, parse_file_reference
-from database.errors import AttachmentNotFoundError, MessageNotFoundError
+from database.engine.errors import AttachmentNotFoundError, MessageNotFoundError
 from database.messages.reading import message_by_short_id
 from vault.errors import DocumentNotFoundError
 

@@ -24,7 +24,7 @@ from chat.exchange.errors import StreamElsewhereError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, Announcements
 from chat.processes.threads import in_thread
 from database.engine.database import Database
-from database.errors import NotFoundError, StoreError, StreamExpiredError
+from database.engine.errors import NotFoundError, StoreError, StreamExpiredError
 from database.turns.events import read_events
 from database.turns.watching import events_beyond, still_written
 from sentences import say, together

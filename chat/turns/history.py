@@ -19,7 +19,7 @@ from database.conversations.conversation import (
 )
 from database.conversations.summary import Unsummarised
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.messages import reading, variants
 from database.messages.message import Message, MessageRow, message_shape, text_shape
 from database.messages.parts import is_file

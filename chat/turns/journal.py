@@ -12,7 +12,7 @@ from itertools import chain
 
 from chat.exchange import events
 from chat.exchange.events import Event
-from database.errors import StorageBusyError, StoreError
+from database.engine.errors import StorageBusyError, StoreError
 
 from .streams import LiveStream
 

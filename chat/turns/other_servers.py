@@ -20,7 +20,7 @@ from chat.exchange.errors import TooManyTurnsError
 from chat.processes.announcements import ASKED, EVENTS, STOPS, TOLD, UNKEPT, WATCHED, Announcements
 from chat.processes.threads import in_thread
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.turns.idempotency import another_message
 from database.turns.watching import ask_to_stop, running_turns, take_stop_requests
 

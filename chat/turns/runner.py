@@ -23,7 +23,7 @@ from chat.processes.threads import in_thread, undisturbed
 from database.accounts.quotas import Quota, asked_to_take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Urgency
-from database.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
+from database.engine.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
 from database.turns.identity import Admission

@@ -24,7 +24,7 @@ from chat.processes.threads import in_thread, undisturbed
 from chat.prompting.citing import cited_names
 from chat.prompting.prompt import ContextBlock, build_prompt
 from database.conversations.titles import heuristic_title
-from database.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
+from database.engine.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
 from database.messages.message import Message
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError

@@ -16,7 +16,7 @@ from chat.processes.threads import in_thread
 from chat.prompting.prompt import CHARS_A_TOKEN, reserved_for_answer, template
 from chat.turns.history import History
 from database.conversations.summary import Said, Unsummarised
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from language_models.errors import ContextTooLongError, ModelError
 from language_models.ports import ChatModel
 

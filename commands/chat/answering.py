@@ -14,7 +14,7 @@ from chat.exchange.errors import TurnError
 from chat.runtime.startup import DataFolderError, ServerRunningError
 from commands.answering_server import AnsweringServer, Event, ServerRequestError
 from database.conversations.repository import create_conversation
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from endpoints.http.errors import RequestError, code_of, row_of
 from endpoints.http.scope import Access, AppState, access_conversation, check_model, current_state, remember_access
 from endpoints.turns.models import Outgoing

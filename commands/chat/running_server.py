@@ -13,7 +13,7 @@ from urllib.parse import quote
 from commands.answering_server import AnsweringServer, Event, ServerRequestError
 from database.accounts import api_tokens
 from database.engine.database import Database
-from database.errors import TokenNotFoundError
+from database.engine.errors import TokenNotFoundError
 from settings import Settings
 
 _EVERY_INTERFACE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses of listeners, not bound here

@@ -29,7 +29,7 @@ from commands.shell import (
 )
 from database.conversations.repository import find_by_friendly_id, get_conversation
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from endpoints.http.scope import current_state
 
 from .answering import answering_server

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from database.engine.clock import iso, now, now_iso
 from database.engine.database import Database, Urgency
+from database.engine.errors import InvalidChangeError, TokenNotFoundError, UserNotFoundError
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import InvalidChangeError, TokenNotFoundError, UserNotFoundError
 from database.schema import api_tokens, users
 from sentences import say
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 from database.conversations.deletion import erase, mark_for_deletion
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
-from database.errors import LastAdministratorError, UserNotFoundError
+from database.engine.errors import LastAdministratorError, UserNotFoundError
 from database.schema import (
     activities,
     agents,

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ConflictError, UserNotFoundError
+from database.engine.errors import ConflictError, UserNotFoundError
 from database.schema import sessions, sign_in_identities, users
 from sentences import say
 

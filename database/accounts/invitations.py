@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
-from database.errors import InvalidChangeError, InvitationNotFoundError
+from database.engine.errors import InvalidChangeError, InvitationNotFoundError
 from database.schema import invitations, users
 from sentences import say
 

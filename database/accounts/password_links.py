@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
-from database.errors import ConflictError, PasswordLinkNotFoundError, UserNotFoundError
+from database.engine.errors import ConflictError, PasswordLinkNotFoundError, UserNotFoundError
 from database.schema import password_links, users
 from sentences import say
 

@@ -9,7 +9,7 @@ from functools import cache
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from sentences import say
 
 SHORTEST_PASSWORD = 8

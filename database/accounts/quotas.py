@@ -21,8 +21,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from database.engine.clock import StoreTime, iso_in, store_time
 from database.engine.database import Database, Urgency
+from database.engine.errors import UserNotFoundError
 from database.engine.statements import Prepared
-from database.errors import UserNotFoundError
 from database.schema import attachments, documents, quotas, usage_days, users
 
 from .audit import Actor, record_act

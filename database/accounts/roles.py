@@ -8,7 +8,7 @@ from typing import Literal
 from sqlalchemy import Connection, select, update
 
 from database.engine.database import Database
-from database.errors import LastAdministratorError, UserNotFoundError
+from database.engine.errors import LastAdministratorError, UserNotFoundError
 from database.schema import users
 from sentences import say
 

@@ -10,9 +10,9 @@ from typing_extensions import TypedDict
 
 from database.engine.clock import iso, iso_in, now, now_iso
 from database.engine.database import Database, Urgency
+from database.engine.errors import SessionNotFoundError
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import SessionNotFoundError
 from database.schema import sessions, users
 
 from .secret_tokens import fingerprint, new_secret

@@ -16,9 +16,9 @@ from database.agents.repository import store_global_agent
 from database.changes import SETTINGS, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import InvalidChangeError, LastAdministratorError, UserExistsError, UserNotFoundError
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import InvalidChangeError, LastAdministratorError, UserExistsError, UserNotFoundError
 from database.schema import api_tokens, conversations, password_links, sessions, users
 from sentences import say
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, delete, insert, select, update
 from database.changes import ACTIVITY, record
 from database.conversations.conversation import access_head
 from database.engine.database import Database
-from database.errors import InvalidChangeError, MessageNotMovableError
+from database.engine.errors import InvalidChangeError, MessageNotMovableError
 from database.schema import activities, former_short_ids, message_references
 from sentences import say
 

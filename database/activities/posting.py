@@ -14,7 +14,7 @@ from database.changes import ACTIVITY, record
 from database.conversations.conversation import ConversationHead, access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.references import add_to_report
 from database.turns.unanswered import store_posted_message
 from sentences import say

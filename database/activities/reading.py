@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, select
 
 from database.engine.database import Database
-from database.errors import ActivityNotFoundError, AmbiguousReferenceError
+from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError
 from database.schema import activities, conversations, former_short_ids, messages, users
 
 MESSAGE = ("general-discussion", "chat_message")

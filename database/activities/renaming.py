@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from database.errors import ConflictError
+from database.engine.errors import ConflictError
 from database.schema import activities, threads
 from sentences import say
 

@@ -13,7 +13,7 @@ from database.changes import THREAD, record
 from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.errors import ThreadMismatchError, ThreadNotFoundError
+from database.engine.errors import ThreadMismatchError, ThreadNotFoundError
 from database.schema import activities, threads
 
 from .reading import Activity, find_activity, kept, own_activities, read_activities, seen, with_conversation

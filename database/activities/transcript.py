@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from database.conversations.conversation import access_head
 from database.engine.database import Database
-from database.errors import MessageNotFoundError
+from database.engine.errors import MessageNotFoundError
 from database.messages.message import live_in
 from database.schema import IS_NO_MESSAGE, activities, messages
 

@@ -20,8 +20,8 @@ from database.activities.storing import NewActivity, Place, insert_activities
 from database.changes import ACTIVITY, INBOX, record
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
+from database.engine.errors import ActivityNotFoundError, ConflictError
 from database.engine.statements import Prepared
-from database.errors import ActivityNotFoundError, ConflictError
 from database.schema import activities, agents, inbox_items, messages, users
 from sentences import say
 

@@ -15,9 +15,9 @@ from sqlalchemy.exc import IntegrityError
 from database.changes import AGENT, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database, Urgency
+from database.engine.errors import AgentNotFoundError, ConversationNotFoundError, InvalidChangeError, NameTakenError
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import AgentNotFoundError, ConversationNotFoundError, InvalidChangeError, NameTakenError
 from database.schema import agents, conversations, inbox_items
 from sentences import say
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, se
 from database.changes import CONVERSATION, ChangeType, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.schema import conversation_workspaces, conversations
 from database.workspaces.repository import access_workspace
 

@@ -15,8 +15,8 @@ from database.agents.inbox import has_rules
 from database.changes import CONVERSATION, ChangeType, record_each
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import ConversationNotFoundError
 from database.engine.statements import Prepared, pipelined
-from database.errors import ConversationNotFoundError
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 

@@ -16,7 +16,7 @@ from database.activities.renaming import renamed
 from database.activities.storing import NewActivity, Place, insert_activities
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.errors import MessageNotFoundError
+from database.engine.errors import MessageNotFoundError
 from database.messages.branches import branches_of, on_path
 from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id

@@ -32,7 +32,7 @@ from database.activities.reading import NEWEST
 from database.changes import CONVERSATION, forget_fields, record
 from database.engine.clock import iso, iso_in, now, now_iso, store_time
 from database.engine.database import Database, Urgency
-from database.errors import ConversationNotFoundError, TurnInProgressError
+from database.engine.errors import ConversationNotFoundError, TurnInProgressError
 from database.schema import (
     IS_NO_MESSAGE,
     activities,

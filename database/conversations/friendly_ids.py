@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import generate_conversation_friendly_id, unique_message_short_hash
 from database.engine.database import Database
+from database.engine.errors import ConversationNotFoundError
 from database.engine.statements import Prepared, attempt
-from database.errors import ConversationNotFoundError
 from database.schema import conversation_aliases, conversations, messages
 
 _SALTED_ATTEMPTS = 5

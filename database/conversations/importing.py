@@ -20,9 +20,9 @@ from database.activities.storing import NewActivity, Place, StoredActivity, inse
 from database.agents.repository import id_of_slug
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import ConflictError
 from database.engine.statements import Prepared, insert_rows, while_asking
 from database.engine.text import storable
-from database.errors import ConflictError
 from database.imports.changes import BroughtBy, Notes, note_conversation, note_said
 from database.imports.workspaces import Folder, workspace_at, workspace_or_default
 from database.messages.branches import BranchTree, Fork

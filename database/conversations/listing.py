@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 
 from database.engine.database import Database
+from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.engine.statements import Prepared, Row, pipelined
-from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from sentences import say

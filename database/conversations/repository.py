@@ -15,14 +15,14 @@ from sqlalchemy.exc import IntegrityError
 from database.changes import CONVERSATION, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
-from database.engine.statements import Prepared, insert_rows
-from database.errors import (
+from database.engine.errors import (
     ConflictError,
     ConversationNotFoundError,
     FriendlyIdTakenError,
     InvalidChangeError,
     WorkspaceNotFoundError,
 )
+from database.engine.statements import Prepared, insert_rows
 from database.schema import conversation_aliases, conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, Text, bindparam, func, select, update
 
 from database.engine.database import Database
+from database.engine.errors import ConversationNotFoundError
 from database.engine.statements import Prepared
-from database.errors import ConversationNotFoundError
 from database.messages.message import live_in
 from database.schema import conversations, messages
 from database.turns.ephemeral import is_unkept

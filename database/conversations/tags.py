@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 
 from database.changes import CONVERSATION, record
 from database.engine.database import Database
+from database.engine.errors import InvalidChangeError
 from database.engine.text import storable
-from database.errors import InvalidChangeError
 from database.schema import conversation_tags, conversations
 from sentences import say
 

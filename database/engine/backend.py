@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from sqlalchemy import Engine
 
-from database.errors import InvalidChangeError, StoreError
+from .errors import InvalidChangeError, StoreError
 
 log = logging.getLogger(__name__)
 UNEXPLAINED = "The database can't be read or written. See the server's log."

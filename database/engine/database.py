@@ -23,7 +23,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 import tracing
-from database.errors import (
+
+from .backend import Backend, log_failure
+from .errors import (
     DatabaseDamagedError,
     InvalidChangeError,
     OnlyWithSQLiteError,
@@ -31,8 +33,6 @@ from database.errors import (
     StorageFailedError,
     StoreError,
 )
-
-from .backend import Backend, log_failure
 from .pool import KeptConnections
 
 T = TypeVar("T")
@@ -105,8 +105,8 @@ class Database:
     """The database of one data folder, in the folder or on a database server; handed to whatever reads or writes it.
 
     Reads run in the caller's thread (`reading`); writes run in the writer's (`submit`, and `write` while jobs wait) or
-    the caller's (`write` otherwise). Driver errors are raised as `database.errors`, a number that no column can hold
-    as InvalidChangeError; an IntegrityError is raised as it is, since only the caller knows what a conflict means.
+    the caller's (`write` otherwise). Driver errors are raised as those of `errors`, a number that no column can hold as
+    InvalidChangeError; an IntegrityError is raised as it is, since only the caller knows what a conflict means.
 
     folder: `users_dir`. damage: what the watch over the file has found (`soundness`). While it is set nothing is read
     and only running answers are written. on_damage: called where SQLite reports damage, in a watched store. on_changes:

@@ -13,9 +13,9 @@ from types import TracebackType
 from sqlalchemy import Connection
 
 import tracing
-from database.errors import StorageBusyError, StoreError
 
 from .backend import Backend
+from .errors import StorageBusyError, StoreError
 from .statements import pipelined, trace_statements
 
 log = logging.getLogger(__name__)

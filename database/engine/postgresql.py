@@ -30,15 +30,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from database.errors import (
-    DatabaseDamagedError,
-    StorageBusyError,
-    StorageFailedError,
-    StoreError,
-)
-
 from .backend import UNEXPLAINED, ServerHold
 from .clock import StoreTime
+from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""

@@ -20,10 +20,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
-
 from .backend import UNEXPLAINED, ServerHold
 from .clock import StoreTime
+from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 
 DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
 """What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""

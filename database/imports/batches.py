@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from database.engine.database import Database, Urgency
-from database.errors import ConflictError
+from database.engine.errors import ConflictError
 from sentences import say
 
 from .arriving import ArrivingConversation

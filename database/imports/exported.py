@@ -33,8 +33,8 @@ from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import read_live
 from database.conversations.summary import forget_summary
 from database.engine.database import Database
+from database.engine.errors import ConflictError
 from database.engine.text import storable
-from database.errors import ConflictError
 from database.messages.branches import branches_of
 from database.messages.documents import document_rows
 from database.messages.editing import keep_text

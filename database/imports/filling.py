@@ -23,7 +23,7 @@ from database.conversations.importing import add_messages
 from database.conversations.repository import insert_conversation, new_conversation_id, read_live
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.errors import ConflictError, StoreError
+from database.engine.errors import ConflictError, StoreError
 from database.messages.branches import branches_of, on_path
 from database.messages.message import live_in
 from database.schema import (

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+from database.engine.errors import StorageFailedError
 from database.engine.sqlite import open_scratch
-from database.errors import StorageFailedError
 from sentences import say
 
 _TABLE = """CREATE TABLE places (conversation TEXT, first INTEGER, read INTEGER, offsets BLOB,

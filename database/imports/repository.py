@@ -18,7 +18,7 @@ from database.changes import IMPORT, ChangeType, record
 from database.conversations.repository import workspace_for
 from database.engine.clock import now_iso, store_time
 from database.engine.database import Database, Urgency
-from database.errors import ConflictError, ImportNotFoundError
+from database.engine.errors import ConflictError, ImportNotFoundError
 from database.schema import imported_changes, imports, is_closed
 from sentences import say
 

@@ -13,7 +13,7 @@ from database.changes import WORKSPACE, record
 from database.conversations.repository import workspace_for
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.errors import InvalidChangeError, WorkspaceNotFoundError
+from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, imported_changes, imports, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_COLOR
 from database.workspaces.repository import access_workspace, record_created

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from database.engine import sqlite
 from database.engine.database import Database
-from database.errors import StorageBusyError, StorageFailedError, StoreError
+from database.engine.errors import StorageBusyError, StorageFailedError, StoreError
 
 log = logging.getLogger(__name__)
 _DAILY = 24 * 3600.0

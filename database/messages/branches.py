@@ -19,8 +19,8 @@ from database.changes import MESSAGE, record
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.conversations.summary import forget_summary
 from database.engine.database import Database
+from database.engine.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.engine.statements import Prepared
-from database.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.schema import messages
 from sentences import say
 

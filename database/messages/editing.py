@@ -13,8 +13,8 @@ from database.conversations.conversation import access_head, touch
 from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import MessageNotFoundError, StaleTextError
 from database.engine.text import storable
-from database.errors import MessageNotFoundError, StaleTextError
 from database.schema import activities, message_edits, messages
 from database.search import index as fulltext_index
 from database.search.vectors import renew_vectors_of_moved

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, select
 from database.conversations.conversation import ConversationHead, access_head
 from database.conversations.friendly_ids import ensure_friendly_id
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
+from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
 from database.schema import activities, conversations, message_edits, message_variants, messages
 from sentences import say
 

@@ -17,7 +17,7 @@ from database.conversations.conversation import ConversationHead, access_head, t
 from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
-from database.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
+from database.engine.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
 from database.schema import activities, message_variants, messages, stream_events
 from database.search import index as fulltext_index
 from database.turns.idempotency import refuse_attempt_sent_before

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, insert, inspect, select
 
 from database.engine.clock import now_iso
+from database.engine.errors import DatabaseDamagedError, DatabaseTooNewError
 
-from ..errors import DatabaseDamagedError, DatabaseTooNewError
 from ..schema import metadata, schema_version
 from . import (
     m0001_initial,

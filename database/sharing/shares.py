@@ -20,7 +20,7 @@ from database.conversations.deletion import delete_share_pages
 from database.conversations.repository import read_live
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ConflictError, NotShareableError, ShareNotFoundError
+from database.engine.errors import ConflictError, NotShareableError, ShareNotFoundError
 from database.schema import conversations, shares, users
 from sentences import say
 

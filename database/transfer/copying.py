@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, delete, or_, select, tuple_
 
 from database.engine.database import Database, Urgency
-from database.errors import StorageFailedError, StoreError
+from database.engine.errors import StorageFailedError, StoreError
 
 from .fulltext import FOLLOWERS, NO_FOLLOWER, Follower
 from .ranges import Key, Range, Row, TableReader, side_by_side

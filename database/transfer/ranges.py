@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import JSON, Connection, Table, Text, cast, select, tuple_, type_coerce
 
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 
 from .tables import StoreTables, columns_of
 

@@ -11,8 +11,8 @@ from database.changes import TURN, record
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
+from database.engine.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.engine.text import storable
-from database.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.messages.message import MessageRow, live_in, row_with_id
 from database.schema import messages
 from sentences import say

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 from database.conversations.conversation import access_head
 from database.engine.clock import iso_in
 from database.engine.database import Database, Urgency
+from database.engine.errors import MessageNotFoundError, StreamExpiredError
 from database.engine.statements import Prepared
-from database.errors import MessageNotFoundError, StreamExpiredError
 from database.messages.parts import parts_of, told_parts
 from database.schema import conversations, message_variants, messages, stream_events
 

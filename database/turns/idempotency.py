@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy import Connection, bindparam, select
 
 from database.engine.database import Database
+from database.engine.errors import AlreadySentError, ConflictError, StreamExpiredError
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import AlreadySentError, ConflictError, StreamExpiredError
 from database.schema import message_edits, message_variants, messages
 
 _m = messages.c

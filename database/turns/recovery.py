@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, select, update
 from database.changes import TURN, record
 from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
-from database.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
+from database.engine.errors import DatabaseDamagedError, StorageBusyError, StorageFailedError
 from database.maintenance.invariants import NO_RUNNING_ANSWER
 from database.schema import conversations, message_variants, messages, stream_events
 

@@ -37,9 +37,14 @@ from database.conversations.conversation import (
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
+from database.engine.errors import (
+    ActivityNotFoundError,
+    AmbiguousReferenceError,
+    MessageNotFoundError,
+    TurnInProgressError,
+)
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.errors import ActivityNotFoundError, AmbiguousReferenceError, MessageNotFoundError, TurnInProgressError
 from database.messages.branches import begin_branch
 from database.messages.documents import Documents, store_documents
 from database.messages.hashes import TakenHashes, hash_unhashed

@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 from database.changes import WORKSPACE, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.engine.text import storable
-from database.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, conversations, workspaces
 from sentences import say
 

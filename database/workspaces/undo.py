@@ -11,7 +11,7 @@ from database.changes import WORKSPACE, record
 from database.conversations.bulk import place, slices
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.schema import conversation_workspaces, workspaces
 from sentences import say
 

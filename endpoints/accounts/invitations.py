@@ -8,7 +8,7 @@ from flask import Blueprint, make_response, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import invitations, throttle
-from database.errors import InvitationNotFoundError
+from database.engine.errors import InvitationNotFoundError
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, RateLimitedError
 from endpoints.http.scope import current_access, current_actor, current_state

@@ -19,7 +19,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import identities, roles, throttle, users
 from database.accounts.identities import Identity
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role
-from database.errors import LastAdministratorError, UserExistsError
+from database.engine.errors import LastAdministratorError, UserExistsError
 from endpoints.http.errors import (
     AccountConnectedError,
     AccountDisabledError,

@@ -8,7 +8,7 @@ from flask import Blueprint, make_response, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import password_links, throttle, users
-from database.errors import PasswordLinkNotFoundError
+from database.engine.errors import PasswordLinkNotFoundError
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes

@@ -20,7 +20,7 @@ from database.accounts import sessions, throttle, users
 from database.accounts.audit import Actor
 from database.accounts.newcomers import had_conversations
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from database.errors import StoreError, StoreIncompleteError
+from database.engine.errors import StoreError, StoreIncompleteError
 from endpoints.http import models as http_models
 from endpoints.http.error_responses import say_when_to_retry
 from endpoints.http.errors import PasswordSignInOffError, RateLimitedError, RequestError, UnauthorizedError, row_of

@@ -12,7 +12,7 @@ from activity.resolving import find_room
 from database.agents import repository
 from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules
 from database.conversations.repository import get_conversation
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from endpoints.http import models as http_models
 from endpoints.http.scope import check_model, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes

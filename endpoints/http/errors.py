@@ -16,7 +16,7 @@ from chat.runtime.startup import ServerRunningError
 from chat.tools.foreign.addresses import AddressRefusedError
 from chat.tools.foreign.personal import TooManyCallsError
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
-from database import errors as store
+from database.engine import errors as store
 from language_models import errors as models
 from portability.errors import BrokenImportError
 from sentences import say

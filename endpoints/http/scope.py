@@ -15,7 +15,7 @@ from flask.ctx import _AppCtxGlobals
 from database.accounts.audit import Actor, Door
 from database.accounts.users import get_user
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from language_models.roles.menu import AllowedModels, AllowedNames
 
 from .errors import InvalidRequestError, UnauthorizedError

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from chat.tools.conversations import read_conversation
 from chat.tools.registry import ToolContext
 from database.conversations.overview import conversation_overviews
-from database.errors import InvalidChangeError, NotFoundError
+from database.engine.errors import InvalidChangeError, NotFoundError
 from endpoints.pkb.common import unwrap
 from truth_management_system import StructuredAPI
 from truth_management_system.interface.structured_api import (

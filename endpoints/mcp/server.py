@@ -15,7 +15,7 @@ import orjson
 
 from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
 from chat.tools.results import fitted_result
-from database.errors import NotFoundError
+from database.engine.errors import NotFoundError
 from endpoints.http.errors import code_of
 
 from . import resources

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import orjson
 from flask import Blueprint, Response
 
-from database.errors import DatabaseDamagedError, StoreError
+from database.engine.errors import DatabaseDamagedError, StoreError
 from database.maintenance.soundness import require_usable
 from endpoints.http.headers import DEFAULT_HEADERS
 from endpoints.http.responses import json_reply

@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 
 from chat.processes.metrics import Metrics, Reading
 from database import duties, jobs
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from endpoints.http.scope import AppState, current_access, current_request, current_settings, current_state
 from endpoints.http.validation import answers, fails, public
 

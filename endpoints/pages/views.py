@@ -15,7 +15,7 @@ from database.accounts import users
 from database.changes import kept_range
 from database.conversations import repository as conversations
 from database.conversations.listing import domains_of
-from database.errors import ConversationNotFoundError, MessageNotFoundError
+from database.engine.errors import ConversationNotFoundError, MessageNotFoundError
 from database.messages import reading
 from database.proposals import count_open
 from endpoints.http import models as http_models

@@ -13,7 +13,7 @@ from conversation_reference_utils import is_activity_name
 from database import references
 from database.attachments import files_of_each
 from database.conversations import repository as conversations
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.messages import reading
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError

@@ -23,7 +23,7 @@ from chat.processes.supervisor import serve_by_line
 from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from endpoints.http.error_responses import refusing
 from endpoints.http.errors import (
     DiskFullError,

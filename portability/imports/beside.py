@@ -11,7 +11,7 @@ from typing import Any
 from database.attachments import Attachment
 from database.conversations.importing import ImportedFile
 from database.engine.database import Database
-from database.errors import ConflictError, InvalidChangeError
+from database.engine.errors import ConflictError, InvalidChangeError
 from database.imports.changes import BroughtBy
 from database.imports.repository import Import
 from database.imports.storing import Stored

@@ -16,7 +16,7 @@ from typing import IO, Any
 from attachments.errors import AttachmentError, FileTooLargeError
 from attachments.storage import Attachments, sha256_of
 from database.attachments import Attachment
-from database.errors import AttachmentNotFoundError
+from database.engine.errors import AttachmentNotFoundError
 from database.imports.arriving import ArrivingConversation, ArrivingVersion
 from portability.errors import BrokenImportError
 from portability.importers.anaphora import ExportedFile

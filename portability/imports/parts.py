@@ -16,7 +16,7 @@ from chat.prompting.options import HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT
 from database.accounts.users import get_user, modify_user_detail, modify_user_preference, rename_user
 from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules, create_agent, delete_agent, list_agents
 from database.engine.database import Database
-from database.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError
+from database.engine.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError
 from database.imports.changes import CHANGED_SINCE, Change, note_beside
 from database.imports.exported import rename_pinned
 from database.imports.storing import Stored

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from database.engine.database import Database
-from database.errors import ConflictError, StoreError
+from database.engine.errors import ConflictError, StoreError
 from database.imports.arriving import ArrivingConversation
 from database.imports.batches import Batch, store_alone, store_batch, store_progress
 from database.imports.filling import erase_filled

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.imports.changes import Change, forget_beside, noted_beside
 from database.imports.repository import Import
 from database.imports.undoing import Undone, undo_rows_beside

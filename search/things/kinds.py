@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from conversation_reference_utils import canonical_reference
 from database.engine.database import Database
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from search.language import is_spoken
 from search.messages import Asking, FoundMessage, Mode, search_messages
 from search.query import SearchQuery

@@ -20,7 +20,7 @@ from database.activities.threads import get_thread
 from database.connection import close_store, open_store
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import create_conversation, delete_conversation
-from database.errors import ActivityNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from database.engine.errors import ActivityNotFoundError, ThreadMismatchError, ThreadNotFoundError
 from database.maintenance.verification import verify_file
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages

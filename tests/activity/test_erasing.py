@@ -15,7 +15,7 @@ from database.activities.threads import get_thread
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
 from database.engine.database import Database
-from database.errors import ActivityNotFoundError
+from database.engine.errors import ActivityNotFoundError
 from database.maintenance.verification import verify_store
 from database.schema import activities, threads
 

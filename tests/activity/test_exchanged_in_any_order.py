@@ -26,7 +26,12 @@ from database.conversations.deletion import erase_binned
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.database import Database
-from database.errors import ActivityNotFoundError, ConflictError, ConversationNotFoundError, MessageNotMovableError
+from database.engine.errors import (
+    ActivityNotFoundError,
+    ConflictError,
+    ConversationNotFoundError,
+    MessageNotMovableError,
+)
 from database.maintenance.verification import verify_store
 from database.messages.editing import delete_message, move_messages
 from portability.importers.anaphora import import_export

@@ -24,7 +24,7 @@ from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, update_conversation
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ActivityNotFoundError,
     AmbiguousReferenceError,
     ConversationNotFoundError,

@@ -21,7 +21,7 @@ from database.changes import StoredChange, changes_after
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation, update_conversation
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ActivityNotFoundError,
     ConversationNotFoundError,
     InvalidChangeError,

@@ -26,7 +26,7 @@ from database.agents.repository import AgentRules, create_agent
 from database.changes import changes_after
 from database.conversations.repository import delete_conversation, get_conversation, update_conversation
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ActivityNotFoundError,
     AmbiguousReferenceError,
     ConversationNotFoundError,

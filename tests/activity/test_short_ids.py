@@ -12,7 +12,7 @@ from activity.resolving import resolve_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.activities.threads import open_thread
 from database.engine.database import Database
-from database.errors import ActivityNotFoundError, AmbiguousReferenceError
+from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError
 from tests.activity.conftest import ADA, EVE
 
 pytestmark = pytest.mark.contract

@@ -12,7 +12,7 @@ from conversation_reference_utils import unique_message_short_hash
 from database.accounts.users import create_user
 from database.conversations.deletion import empty_bin
 from database.conversations.repository import delete_conversation, get_conversations_for_user
-from database.errors import UserNotFoundError
+from database.engine.errors import UserNotFoundError
 from database.references import backlinks
 from database.search.indexing import index_pending
 from endpoints.http.languages import LANGUAGES

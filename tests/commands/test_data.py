@@ -21,7 +21,7 @@ from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
-from database.errors import DatabaseDamagedError, StorageFailedError
+from database.engine.errors import DatabaseDamagedError, StorageFailedError
 from database.messages.reading import list_messages
 from database.search.indexing import index_pending
 from database.turns.turns import accept_turn, finish_turn

@@ -14,7 +14,12 @@ from database.activities.storing import NewActivity, allocate_short_ids, insert_
 from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, MessageNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from database.engine.errors import (
+    ConversationNotFoundError,
+    MessageNotFoundError,
+    ThreadMismatchError,
+    ThreadNotFoundError,
+)
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
 from database.schema import activities, threads

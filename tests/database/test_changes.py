@@ -19,7 +19,7 @@ from database.conversations import bulk, copying, deletion, repository
 from database.conversations.conversation import conversation_metadata
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.messages import editing, variants
 from database.schema import changes as table
 from database.turns.identity import FinishedTurn

@@ -12,7 +12,7 @@ from database.accounts.users import create_user
 from database.duties import LEASE_SECONDS, serve_folder, take_duties
 from database.engine.clock import store_time
 from database.engine.database import Database
-from database.errors import ConflictError
+from database.engine.errors import ConflictError
 from database.schema import duties, server_processes
 from tests.live_server import PASSWORD
 

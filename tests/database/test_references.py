@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
 from database.engine.database import Database
-from database.errors import MessageNotFoundError
+from database.engine.errors import MessageNotFoundError
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
 from database.references import backlinks, store_report

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from database.connection import open_store
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.turns.events import append_events, numbered
 from database.turns.leases import renew_leases
 from database.turns.turns import AcceptedTurn, accept_turn, finish_turn

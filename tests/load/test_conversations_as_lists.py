@@ -28,7 +28,7 @@ from database.conversations.repository import (
     restore_conversation,
     update_conversation,
 )
-from database.errors import ConversationNotFoundError, StaleIndexError, TurnInProgressError
+from database.engine.errors import ConversationNotFoundError, StaleIndexError, TurnInProgressError
 from database.messages import editing, reading
 from database.turns.turns import accept_turn, finish_turn
 from tests.load.invariants import broken_invariants

@@ -106,7 +106,7 @@ def test_turns_of_two_processes_in_one_conversation_take_their_turn(
 
 def refusal_of_a_turn(**turn: Any) -> str:
     """The name of the error that a turn is refused with."""
-    from database.errors import ConflictError
+    from database.engine.errors import ConflictError
     from database.turns.turns import accept_turn
 
     try:

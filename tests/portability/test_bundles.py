@@ -30,7 +30,7 @@ from database.conversations.repository import (
     get_conversation,
 )
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.messages.branches import choose_branch
 from database.messages.editing import delete_message
 from database.messages.message import message_shape

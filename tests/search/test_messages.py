@@ -19,7 +19,7 @@ from database.conversations.repository import (
     update_conversation,
 )
 from database.engine.database import Database
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.messages.editing import delete_message
 from database.messages.reading import list_messages
 from database.search.index import folded

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from vault.importing import import_files, packed_files
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from database.errors import InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from vault.documents import MappedFolder, Vaults
 from vault.errors import (
     DocumentExistsError,

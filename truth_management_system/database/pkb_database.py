@@ -15,9 +15,9 @@ from sqlalchemy.exc import IntegrityError
 from database.engine.backend import Backend, log_failure
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.errors import StorageBusyError, StoreError
 from database.engine.sqlite import SQLiteFile
 from database.engine.statements import Prepared
-from database.errors import StorageBusyError, StoreError
 from database.maintenance.statistics import renew_statistics
 from sentences import say
 

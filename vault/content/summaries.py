@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from database.engine.database import Database
-from database.errors import StoreError
+from database.engine.errors import StoreError
 from database.vault import summaries as store
 from language_models import blocking
 from language_models.errors import ModelError

@@ -22,7 +22,7 @@ from chat.tools.registry import Tool, ToolContext, ToolError
 from database.conversations.consent import withdraw_tools
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import InvalidChangeError, NameTakenError, NotFoundError, StorageFailedError
+from database.engine.errors import InvalidChangeError, NameTakenError, NotFoundError, StorageFailedError
 from sentences import say
 
 from .addresses import Reach, refuse_at_once

@@ -33,7 +33,7 @@ from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import AgentNotFoundError, ConflictError, ConversationNotFoundError
+from database.engine.errors import AgentNotFoundError, ConflictError, ConversationNotFoundError
 from database.messages.editing import delete_message, show_or_hide_message
 from database.schema import inbox_items
 from language_models.errors import ModelUnavailableError

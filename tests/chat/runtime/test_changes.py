@@ -16,7 +16,7 @@ from chat.runtime.changes import ChangeFeed
 from database.changes import SETTINGS, kept_range, record
 from database.connection import close_store, open_store
 from database.engine.database import Database
-from database.errors import StorageBusyError
+from database.engine.errors import StorageBusyError
 from tests.stores import put_empty_store
 
 ANN, BEN = "ann@example.org", "ben@example.org"

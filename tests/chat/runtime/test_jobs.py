@@ -19,7 +19,7 @@ from database.changes import changes_after
 from database.connection import close_store, open_store
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import StorageBusyError
+from database.engine.errors import StorageBusyError
 from database.jobs import Job, Progress, add_job, claim_job, jobs_of, purge_jobs, release_jobs, store_progress
 from database.schema import jobs
 from tests.stores import put_empty_store

@@ -10,7 +10,7 @@ from chat.exchange.turn import Answerer
 from chat.turns.accept import ANSWERERS
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
-from database.errors import TurnInProgressError
+from database.engine.errors import TurnInProgressError
 from database.maintenance.verification import verify_store
 from database.schema import stream_events
 from database.turns.events import append_events

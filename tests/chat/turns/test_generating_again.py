@@ -12,7 +12,7 @@ from chat.turns.accept import ANSWER_AGAIN
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation
-from database.errors import InvalidChangeError, TurnInProgressError
+from database.engine.errors import InvalidChangeError, TurnInProgressError
 from database.turns.events import append_events
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, parsed, wait_until

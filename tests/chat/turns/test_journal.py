@@ -10,7 +10,7 @@ import orjson
 from chat.exchange import events
 from chat.turns.journal import Journal, Row
 from chat.turns.streams import LiveStream
-from database.errors import StorageBusyError
+from database.engine.errors import StorageBusyError
 
 
 def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() -> None:

@@ -21,7 +21,7 @@ from chat.turns.streams import LiveStream
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.errors import ConflictError
+from database.engine.errors import ConflictError
 from database.turns.turns import accept_turn
 from tests.chat.conftest import EMAIL, wait_until
 from tests.postgresql import PostgreSQLServer

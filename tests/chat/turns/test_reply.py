@@ -19,7 +19,7 @@ from chat.processes.threads import WorkerThreads
 from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import delete_conversation
-from database.errors import ConversationNotFoundError, StorageFailedError, TurnInProgressError
+from database.engine.errors import ConversationNotFoundError, StorageFailedError, TurnInProgressError
 from database.schema import messages
 from language_models.errors import ContextTooLongError, ModelFailedError, ModelUnavailableError
 from language_models.ports import Delta

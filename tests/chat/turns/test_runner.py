@@ -22,7 +22,7 @@ from chat.turns.accept import OWNER
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from database.engine.clock import iso_in
-from database.errors import (
+from database.engine.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
     StorageBusyError,

@@ -15,7 +15,7 @@ from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import update_conversation
-from database.errors import MessageNotFoundError, TurnInProgressError
+from database.engine.errors import MessageNotFoundError, TurnInProgressError
 from database.messages.editing import delete_message, move_messages
 from database.search.indexing import index_pending
 from database.turns.recovery import close_interrupted_turns

@@ -15,7 +15,7 @@ from database import schema
 from database.accounts import api_tokens, passwords, sessions, throttle, users
 from database.engine import clock
 from database.engine.database import Database, Urgency
-from database.errors import (
+from database.engine.errors import (
     InvalidChangeError,
     LastAdministratorError,
     SessionNotFoundError,

@@ -12,7 +12,7 @@ from database.conversations import repository as conversations
 from database.conversations.bulk import AT_ONCE, being_answered, change_conversations
 from database.conversations.repository import create_temporary_conversation
 from database.engine.database import Database
-from database.errors import InvalidChangeError, WorkspaceNotFoundError
+from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.turns.turns import accept_turn
 from database.workspaces import repository as workspaces
 from database.workspaces.default import default_workspace_id

@@ -15,7 +15,7 @@ from database.conversations import repository as conversations
 from database.conversations.conversation import conversation_version
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ConversationNotFoundError,
     FriendlyIdTakenError,
     InvalidChangeError,

@@ -17,7 +17,7 @@ from database.activities.reading import Activity
 from database.conversations import conversation, copying
 from database.conversations import repository as conversations
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError
+from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError
 from database.maintenance.verification import verify_store
 from database.messages.editing import delete_message
 from database.turns.events import append_events

@@ -20,7 +20,7 @@ from database.conversations.repository import (
     unpin_claim,
 )
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, InvalidChangeError
+from database.engine.errors import ConversationNotFoundError, InvalidChangeError
 from tests.stores import restarted
 
 pytestmark = pytest.mark.contract

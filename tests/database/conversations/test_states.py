@@ -16,7 +16,7 @@ from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_temporary_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError, InvalidChangeError, TurnInProgressError
+from database.engine.errors import ConversationNotFoundError, InvalidChangeError, TurnInProgressError
 from database.turns.turns import accept_turn
 from database.workspaces.repository import load_workspaces
 from search.things.conversations import autocomplete_conversations

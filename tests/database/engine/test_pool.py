@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from database.engine import pool
+from database.engine.errors import StorageBusyError
 from database.engine.pool import KeptConnections
 from database.engine.sqlite import SQLiteFile
-from database.errors import StorageBusyError
 
 
 @pytest.fixture

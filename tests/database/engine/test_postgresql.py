@@ -26,9 +26,7 @@ from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine import postgresql
 from database.engine.database import Database, Urgency
-from database.engine.postgresql import database_at, store_error
-from database.engine.statements import Prepared
-from database.errors import (
+from database.engine.errors import (
     ActivityNotFoundError,
     DatabaseDamagedError,
     DatabaseTooNewError,
@@ -36,6 +34,8 @@ from database.errors import (
     StorageFailedError,
     StoreError,
 )
+from database.engine.postgresql import database_at, store_error
+from database.engine.statements import Prepared
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
 from database.turns.turns import accept_turn, finish_turn

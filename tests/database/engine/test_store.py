@@ -18,14 +18,14 @@ from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.engine import sqlite
 from database.engine.database import Database, Urgency
-from database.engine.sqlite import SQLiteFile
-from database.errors import (
+from database.engine.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
     StorageBusyError,
     StorageFailedError,
     StoreError,
 )
+from database.engine.sqlite import SQLiteFile
 from database.schema import login_attempts
 
 pytestmark = pytest.mark.contract

@@ -13,7 +13,7 @@ import pytest
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.errors import DatabaseDamagedError
+from database.engine.errors import DatabaseDamagedError
 from database.maintenance.verification import verify_store
 from database.search.indexing import clear_retired_index, index_pending
 from database.turns.identity import FinishedTurn

@@ -19,7 +19,7 @@ from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.database import Urgency
-from database.errors import DatabaseDamagedError, StorageFailedError
+from database.engine.errors import DatabaseDamagedError, StorageFailedError
 from database.maintenance import soundness
 from database.maintenance.soundness import FileWatch, find_damage, require_usable, watch_store
 from database.maintenance.verification import verify_file, verify_store

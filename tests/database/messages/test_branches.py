@@ -17,7 +17,7 @@ from database.connection import close_store, open_store
 from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import create_conversation, get_conversation
 from database.engine.database import Database
-from database.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
+from database.engine.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.maintenance.verification import verify_store
 from database.messages import branches, editing, reading
 from database.messages.message import message_shape

@@ -10,12 +10,7 @@ import pytest
 from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
 from database.engine.database import Database
-from database.errors import (
-    ConversationNotFoundError,
-    MessageNotFoundError,
-    StaleIndexError,
-    TurnInProgressError,
-)
+from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
 from database.messages import editing, reading
 from database.messages.editing import edits_of, pin_message, pinned_messages, show_or_hide_message
 from database.messages.message import MessageRow

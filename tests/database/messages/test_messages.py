@@ -15,7 +15,7 @@ from sqlalchemy import select
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
     StaleIndexError,

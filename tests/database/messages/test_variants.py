@@ -12,7 +12,7 @@ from sqlalchemy import update
 from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_conversation, get_conversation
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ConversationNotFoundError,
     InvalidChangeError,
     MessageNotFoundError,

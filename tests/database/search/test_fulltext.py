@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.database import Database
-from database.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError
 from database.messages.editing import delete_message, edit_message
 from database.messages.reading import list_messages
 from database.schema import messages

@@ -15,7 +15,7 @@ from database.conversations.deletion import erase_binned
 from database.conversations.repository import create_temporary_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import ConflictError, ConversationNotFoundError, NotShareableError, ShareNotFoundError
+from database.engine.errors import ConflictError, ConversationNotFoundError, NotShareableError, ShareNotFoundError
 from database.messages.editing import delete_message, edit_message, show_or_hide_message
 from database.messages.variants import accept_again
 from database.schema import messages, share_pages, users

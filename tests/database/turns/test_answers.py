@@ -8,7 +8,7 @@ import pytest
 
 from database.connection import open_store
 from database.conversations.repository import create_conversation
-from database.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
+from database.engine.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.maintenance.verification import verify_store
 from database.messages import reading
 from database.turns.answers import add_answer

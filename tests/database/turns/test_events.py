@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.errors import MessageNotFoundError, StreamExpiredError
+from database.engine.errors import MessageNotFoundError, StreamExpiredError
 from database.messages.editing import delete_message, edit_message
 from database.schema import messages, stream_events
 from database.turns.events import StreamRead, append_events, joined_text, numbered, purge_events, read_events

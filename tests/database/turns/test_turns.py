@@ -20,7 +20,7 @@ from database.conversations.repository import (
 )
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import (
+from database.engine.errors import (
     ConversationNotFoundError,
     MessageNotFoundError,
     StorageFailedError,

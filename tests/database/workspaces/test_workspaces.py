@@ -9,7 +9,7 @@ import pytest
 
 from database.conversations import repository as conversations
 from database.engine.database import Database
-from database.errors import InvalidChangeError, WorkspaceNotFoundError
+from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.workspaces import repository as workspaces
 from database.workspaces.default import default_workspace_id
 

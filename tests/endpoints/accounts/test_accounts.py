@@ -153,7 +153,7 @@ def test_health_is_public_and_counters_are_not(app: Flask, ada: Person) -> None:
 
 
 def test_a_broken_store_is_not_ready(app: Flask, monkeypatch: Any) -> None:
-    from database.errors import StorageFailedError
+    from database.engine.errors import StorageFailedError
 
     def broken(**_: Any) -> None:
         raise StorageFailedError("The disk is full.")

@@ -18,7 +18,7 @@ from activity.recipes.builtin import BUILT_IN as RECIPES
 from chat.tools.catalogue import BUILT_IN
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.conversations.titles import UNTITLED
-from database.errors import NotFoundError
+from database.engine.errors import NotFoundError
 from endpoints.http.errors import AMBIGUOUS, ERROR_TABLE
 from endpoints.http.languages import COOKIE, ENGLISH, LANGUAGES, template_strings
 from sentences import SENTENCES
@@ -32,7 +32,7 @@ SAYING = (
     "endpoints/conversations/views.py",
     "endpoints/messages/views.py",
     "database/accounts/users.py",
-    "database/errors.py",
+    "database/engine/errors.py",
     "endpoints/accounts/sign_in.py",
     "endpoints/http/error_responses.py",
     "endpoints/http/errors.py",

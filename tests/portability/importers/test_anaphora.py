@@ -18,7 +18,7 @@ from database.activities.threads import get_thread, rename_thread
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, get_conversations_for_user
 from database.engine.database import Database
-from database.errors import ConflictError
+from database.engine.errors import ConflictError
 from database.maintenance.verification import verify_store
 from database.messages.editing import delete_message, edit_message, show_or_hide_message
 from database.messages.reading import list_messages

@@ -22,7 +22,7 @@ from database.conversations.repository import (
     update_conversation,
 )
 from database.engine.database import Database
-from database.errors import StorageFailedError
+from database.engine.errors import StorageFailedError
 from database.imports.repository import change_state, get_import, list_imports, seconds_to_next_try
 from database.maintenance.verification import verify_store
 from database.messages.branches import list_branches

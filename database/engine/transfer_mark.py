@@ -6,7 +6,8 @@ from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, delet
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.errors import StorageFailedError
+
+from .errors import StorageFailedError
 
 MARK = "transfer_in_progress"
 _mark = Table(
