@@ -11,18 +11,7 @@ from typing import Any
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import EXPORT_KINDS
 from activity.recipes.errors import RecipeNotFoundError
-from database.activities.exporting import (
-    ActivityPage,
-    ChosenActivity,
-    RecipeAndType,
-    Selection,
-    choose_activities,
-    find_anchors,
-    read_chosen,
-    read_threads,
-)
 from database.activities.reading import MESSAGE, Activity
-from database.activities.threads import thread_totals
 from database.agents.repository import find_agents
 from database.conversations.conversation import ConversationRow
 from database.conversations.friendly_ids import aliases_of
@@ -34,6 +23,17 @@ from database.engine.errors import (
     ConversationNotFoundError,
     InvalidChangeError,
     ThreadNotFoundError,
+)
+from database.history.threads import thread_totals
+from database.timeline.exporting import (
+    ActivityPage,
+    ChosenActivity,
+    RecipeAndType,
+    Selection,
+    choose_activities,
+    find_anchors,
+    read_chosen,
+    read_threads,
 )
 
 from . import export_html, export_json, export_markdown

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 from activity.recipes.formatting import ExportBlock, one_line
-from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity
-from database.activities.threads import ThreadTotals
 from database.conversations.conversation import ConversationRow
+from database.history.threads import ThreadTotals
 from database.messages.message import MessageRow
+from database.timeline.exporting import ExportedThread
 
 from .parts import ExportedPart, in_reading_order
 

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from activity.recipes.formatting import words_in
-from database.activities.exporting import ExportedThread
 from database.conversations.conversation import ConversationRow
 from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.engine.clock import now_iso
+from database.timeline.exporting import ExportedThread
 
 from .export_document import Entry, ExportedMessage, Heading, name_of
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from activity.recipes import RecipeRegistry
 from activity.recipes.errors import RecipeNotFoundError
-from database.activities.exporting import ChosenActivity
+from database.timeline.exporting import ChosenActivity
 
 DEEPEST = 100
 """Replies further down stand beside what they reply to: programs that read JSON go only so deep."""

@@ -12,11 +12,11 @@ import orjson
 from activity.recipes import Recipe, RecipeRegistry
 from activity.recipes.errors import CrossDomainReplyError, InvalidPayloadError
 from conversation_reference_utils import mentioned_agents
-from database.activities.posting import Actor, Post, store_post
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import find_agents
 from database.engine.database import Database
 from database.engine.errors import AgentNotFoundError
+from database.timeline.posting import Actor, Post, store_post
 
 
 def post_activity(

@@ -7,12 +7,12 @@ from typing import Any
 
 from activity.recipes import RecipeRegistry
 from activity.recipes.formatting import DELETED, one_line
-from database.activities import threads as store
-from database.activities.exporting import ExportedThread
 from database.activities.reading import Activity, kept_activities_by_id
-from database.activities.threads import Thread
 from database.conversations.titles import first_words
 from database.engine.database import Database
+from database.history import threads as store
+from database.history.threads import Thread
+from database.timeline.exporting import ExportedThread
 
 _LONGEST_TITLE = 80
 

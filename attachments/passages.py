@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from database.attachments import Attachment
 from database.engine.errors import AttachmentNotFoundError
+from database.history.attachments import Attachment
 from database.search.passages import Content, Passage, add_passages, count_of, finish, next_waiting
 
 from .storage import Attachments

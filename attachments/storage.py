@@ -22,13 +22,13 @@ from typing import Any
 
 import orjson
 
-from database import attachments as rows
 from database.accounts.quotas import Quota, bytes_of, quota_of
 from database.accounts.users import get_user
-from database.attachments import Attachment
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import UserNotFoundError
+from database.history import attachments as rows
+from database.history.attachments import Attachment
 from sentences import say
 
 from .errors import FilesUnavailableError, FileTooLargeError, QuotaExceededError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from database.accounts.users import user_ids
-from database.attachments import Attachment
+from database.history.attachments import Attachment
 from database.maintenance.findings import Finding, first_ones
 
 from .storage import INCOMING, Attachments, sha256_of

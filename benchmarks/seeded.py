@@ -16,8 +16,8 @@ from database.connection import close_store, open_store
 from database.conversations.conversation import ConversationListRow
 from database.conversations.listing import list_conversations
 from database.engine.database import Database
+from database.history.reading import list_messages
 from database.messages.message import MessageRow
-from database.messages.reading import list_messages
 from tests.live_server import NO_MODELS, PASSWORD, ROOT
 
 EMAIL = "bench@example.org"

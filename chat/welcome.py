@@ -10,10 +10,10 @@ from typing import Any
 
 from chat.exchange.report import ReportEntry, preview
 from conversation_reference_utils import generate_conversation_friendly_id
-from database.accounts.newcomers import StoreConversation, import_for_newcomer
 from database.accounts.users import get_user
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.imports.newcomers import StoreConversation, import_for_newcomer
 
 DOMAIN = "assistant"
 _ENGLISH = "en"

@@ -11,9 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from activity.posting import post_activity
 from activity.resolving import find_room
-from database.activities.moving import move_activity
-from database.activities.posting import Actor
 from database.activities.reading import Activity
+from database.timeline.moving import move_activity
+from database.timeline.posting import Actor
 from endpoints.http.models import JsonObject
 from endpoints.http.scope import current_state
 

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
 from database.accounts import api_tokens, identities, users
 from database.accounts.audit import COMMAND_LINE, list_acts
-from database.accounts.erasure import close_account
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role, set_role
 from database.engine.errors import StoreError
+from database.maintenance.account_erasure import close_account
 from endpoints.accounts.models import NewAccount
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError

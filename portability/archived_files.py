@@ -12,7 +12,7 @@ from typing import IO
 
 from activity.parts import archived_name
 from attachments.storage import Attachments
-from database.attachments import Attachment
+from database.history.attachments import Attachment
 
 ATTACHMENTS = "attachments/"
 _BYTES_AT_ONCE = 64 * 1024

@@ -12,18 +12,18 @@ from typing import Any
 
 from attachments.storage import Attachments
 from chat.turns.history import History
-from database.attachments import attachments_by_id
 from database.connection import open_database
 from database.conversations.consent import PERMISSIONS
-from database.conversations.importing import store_conversation
 from database.conversations.repository import set_friendly_id, update_conversation
-from database.conversations.summary import Unsummarised
 from database.conversations.tags import tidy_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import ConflictError, InvalidChangeError
+from database.history.attachments import attachments_by_id
+from database.history.summary import Unsummarised
+from database.imports.importing import store_conversation
 from database.messages.parts import is_file
-from database.turns.ephemeral import is_unkept
+from database.messages.unkept import is_unkept
 from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
 from portability.archived_files import place_of
 from portability.bundles import Bundle, files_beside, keep_file, save_bundle

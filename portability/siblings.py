@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from database.engine.errors import ConversationNotFoundError
-from database.references import NamedConversation
+from database.history.references import NamedConversation
 from portability.bundles import read_index
 
 from .errors import BundleError, BundleNotFoundError

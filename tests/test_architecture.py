@@ -324,28 +324,6 @@ def test_no_module_imports_itself_by_way_of_others():
     assert [found for module in modules() if (found := circle(module, ()))] == []
 
 
-# Folders that import from each other in a circle. Take one out when it is dissolved; add none.
-CIRCLES_OF_FOLDERS: tuple[frozenset[str], ...] = (
-    # A turn, a copy, an import or an erasure writes rows of many nouns in one transaction, by the functions of each.
-    # `engine`, `schema`, `migrations`, `transfer`, `sharing` and `vault` are out of it.
-    frozenset(
-        {
-            "database",
-            "database.accounts",
-            "database.activities",
-            "database.agents",
-            "database.conversations",
-            "database.imports",
-            "database.maintenance",
-            "database.messages",
-            "database.search",
-            "database.turns",
-            "database.workspaces",
-        }
-    ),
-)
-
-
 def folder_of(module: str) -> str:
     """`chat.turns` for chat/turns/runner.py and chat/turns/__init__.py; a module at the top is a folder of its own."""
     return module if is_package(module) else module.rpartition(".")[0] or module
@@ -390,16 +368,12 @@ def test_folders_import_from_each_other_in_one_direction():
     between = imports_between_folders()
     wrong = {
         name
-        for circle in circles_of_folders() - set(CIRCLES_OF_FOLDERS)
+        for circle in circles_of_folders()
         for here in circle
         for there in circle
         for name in between[here].get(there, ())
     }
     assert sorted(wrong) == []
-
-
-def test_a_circle_of_folders_that_is_dissolved_is_listed_no_more():
-    assert [sorted(circle) for circle in CIRCLES_OF_FOLDERS if circle not in circles_of_folders()] == []
 
 
 # A street without house numbers is as hard to walk as one with a house for each room.

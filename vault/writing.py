@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conversation_reference_utils import canonical_reference
-from database.documents import follow_renamed
 from database.engine.errors import InvalidChangeError
+from database.history.documents import follow_renamed
 from database.vault.writes import Action, Source, find_source, record_write
 from sentences import say
 from vault.content.markdown import Document, version_of

@@ -24,9 +24,9 @@ from database.accounts.sessions import create_session
 from database.accounts.users import create_user
 from database.connection import close_store
 from database.conversations.friendly_ids import friendly_id_candidates
-from database.conversations.importing import import_conversation
 from database.conversations.titles import heuristic_title
 from database.engine.clock import iso
+from database.imports.importing import import_conversation
 from database.search.indexing import index_pending
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION, AppState

@@ -23,7 +23,7 @@ from chat.processes.metrics import Metrics
 from chat.tools.catalogue import all_tools
 from chat.tools.registry import ToolContext
 from Conversation import Conversation
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.search.index import words
 from database.search.indexing import index_pending
 from database.vault.documents import erase_documents

@@ -21,7 +21,6 @@ from chat.exchange.events import failure
 from chat.exchange.ports import ConversationLoader, TurnServices
 from chat.processes.threads import WorkerThreads, in_thread
 from database.accounts.quotas import Quota, count_tokens, take_message
-from database.activities.posting import Actor, store_post_in
 from database.activities.reading import Activity
 from database.agents.inbox import (
     MOST_ATTEMPTS,
@@ -40,6 +39,7 @@ from database.agents.inbox import (
 from database.agents.repository import Agent, get_agent
 from database.engine.database import Database
 from database.engine.errors import AgentNotFoundError, StoreError
+from database.timeline.posting import Actor, store_post_in
 from language_models import blocking
 from language_models.errors import ModelError
 from sentences import Sentence, say, together

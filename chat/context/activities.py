@@ -18,8 +18,8 @@ from conversation_reference_utils import MESSAGE_HASH_LENGTH
 from database.activities.reading import Activity, activities_by_id
 from database.engine.database import Database
 from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError, NotFoundError
+from database.history.reading import message_by_id
 from database.messages.message import message_shape
-from database.messages.reading import message_by_id
 from sentences import say
 
 from .conversations import ConversationReferences

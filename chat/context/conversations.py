@@ -17,8 +17,8 @@ from conversation_reference_utils import (
     unique_message_short_hash,
 )
 from database.engine.errors import ConversationNotFoundError, NotFoundError
+from database.history.references import NamedConversation
 from database.messages.message import Message
-from database.references import NamedConversation
 from sentences import Sentence, say
 
 

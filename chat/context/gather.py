@@ -24,7 +24,7 @@ from chat.processes.threads import in_thread, to_its_end
 from chat.prompting.items import PkbItem, fit, merge, render
 from conversation_reference_utils import parse_references
 from database.engine.database import Database
-from database.references import NamedConversation, conversations_by_friendly_id
+from database.history.references import NamedConversation, conversations_by_friendly_id
 from sentences import Sentence, say, says
 
 from . import kinds

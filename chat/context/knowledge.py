@@ -16,7 +16,7 @@ from database.activities.knowledge import store_changes
 from database.connection import database_url_of
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError
-from database.messages import reading
+from database.history import reading
 from database.messages.message import MessageRow
 from language_models.ports import EmbeddingModel
 from search.embedding import usable

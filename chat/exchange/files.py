@@ -12,9 +12,9 @@ from attachments.storage import Attachments
 from chat.prompting.items import PkbItem, fit, render
 from chat.prompting.prompt import CHARS_A_TOKEN
 from conversation_reference_utils import FileReference, file_reference, parse_file_reference
-from database.attachments import files_of_each
 from database.engine.database import Database
 from database.engine.errors import AttachmentNotFoundError, UserNotFoundError
+from database.history.attachments import files_of_each
 from database.messages.message import Message
 from language_models.ports import ChatModel
 from sentences import Sentence, say

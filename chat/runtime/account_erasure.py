@@ -9,9 +9,9 @@ from pathlib import Path
 
 from attachments.storage import Attachments
 from chat.context.knowledge import KnowledgeAccess
-from database.accounts.erasure import closed_accounts, erase_account, has_running_turn, is_worked_on
 from database.activities.knowledge import blank_changes
 from database.engine.database import Database
+from database.maintenance.account_erasure import closed_accounts, erase_account, has_running_turn, is_worked_on
 from database.maintenance.compaction import compact_file, merge_word_indexes
 from truth_management_system.interface.structured_api import (
     changes_before,

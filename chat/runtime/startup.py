@@ -21,7 +21,6 @@ from chat.context.knowledge import KnowledgeAccess
 from chat.processes.duties import EVERY_DUTY, Duties
 from chat.processes.threads import in_thread
 from chat.turns.runner import TurnRunner
-from database.conversations.copying import remove_unfinished_clones
 from database.duties import forget_processes, serve_folder
 from database.engine.backend import ServerHold
 from database.engine.database import Database
@@ -29,6 +28,7 @@ from database.engine.errors import ConflictError, StorageFailedError, StoreError
 from database.imports.repository import release_imports
 from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store
+from database.sharing.copying import remove_unfinished_clones
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from activity.recipes import RecipeRegistry
 from activity.threads import words_of_root
 from chat.turns.titles import ask_for_title
-from database.activities.threads import UntitledThread, keep_made_title, untitled_threads
 from database.engine.database import Database
+from database.history.threads import UntitledThread, keep_made_title, untitled_threads
 from language_models import blocking
 from language_models.errors import ModelError
 from language_models.ports import ChatModel

@@ -12,9 +12,9 @@ from database.agents.repository import get_agent
 from database.conversations.overview import ConversationOverview, conversation_overviews
 from database.conversations.repository import get_conversation
 from database.engine.errors import ConversationNotFoundError
+from database.history.reading import messages_between
+from database.history.references import conversations_by_friendly_id
 from database.messages.message import MessageRow
-from database.messages.reading import messages_between
-from database.references import conversations_by_friendly_id
 from search.query import conversation_name
 
 from .ranges import LineEnd, LineRange, LineStart, line_range, numbered

@@ -17,7 +17,7 @@ from pydantic import Field
 from chat.exchange.turn import Turn
 from database.conversations.consent import allow_tool
 from database.engine.errors import NotFoundError, ProposalDecidedError, ProposalOutdatedError, TurnInProgressError
-from database.messages.reading import message_location
+from database.history.reading import message_location
 from database.proposals import (
     Kind,
     Proposal,

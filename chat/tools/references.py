@@ -12,7 +12,7 @@ from chat.exchange.files import AttachedFile, named_file
 from chat.prompting.items import PkbItem
 from conversation_reference_utils import is_activity_name, parse_file_reference
 from database.engine.errors import AttachmentNotFoundError, MessageNotFoundError
-from database.messages.reading import message_by_short_id
+from database.history.reading import message_by_short_id
 from vault.errors import DocumentNotFoundError
 
 from .conversations import author, body

@@ -6,24 +6,23 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from database import attachments
-from database import documents as stored_documents
-from database import references as stored_references
 from database.conversations import repository as conversations
-from database.conversations import summary as running_summary
 from database.conversations.conversation import (
     ConversationRow,
     conversation_metadata,
     conversation_since,
     conversation_version,
 )
-from database.conversations.summary import Unsummarised
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
-from database.messages import reading, variants
+from database.history import attachments, reading
+from database.history import documents as stored_documents
+from database.history import references as stored_references
+from database.history import summary as running_summary
+from database.history.summary import Unsummarised
 from database.messages.message import Message, MessageRow, message_shape, text_shape
 from database.messages.parts import is_file
-from database.turns import answers, turns
+from database.turns import answers, turns, variants
 from database.turns.identity import AcceptedTurn, Admission, AgentIdentity, FinishedTurn, RepeatedTurn, admit_all
 
 _REMEMBERED = 256
@@ -245,7 +244,7 @@ class History:
         agent: AgentIdentity | None = None,
         admit: Admission = admit_all,
     ) -> RepeatedTurn:
-        """Begin a further variant of an answer. Raises as `database.messages.variants.accept_again`."""
+        """Begin a further variant of an answer. Raises as `database.turns.variants.accept_again`."""
         return variants.accept_again(
             **self._who,
             message_id=message_id,

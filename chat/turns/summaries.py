@@ -15,8 +15,8 @@ from chat.exchange.turn import Turn
 from chat.processes.threads import in_thread
 from chat.prompting.prompt import CHARS_A_TOKEN, reserved_for_answer, template
 from chat.turns.history import History
-from database.conversations.summary import Said, Unsummarised
 from database.engine.errors import StoreError
+from database.history.summary import Said, Unsummarised
 from language_models.errors import ContextTooLongError, ModelError
 from language_models.ports import ChatModel
 

@@ -1,11 +1,10 @@
-"""Conversations of a user: stored, listed, copied, binned and erased.
+"""Conversations of a user: stored, listed, binned and erased.
 
 Callers that know a data folder by its path use the names below; inside, functions take the `Database`.
 """
 
 from database.connection import by_folder
-
-from . import repository
+from database.conversations import repository
 
 addConversation = by_folder(repository.add_conversation)
 conversationFriendlyIdExists = by_folder(repository.friendly_id_exists)

@@ -264,7 +264,7 @@ class ConversationHead:
     """The head of one conversation, as of this transaction.
 
     message_count: of live messages on the active path. stateless: new turns are not kept. branch_id: of the branch that
-    the active path ends in, see `database.messages.branches`. has_takers: whether any agent of the user takes
+    the active path ends in, see `database.history.branches`. has_takers: whether any agent of the user takes
     activities by a rule, see `database.agents.inbox`.
     """
 

@@ -1,1 +1,1 @@
-"""History from elsewhere: the imports as jobs, what is stored of them, and how it is known again."""
+"""Conversations from elsewhere: imports as jobs, what is stored of them and known again; the first one of newcomers."""

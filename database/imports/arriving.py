@@ -27,7 +27,7 @@ class ArrivingVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrivingMessage:
-    """A message with all its versions, in its place among the branches (`database.messages.branches`).
+    """A message with all its versions, in its place among the branches (`database.history.branches`).
 
     versions: more than one for an answer that was made again. chosen: the index of the one that is shown. parent,
     branch, branch_of: keys of other messages, which come before this one; `key` is the source's id of its first
@@ -77,7 +77,7 @@ class ArrivingConversation:
 
 
 def message_to_store(message: ArrivingMessage, ids: Mapping[str, str]) -> dict[str, Any]:
-    """A message as `database.conversations.importing` takes it. ids: of messages here, by their keys."""
+    """A message as `database.imports.importing` takes it. ids: of messages here, by their keys."""
     shown = message.shown
     made = {
         "message_id": ids[message.key],

@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
-from database.conversations.summary import forget_summary
 from database.engine.database import Database
 from database.engine.statements import while_asking
+from database.history.summary import forget_summary
 from database.messages.message import rows_where
 from database.messages.parts import Parts, parts_of, replace_parts
 from database.schema import (

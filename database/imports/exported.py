@@ -18,26 +18,15 @@ from database.activities.renaming import ids_in_use
 from database.activities.storing import insert_activities
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
-from database.conversations.importing import (
-    ImportedActivity,
-    ImportedConversation,
-    ImportedFile,
-    Message,
-    add_stored_messages,
-    id_in_account,
-    numbers_of,
-    thread_rows,
-    with_new_ids,
-)
 from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import read_live
-from database.conversations.summary import forget_summary
 from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.engine.text import storable
-from database.messages.branches import branches_of
+from database.history.branches import branches_of
+from database.history.editing import keep_text
+from database.history.summary import forget_summary
 from database.messages.documents import document_rows
-from database.messages.editing import keep_text
 from database.messages.message import rows_where
 from database.messages.parts import part_rows
 from database.schema import (
@@ -55,6 +44,17 @@ from database.search import index as fulltext_index
 from sentences import say
 
 from .changes import BroughtBy, Notes, digest_of_said, note_said
+from .importing import (
+    ImportedActivity,
+    ImportedConversation,
+    ImportedFile,
+    Message,
+    add_stored_messages,
+    id_in_account,
+    numbers_of,
+    thread_rows,
+    with_new_ids,
+)
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c

@@ -19,12 +19,11 @@ from conversation_reference_utils import unique_message_short_hash
 from database.conversations.conversation import record_listed
 from database.conversations.deletion import erase
 from database.conversations.friendly_ids import add_alias
-from database.conversations.importing import add_messages
 from database.conversations.repository import insert_conversation, new_conversation_id, read_live
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import ConflictError, StoreError
-from database.messages.branches import branches_of, on_path
+from database.history.branches import branches_of, on_path
 from database.messages.message import live_in
 from database.schema import (
     conversations,
@@ -36,6 +35,7 @@ from database.schema import (
 from sentences import say
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
+from .importing import add_messages
 from .repository import Import, advance
 from .storing import (
     Target,

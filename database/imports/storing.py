@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from database.conversations.friendly_ids import add_alias, friendly_id_candidates
-from database.conversations.importing import NewConversation, import_conversations
 from database.conversations.repository import new_conversation_id
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -24,6 +23,7 @@ from database.search import index as fulltext_index
 from database.search.vectors import queue_new
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
+from .importing import NewConversation, import_conversations
 from .updating import update_conversation
 
 _ic = imported_conversations.c

@@ -12,8 +12,8 @@ from database.activities.erasing import erase_activities
 from database.conversations.conversation import record_listed
 from database.conversations.deletion import erase, mark_for_deletion, remove_messages
 from database.conversations.repository import read_live
-from database.conversations.summary import forget_summary
 from database.engine.database import Database, Urgency
+from database.history.summary import forget_summary
 from database.schema import (
     activities,
     conversations,

@@ -16,12 +16,11 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
-from database.conversations.importing import add_messages
 from database.conversations.repository import read_live
-from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
-from database.messages.branches import branches_of, on_path
-from database.messages.editing import keep_text
+from database.history.branches import branches_of, on_path
+from database.history.editing import keep_text
+from database.history.summary import forget_summary
 from database.messages.message import live_in, rows_where
 from database.messages.parts import Parts, is_file, part_rows, parts_of
 from database.schema import (
@@ -35,6 +34,7 @@ from database.search import index as fulltext_index
 
 from .arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion, message_to_store
 from .changes import Notes
+from .importing import add_messages
 
 _m, _v, _im = messages.c, message_variants.c, imported_messages.c
 _TOLD_MESSAGES = 50

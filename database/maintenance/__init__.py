@@ -1,1 +1,1 @@
-"""Keeping stores sound: check, repair, compact, statistics for the query planner."""
+"""Keeping stores sound: check, repair, compact, erase closed accounts, statistics for the query planner."""

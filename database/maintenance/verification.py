@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from database.engine.database import Database
-from database.references import reference_rows
+from database.history.references import reference_rows
 from database.schema import message_references
 from database.search.index import indexed_text
 

@@ -1,1 +1,1 @@
-"""Messages: read, changed, answered again; their short hashes."""
+"""Messages as they are stored: their rows, parts, documents and short hashes."""

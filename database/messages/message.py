@@ -135,7 +135,7 @@ class MessageRow(NamedTuple):
     made again, see `variants_of`; variants is empty for others. has_parts: whether any version of it has parts. parts:
     those of the version that the message shows, see `database.messages.parts`; has_documents and documents likewise,
     see `database.messages.documents`. branch_id, branch_of, chosen_branch,
-    other_branch: see `database.messages.branches`. branch: of a question with alternatives, `{number, count}`.
+    other_branch: see `database.history.branches`. branch: of a question with alternatives, `{number, count}`.
     source_agent_id, source_agent_title: of a question that an agent asked; the title is that of the time.
     """
 

@@ -18,9 +18,7 @@ from sqlalchemy import Connection, insert, inspect, select
 
 from database.engine.clock import now_iso
 from database.engine.errors import DatabaseDamagedError, DatabaseTooNewError
-
-from ..schema import metadata, schema_version
-from . import (
+from database.migrations import (
     m0001_initial,
     m0002_living_with_it,
     m0003_pinned_messages,
@@ -66,6 +64,7 @@ from . import (
     m0043_sizes_of_documents,
     m0044_length_of_conversations,
 )
+from database.schema import metadata, schema_version
 
 if TYPE_CHECKING:
     from database.engine.database import Database

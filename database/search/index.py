@@ -19,9 +19,9 @@ from sqlalchemy import Connection, func, select, update
 from database.engine.statements import Prepared, rows_of
 from database.messages.message import MessageRow
 from database.schema import conversations, messages, search_state
-from database.search.vectors import queue_vectors, renew_vectors
 
 from . import lengths, postgresql, vocabulary
+from .vectors import queue_vectors, renew_vectors
 
 _NAME = "messages"
 _SHORT = 3

@@ -1,1 +1,1 @@
-"""Links by which anyone may read a conversation as it was when its owner shared it."""
+"""Conversations for others to see, by shared links and what these show, and copies of conversations."""

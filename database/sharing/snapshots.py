@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 from database.engine.database import Database, Urgency
 from database.messages.message import live_in
 from database.messages.parts import parts_of
+from database.messages.unkept import unkept_in
 from database.schema import messages, share_pages
-from database.turns.ephemeral import unkept_in
 
 MESSAGES_A_PAGE = 50
 _CHARACTERS_A_PAGE = 250_000

@@ -19,14 +19,14 @@ from database.conversations.conversation import ConversationHead, head_even_in_b
 from database.conversations.friendly_ids import Nameless, assign_friendly_ids
 from database.conversations.titles import heuristic_title
 from database.engine.text import storable
+from database.history.references import store_report_in
 from database.messages.documents import store_documents, told_documents
 from database.messages.hashes import hash_all_unhashed
 from database.messages.parts import part_rows, told_parts
-from database.references import store_report_in
+from database.messages.unkept import is_unkept
 from database.schema import message_parts, messages, stream_events
 from database.search.vectors import renew_vectors_of_title
 
-from .ephemeral import is_unkept
 from .events import INTERRUPTED, answer_events, append_events, joined_text, numbered, stored_events, stream_of
 from .identity import EndedAnswer, FinishedTurn, finished_first_turns
 from .tool_calls import ended_calls, record_tool_calls

@@ -6,11 +6,10 @@ marks it. Afterwards its conversation is as it was before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from sqlalchemy import Connection, Select, select, union_all, update
+from sqlalchemy import Connection, select, update
 
 from database.conversations.conversation import ConversationHead, update_keeping_time
 from database.conversations.deletion import remove_messages
@@ -18,28 +17,7 @@ from database.schema import messages
 
 from .identity import FinishedTurn, finished_turn
 
-MARK = {"kept": False}
-"""What the configuration of both messages of such a turn holds beside the rest."""
-
 _m = messages.c
-
-
-def is_unkept(config: Mapping[str, Any]) -> bool:
-    """Whether a message with this configuration belongs to an ephemeral turn."""
-    return config.get("kept") is False
-
-
-def unkept_in(conversation_id: str) -> Select[Any]:
-    """The ids of a conversation's messages that will be erased when their turn ends."""
-    running = (
-        select(_m.message_id, _m.in_answer_to)
-        .where(
-            _m.status == "streaming", _m.conversation_id == conversation_id, _m.config["kept"].as_boolean().is_(False)
-        )
-        .subquery()
-    )
-    both = union_all(select(running.c.message_id), select(running.c.in_answer_to))
-    return select(both.subquery().c.message_id)
 
 
 def erase_turn(

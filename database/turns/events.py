@@ -17,9 +17,9 @@ from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError, StreamExpiredError
 from database.engine.statements import Prepared
 from database.messages.parts import parts_of, told_parts
+from database.messages.unkept import is_unkept
 from database.schema import conversations, message_variants, messages, stream_events
 
-from .ephemeral import is_unkept
 from .identity import finished_turn
 
 INTERRUPTED = {

@@ -23,9 +23,7 @@ from database.activities.storing import (
     insert_as_asked,
     new_activity_id,
 )
-from database.activities.threads import find_place, open_thread
 from database.agents.inbox import deliver
-from database.attachments import parts_for
 from database.changes import CONVERSATION, TURN, record
 from database.conversations.conversation import (
     ConversationHead,
@@ -45,16 +43,18 @@ from database.engine.errors import (
 )
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.messages.branches import begin_branch
+from database.history.attachments import parts_for
+from database.history.branches import begin_branch
+from database.history.references import add_to_report
+from database.history.threads import find_place, open_thread
 from database.messages.documents import Documents, store_documents
 from database.messages.hashes import TakenHashes, hash_unhashed
 from database.messages.parts import Parts, store_parts
-from database.messages.variants import finish_variant
-from database.references import add_to_report
+from database.messages.unkept import MARK, is_unkept
 from database.schema import messages
 from database.search.vectors import renew_vectors_of_title
 
-from .ephemeral import MARK, erase_turn, is_unkept
+from .ephemeral import erase_turn
 from .idempotency import refuse_message_sent_before
 from .identity import (
     AcceptedTurn,
@@ -68,6 +68,7 @@ from .identity import (
 )
 from .leases import LEASE_UNTIL, inserted_lease
 from .tool_calls import record_tool_calls
+from .variants import finish_variant
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"

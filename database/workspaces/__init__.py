@@ -4,8 +4,7 @@ Callers that know a data folder by its path use the names below; inside, functio
 """
 
 from database.connection import by_folder
-
-from . import repository
+from database.workspaces import repository
 
 createWorkspace = by_folder(repository.create_workspace)
 deleteWorkspace = by_folder(repository.delete_workspace)

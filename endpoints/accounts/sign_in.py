@@ -18,9 +18,9 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import sessions, throttle, users
 from database.accounts.audit import Actor
-from database.accounts.newcomers import had_conversations
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from database.engine.errors import StoreError, StoreIncompleteError
+from database.imports.newcomers import had_conversations
 from endpoints.http import models as http_models
 from endpoints.http.error_responses import say_when_to_retry
 from endpoints.http.errors import PasswordSignInOffError, RateLimitedError, RequestError, UnauthorizedError, row_of

@@ -11,8 +11,8 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import api_tokens, sessions, throttle, users
 from database.accounts.audit import Actor
-from database.accounts.erasure import close_account
 from database.accounts.roles import set_role
+from database.maintenance.account_erasure import close_account
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE

@@ -11,12 +11,12 @@ from flask import Blueprint
 from activity.posting import post_activity
 from activity.resolving import resolve_activity
 from activity.threads import activity_shapes, thread_shape, thread_titles
-from database.activities import threads as store
-from database.activities.moving import move_activity
-from database.activities.posting import Actor
 from database.activities.reading import Activity, activities_of_thread
-from database.activities.threads import Thread
-from database.activities.transcript import placed_activities
+from database.history import threads as store
+from database.history.threads import Thread
+from database.timeline.moving import move_activity
+from database.timeline.posting import Actor
+from database.timeline.transcript import placed_activities
 from endpoints.http import models as http_models
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes

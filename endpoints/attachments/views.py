@@ -10,9 +10,9 @@ from pathlib import Path
 from flask import Blueprint, Response
 
 from attachments.storage import Attachments
-from database import attachments as rows
-from database.attachments import Attachment
 from database.engine.errors import AttachmentNotFoundError
+from database.history import attachments as rows
+from database.history.attachments import Attachment
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply, ok, saved_as

@@ -12,8 +12,8 @@ from activity.export import INCLUDED, MEDIA_TYPES, Export, export
 from activity.export_document import PageWords, file_name
 from attachments.storage import Attachments
 from database.accounts.users import get_user
-from database.attachments import attachments_by_id, files_of_conversation
 from database.conversations.overview import count_conversations
+from database.history.attachments import attachments_by_id, files_of_conversation
 from endpoints.http.languages import ENGLISH, requested_language, template_strings
 from endpoints.http.models import LARGEST_NUMBER, Id, Query
 from endpoints.http.responses import saved_as

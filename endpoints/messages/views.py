@@ -6,9 +6,9 @@ from http import HTTPStatus
 
 from flask import Blueprint
 
-from database.conversations import copying
-from database.messages import editing, reading
+from database.history import editing, reading
 from database.messages.message import message_shape
+from database.sharing import copying
 from endpoints.conversations import models as conversation_models
 from endpoints.http import models as http_models
 from endpoints.http.languages import translated

@@ -16,7 +16,7 @@ from database.changes import kept_range
 from database.conversations import repository as conversations
 from database.conversations.listing import domains_of
 from database.engine.errors import ConversationNotFoundError, MessageNotFoundError
-from database.messages import reading
+from database.history import reading
 from database.proposals import count_open
 from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version

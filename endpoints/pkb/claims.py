@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 
 from database.conversations.repository import FIELD as PINNED
 from database.conversations.repository import pin_claim, unpin_claim
-from database.messages.reading import message_location
+from database.history.reading import message_location
 from endpoints.http.models import shape
 from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_user_scope

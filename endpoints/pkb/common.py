@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from database.messages.reading import conversations_of_messages
+from database.history.reading import conversations_of_messages
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.serving.work_queues import Work
 from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI

@@ -10,11 +10,10 @@ from flask import Blueprint, Response
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
 from conversation_reference_utils import is_activity_name
-from database import references
-from database.attachments import files_of_each
 from database.conversations import repository as conversations
 from database.engine.errors import ConversationNotFoundError
-from database.messages import reading
+from database.history import reading, references
+from database.history.attachments import files_of_each
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply

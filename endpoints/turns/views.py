@@ -9,7 +9,8 @@ from flask import Blueprint, Response
 
 from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED
 from database.conversations.repository import FIELD as PINNED
-from database.messages import branches, usage, variants
+from database.history import branches, usage
+from database.turns import variants
 from endpoints.http import models as http_models
 from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import (

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint
 
 from database.conversations.repository import get_conversation
-from database.documents import ConversationDocument, conversation_documents
+from database.history.documents import ConversationDocument, conversation_documents
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers
 from endpoints.serving.work_queues import Work, works

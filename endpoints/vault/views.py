@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Blueprint
 
-from database.documents import messages_using
+from database.history.documents import messages_using
 from database.jobs import add_job
 from endpoints.http.errors import InvalidRequestError, code_of
 from endpoints.http.responses import json_reply

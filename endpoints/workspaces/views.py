@@ -8,8 +8,8 @@ from typing import cast
 from flask import Blueprint
 
 from database.conversations import repository as conversations
+from database.conversations import workspace_undo as undo
 from database.workspaces import repository as workspaces
-from database.workspaces import undo
 from endpoints.conversations.views import check_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError

@@ -17,16 +17,16 @@ from conversation_reference_utils import is_friendly_id
 from database.activities.reading import MESSAGE
 from database.activities.storing import NewActivity, Place
 from database.agents.repository import LONGEST_SLUG
-from database.attachments import Attachment, attachments_by_id
 from database.conversations.consent import PERMISSIONS
-from database.conversations.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
 from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import MOST_PINNED
 from database.conversations.tags import tidy_tags
 from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON
+from database.history.attachments import Attachment, attachments_by_id
 from database.imports.changes import BroughtBy
 from database.imports.exported import update_from_file
+from database.imports.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from database.attachments import Attachment
-from database.conversations.importing import ImportedFile
 from database.engine.database import Database
 from database.engine.errors import ConflictError, InvalidChangeError
+from database.history.attachments import Attachment
 from database.imports.changes import BroughtBy
+from database.imports.importing import ImportedFile
 from database.imports.repository import Import
 from database.imports.storing import Stored
 from database.imports.workspaces import add_workspace

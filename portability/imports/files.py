@@ -15,8 +15,8 @@ from typing import IO, Any
 
 from attachments.errors import AttachmentError, FileTooLargeError
 from attachments.storage import Attachments, sha256_of
-from database.attachments import Attachment
 from database.engine.errors import AttachmentNotFoundError
+from database.history.attachments import Attachment
 from database.imports.arriving import ArrivingConversation, ArrivingVersion
 from portability.errors import BrokenImportError
 from portability.importers.anaphora import ExportedFile

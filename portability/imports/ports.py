@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from database.attachments import Attachment
+from database.history.attachments import Attachment
 from database.imports.arriving import ArrivingConversation
 from database.imports.storing import Stored
 from portability.importers.anaphora import ExportedFile

@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 
 from activity.recipes import ActivityType, Recipe
 from database.activities.storing import NewActivity, StoredActivity, insert_activities
-from database.activities.threads import find_place
 from database.engine.database import Database
+from database.history.threads import find_place
 
 _ANY = {"type": "object"}
 

@@ -16,14 +16,14 @@ from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from database.activities.reading import NEWEST, activities_of_thread
-from database.activities.threads import get_thread
 from database.connection import close_store, open_store
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.errors import ActivityNotFoundError, ThreadMismatchError, ThreadNotFoundError
+from database.history.editing import delete_message
+from database.history.reading import list_messages
+from database.history.threads import get_thread
 from database.maintenance.verification import verify_file
-from database.messages.editing import delete_message
-from database.messages.reading import list_messages
 from tests.stores import put_empty_store, restarted
 from tests.tiers import examples
 

@@ -10,11 +10,11 @@ import pytest
 
 from activity.export import export
 from activity.recipes import RecipeRegistry
-from database.activities.moving import move_activity
-from database.activities.transcript import placed_activities
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message, restore_message
+from database.history.editing import delete_message, restore_message
+from database.timeline.moving import move_activity
+from database.timeline.transcript import placed_activities
 from database.turns.turns import accept_turn, finish_turn
 from tests.activity.conftest import ADA
 

@@ -11,8 +11,8 @@ from activity.recipes.builtin import BUILT_IN
 from database.activities.reading import Activity
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.messages.editing import show_or_hide_message
-from database.messages.reading import list_messages
+from database.history.editing import show_or_hide_message
+from database.history.reading import list_messages
 from database.turns.identity import FinishedTurn
 
 from .made import activity

@@ -11,11 +11,11 @@ from sqlalchemy import func, select
 from activity.recipes import RecipeRegistry
 from activity.threads import thread_title
 from database.activities.reading import Activity
-from database.activities.threads import get_thread
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
 from database.engine.database import Database
 from database.engine.errors import ActivityNotFoundError
+from database.history.threads import get_thread
 from database.maintenance.verification import verify_store
 from database.schema import activities, threads
 

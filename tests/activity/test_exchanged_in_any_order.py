@@ -19,8 +19,6 @@ from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
-from database.activities.moving import move_activity
-from database.activities.threads import get_thread
 from database.connection import close_store, open_store
 from database.conversations.deletion import erase_binned
 from database.conversations.listing import list_conversations
@@ -32,8 +30,10 @@ from database.engine.errors import (
     ConversationNotFoundError,
     MessageNotMovableError,
 )
+from database.history.editing import delete_message, move_messages
+from database.history.threads import get_thread
 from database.maintenance.verification import verify_store
-from database.messages.editing import delete_message, move_messages
+from database.timeline.moving import move_activity
 from portability.importers.anaphora import import_export
 from tests.stores import put_empty_store
 from tests.tiers import examples

@@ -33,7 +33,7 @@ from database.engine.errors import (
     RoomNotFoundError,
     ThreadNotFoundError,
 )
-from database.messages.editing import delete_message, edit_message, move_messages, show_or_hide_message
+from database.history.editing import delete_message, edit_message, move_messages, show_or_hide_message
 from tests.activity.chain import CastleDefense, store
 
 EMAIL = "ada@example.com"

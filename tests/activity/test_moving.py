@@ -12,11 +12,8 @@ from sqlalchemy import select
 from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
 from activity.resolving import resolve_activity
-from database.activities.moving import move_activity
 from database.activities.reading import Activity, activities_of_thread
 from database.activities.storing import NewActivity, insert_activities
-from database.activities.threads import list_threads
-from database.activities.transcript import placed_activities
 from database.changes import StoredChange, changes_after
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation, update_conversation
@@ -27,7 +24,10 @@ from database.engine.errors import (
     InvalidChangeError,
     MessageNotMovableError,
 )
+from database.history.threads import list_threads
 from database.schema import former_short_ids
+from database.timeline.moving import move_activity
+from database.timeline.transcript import placed_activities
 from tests.activity.conftest import ADA, EVE
 
 pytestmark = pytest.mark.contract

@@ -20,7 +20,6 @@ from activity.recipes.errors import (
 )
 from activity.resolving import resolve_activity
 from database.activities import storing
-from database.activities.posting import Actor
 from database.activities.reading import Activity
 from database.agents.repository import AgentRules, create_agent
 from database.changes import changes_after
@@ -34,9 +33,10 @@ from database.engine.errors import (
     ThreadMismatchError,
     ThreadNotFoundError,
 )
-from database.messages.editing import delete_message
-from database.messages.reading import list_messages
+from database.history.editing import delete_message
+from database.history.reading import list_messages
 from database.schema import activities, threads
+from database.timeline.posting import Actor
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 

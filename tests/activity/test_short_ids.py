@@ -10,9 +10,9 @@ import pytest
 
 from activity.resolving import resolve_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
-from database.activities.threads import open_thread
 from database.engine.database import Database
 from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError
+from database.history.threads import open_thread
 from tests.activity.conftest import ADA, EVE
 
 pytestmark = pytest.mark.contract

@@ -14,7 +14,7 @@ from activity.threads import thread_title
 from database.activities.reading import Activity
 from database.conversations.repository import delete_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message
+from database.history.editing import delete_message
 from tests.activity.conftest import ADA
 
 Post = Callable[..., Activity]

@@ -13,7 +13,7 @@ from database.connection import open_database
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.turns.turns import accept_turn
 from search.messages import search_messages
 from search.query import parse_query

@@ -16,7 +16,7 @@ from database.connection import close_store, open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.conversations.listing import list_conversations
 from database.engine.errors import InvalidChangeError, UserNotFoundError
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.search.indexing import index_pending
 from database.turns.turns import accept_turn, finish_turn
 from database.workspaces.repository import load_workspaces

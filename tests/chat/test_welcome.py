@@ -13,7 +13,7 @@ from database.accounts.users import create_user
 from database.conversations.deletion import empty_bin
 from database.conversations.repository import delete_conversation, get_conversations_for_user
 from database.engine.errors import UserNotFoundError
-from database.references import backlinks
+from database.history.references import backlinks
 from database.search.indexing import index_pending
 from endpoints.http.languages import LANGUAGES
 from search.messages import search_conversation

@@ -18,8 +18,8 @@ from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
+from database.history.reading import list_messages
 from database.messages.message import MessageRow
-from database.messages.reading import list_messages
 from language_models.errors import ModelUnavailableError
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles

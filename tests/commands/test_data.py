@@ -22,7 +22,7 @@ from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine.errors import DatabaseDamagedError, StorageFailedError
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.search.indexing import index_pending
 from database.turns.turns import accept_turn, finish_turn
 from portability.backup import back_up

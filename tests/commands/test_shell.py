@@ -23,12 +23,12 @@ from commands import refuse
 from commands.shell import CommandGroup
 from Conversation import Conversation
 from database.accounts.api_tokens import create_token, revoke_token
-from database.accounts.erasure import close_account
 from database.accounts.users import create_user, set_disabled
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, update_conversation
 from database.engine.database import Database
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
+from database.maintenance.account_erasure import close_account
 from server import create_app
 from settings import SettingsError, load_settings
 from tests.activity.chain import store

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from database.activities.arriving import read_arrivals
 from database.activities.storing import NewActivity, allocate_short_ids, insert_activities
 from database.conversations.repository import create_conversation
 from database.engine.clock import now_iso
@@ -20,9 +19,10 @@ from database.engine.errors import (
     ThreadMismatchError,
     ThreadNotFoundError,
 )
-from database.messages.editing import delete_message
-from database.messages.reading import list_messages
+from database.history.editing import delete_message
+from database.history.reading import list_messages
 from database.schema import activities, threads
+from database.timeline.arriving import read_arrivals
 from database.turns.identity import FinishedTurn
 
 pytestmark = pytest.mark.contract
@@ -169,7 +169,7 @@ def test_a_foreign_thread_is_as_missing(database: Database, take_turn: Callable[
 def test_who_follows_a_conversation_gets_past_what_was_deleted(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("database.activities.arriving._AT_ONCE", 2)
+    monkeypatch.setattr("database.timeline.arriving._AT_ONCE", 2)
     own: dict[str, Any] = {"database": database, "user_email": ANN, "conversation_id": conversation(database)}
     ids = [str(uuid.uuid4()) for _ in range(5)]
     rows = [event(each) for each in ids]

@@ -11,21 +11,23 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from database import changes
-from database.accounts.erasure import close_account, erase_account
 from database.accounts.users import create_user, modify_user_preference
 from database.activities.knowledge import store_changes
 from database.changes import KINDS, StoredChange, change_kind, changes_after, kept_range, purge_changes, record
-from database.conversations import bulk, copying, deletion, repository
+from database.conversations import bulk, deletion, repository
 from database.conversations.conversation import conversation_metadata
+from database.conversations.workspace_undo import restore_workspace
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
-from database.messages import editing, variants
+from database.history import editing
+from database.maintenance.account_erasure import close_account, erase_account
 from database.schema import changes as table
+from database.sharing import copying
+from database.turns import variants
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
 from database.workspaces import repository as workspaces
-from database.workspaces.undo import restore_workspace
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 SECRET = "the key lies under the mat"

@@ -7,12 +7,12 @@ from sqlalchemy import select, update
 
 from chat.processes.duties import EVERY_DUTY, SharedDuties
 from chat.runtime.startup import bring_in_order
-from database.accounts.erasure import close_account
 from database.accounts.users import create_user
 from database.duties import LEASE_SECONDS, serve_folder, take_duties
 from database.engine.clock import store_time
 from database.engine.database import Database
 from database.engine.errors import ConflictError
+from database.maintenance.account_erasure import close_account
 from database.schema import duties, server_processes
 from tests.live_server import PASSWORD
 

@@ -14,7 +14,7 @@ from benchmarks.made_up.history import DOMAIN, SeedPlan, seed
 from database.accounts.users import create_user
 from database.conversations.listing import list_conversations
 from database.engine.database import Database
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.search.indexing import index_pending
 from database.turns.turns import accept_turn, finish_turn
 from search.messages import search_messages

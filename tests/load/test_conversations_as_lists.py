@@ -21,7 +21,6 @@ from chat.exchange.report import Resolution
 from chat.runtime.cache import DefaultDictQueue
 from Conversation import Conversation
 from database.connection import close_store, open_store
-from database.conversations.copying import clone_conversation
 from database.conversations.repository import (
     create_conversation,
     delete_conversation,
@@ -29,7 +28,8 @@ from database.conversations.repository import (
     update_conversation,
 )
 from database.engine.errors import ConversationNotFoundError, StaleIndexError, TurnInProgressError
-from database.messages import editing, reading
+from database.history import editing, reading
+from database.sharing.copying import clone_conversation
 from database.turns.turns import accept_turn, finish_turn
 from tests.load.invariants import broken_invariants
 from tests.tiers import examples

@@ -35,7 +35,7 @@ def ada(live_server: LiveServer) -> Client:
 
 @pytest.fixture
 def elsewhere(live_server: LiveServer) -> Iterator[Callable[..., str]]:
-    """Call a function in the other process: elsewhere("database.messages.editing", "edit_message", …)."""
+    """Call a function in the other process: elsewhere("database.history.editing", "edit_message", …)."""
     command = [sys.executable, "-c", OTHER_PROCESS, str(live_server.users_dir)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
 
@@ -71,7 +71,7 @@ def test_what_another_process_changes_is_seen_at_once_everywhere(
         text, title = f"edited elsewhere {number}", f"Named elsewhere {number}"
         which = {"conversation_id": conversation_id}
         elsewhere(
-            "database.messages.editing", "edit_message", **which, message_id=answer["message_id"], index=2, text=text
+            "database.history.editing", "edit_message", **which, message_id=answer["message_id"], index=2, text=text
         )
         elsewhere("database.conversations.repository", "update_conversation", **which, changes={"title": title})
         assert ada.get(f"/get_conversation_details/{conversation_id}").json()["title"] == title
@@ -79,7 +79,7 @@ def test_what_another_process_changes_is_seen_at_once_everywhere(
         here = f"edited here {number}"
         path = f"/edit_message_from_conversation/{conversation_id}/{answer['message_id']}/2"
         assert ada.post(path, {"text": here}).status == 200
-        assert here in elsewhere("database.messages.reading", "message_at", **which, index=2)
+        assert here in elsewhere("database.history.reading", "message_at", **which, index=2)
     elsewhere("database.conversations.repository", "delete_conversation", conversation_id=conversation_id)
     assert ada.get(f"/get_conversation_details/{conversation_id}").status == 404
     assert ada.post(f"/send_message/{conversation_id}", {"messageText": "gone?"}).status == 404

@@ -31,10 +31,10 @@ from database.conversations.repository import (
 )
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
-from database.messages.branches import choose_branch
-from database.messages.editing import delete_message
+from database.history.branches import choose_branch
+from database.history.editing import delete_message
+from database.history.reading import list_messages
 from database.messages.message import message_shape
-from database.messages.reading import list_messages
 from database.turns.turns import accept_turn, finish_turn
 from language_models.file_lock import locked
 from language_models.testing import ScriptedChatModel

@@ -21,7 +21,7 @@ from database.accounts.users import create_user
 from database.connection import close_store, open_database, open_store
 from database.conversations.repository import create_conversation
 from database.engine.transfer_mark import StoreBeingFilledError
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.schema import messages, metadata
 from database.search.indexing import index_pending
 from database.transfer import tables as main

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message, edit_message
+from database.history.editing import delete_message, edit_message
 from database.search import vocabulary
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn

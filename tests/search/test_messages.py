@@ -20,8 +20,8 @@ from database.conversations.repository import (
 )
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
-from database.messages.editing import delete_message
-from database.messages.reading import list_messages
+from database.history.editing import delete_message
+from database.history.reading import list_messages
 from database.search.index import folded
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn

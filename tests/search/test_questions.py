@@ -13,8 +13,8 @@ from sqlalchemy import update
 
 from database.conversations.repository import create_conversation, delete_conversation, update_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message, edit_message, move_messages
-from database.messages.reading import list_messages
+from database.history.editing import delete_message, edit_message, move_messages
+from database.history.reading import list_messages
 from database.schema import message_vectors, messages, unembedded_messages
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from database.accounts.erasure import close_account
 from database.jobs import Job
+from database.maintenance.account_erasure import close_account
 from tests.vault.conftest import ADA
 from vault import upkeep
 from vault.upkeep import VaultIndexing, VaultWatcher

@@ -30,7 +30,7 @@ from chat.tools.results import account, fitted_result, shorten_results
 from chat.turns.accept import AGENT_CHAIN
 from database.agents.repository import GLOBAL_SLUG, MOST_AGENTS, suggest_agents
 from database.engine.errors import InvalidChangeError
-from database.messages.variants import AWAITS_CONSENT
+from database.turns.variants import AWAITS_CONSENT
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage
 from sentences import said, say

@@ -21,8 +21,8 @@ from database.agents.repository import (
     replace_agent,
 )
 from database.conversations.repository import update_conversation
+from database.history.reading import last_messages
 from database.maintenance.verification import verify_store
-from database.messages.reading import last_messages
 from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, joined, parsed, part, wait_until

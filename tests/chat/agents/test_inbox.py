@@ -15,9 +15,7 @@ from chat.agents.inbox import InboxDesk, InboxWorker, Serviced
 from chat.exchange.ports import TurnServices
 from Conversation import Conversation
 from database.accounts.quotas import Quota
-from database.activities.posting import Actor
 from database.activities.reading import Activity, activities_of_thread
-from database.activities.transcript import placed_activities
 from database.agents.inbox import (
     CLAIM_SECONDS,
     MOST_IN_A_CHAIN,
@@ -34,8 +32,10 @@ from database.conversations.repository import delete_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import AgentNotFoundError, ConflictError, ConversationNotFoundError
-from database.messages.editing import delete_message, show_or_hide_message
+from database.history.editing import delete_message, show_or_hide_message
 from database.schema import inbox_items
+from database.timeline.posting import Actor
+from database.timeline.transcript import placed_activities
 from language_models.errors import ModelUnavailableError
 from language_models.testing import Hold, Prompt, Reply, ScriptedChatModel
 from tests.activity.conftest import ADA, database, post, recipes, room, statements, take_turn, users_dir

@@ -11,8 +11,8 @@ from chat.context.gather import resolve_report
 from chat.context.knowledge import KnowledgeAccess
 from database.activities.storing import NewActivity, insert_activities
 from database.conversations.repository import delete_conversation
-from database.messages.editing import delete_message
-from database.references import backlinks
+from database.history.editing import delete_message
+from database.history.references import backlinks
 from database.schema import activities
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, joined, part, remember

@@ -15,8 +15,8 @@ from chat.prompting.items import extract_referenced
 from chat.turns.history import History
 from conversation_reference_utils import generate_message_short_hash
 from database.conversations.repository import delete_conversation
-from database.messages import editing, reading
-from database.messages.editing import delete_message, edit_message
+from database.history import editing, reading
+from database.history.editing import delete_message, edit_message
 from database.turns.turns import accept_turn
 from language_models.errors import ModelFailedError
 from language_models.testing import Reply, ScriptedChatModel
@@ -355,7 +355,7 @@ def test_a_refresh_in_the_middle_of_reading_neither_fails_nor_keeps_the_old_text
         history.adopt_friendly_id("another")  # makes the history read its conversation anew
         return row
 
-    monkeypatch.setattr("database.messages.reading.message_at", read_while_another_thread_edits)
+    monkeypatch.setattr("database.history.reading.message_at", read_while_another_thread_edits)
     message = history.message_at(2)
     assert message is not None
     assert message["text"] == "old text"

@@ -14,7 +14,7 @@ from chat.context.gather import lost_report
 from chat.runtime.startup import bring_in_order
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
-from database.references import backlinks
+from database.history.references import backlinks
 from database.turns.events import read_events
 from database.turns.turns import accept_turn
 from tests.chat.conftest import EMAIL, Talk, fid, parsed, wait_until

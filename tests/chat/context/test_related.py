@@ -14,8 +14,8 @@ from attachments.storage import Attachments
 from chat.context import related
 from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess
 from database.accounts.users import create_user
-from database.messages.editing import show_or_hide_message
-from database.references import backlinks
+from database.history.editing import show_or_hide_message
+from database.history.references import backlinks
 from database.search.indexing import index_pending
 from language_models.ports import Speed
 from language_models.testing import Reply, ScriptedChatModel

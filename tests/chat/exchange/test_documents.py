@@ -30,14 +30,14 @@ from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
 from Conversation import Conversation
 from database.accounts.users import create_user
-from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import delete_conversation
-from database.documents import conversation_documents, follow_renamed, messages_using
+from database.history.documents import conversation_documents, follow_renamed, messages_using
 from database.maintenance.verification import verify_store
-from database.messages.variants import choose_variant
+from database.sharing.copying import clone_conversation, fork_conversation
 from database.turns.events import append_events, numbered
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn
+from database.turns.variants import choose_variant
 from language_models.ports import Delta
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk

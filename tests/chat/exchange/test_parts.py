@@ -24,19 +24,19 @@ from chat.turns.journal import Journal, Row
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation
-from database.conversations.copying import clone_conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
+from database.history import reading
 from database.maintenance.verification import verify_store
-from database.messages import reading
-from database.messages.variants import choose_variant
 from database.migrations import m0012_message_parts
 from database.schema import message_parts, messages
 from database.search.indexing import index_pending
 from database.sharing import shares
+from database.sharing.copying import clone_conversation
 from database.turns.events import append_events, numbered, read_events
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import choose_variant
 from language_models.ports import Delta
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from search.messages import search_conversation

@@ -116,8 +116,8 @@ def edit_in_another_process(database: Database, conversation_id: str, text: str)
         import sys
         from database.connection import close_store, open_store
         from database.conversations.repository import update_conversation
-        from database.messages.editing import edit_message
-        from database.messages.reading import message_at
+        from database.history.editing import edit_message
+        from database.history.reading import message_at
         users_dir, email, conversation_id, text = sys.argv[1:]
         who = {"database": open_store(users_dir), "user_email": email, "conversation_id": conversation_id}
         message = message_at(**who, index=2)

@@ -13,7 +13,6 @@ from sqlalchemy import select, update
 
 from chat.runtime import jobs as runners
 from chat.runtime.jobs import JobRunner, RecurringWork
-from database.accounts.erasure import close_account, erase_account
 from database.accounts.users import create_user
 from database.changes import changes_after
 from database.connection import close_store, open_store
@@ -21,6 +20,7 @@ from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import StorageBusyError
 from database.jobs import Job, Progress, add_job, claim_job, jobs_of, purge_jobs, release_jobs, store_progress
+from database.maintenance.account_erasure import close_account, erase_account
 from database.schema import jobs
 from tests.stores import put_empty_store
 

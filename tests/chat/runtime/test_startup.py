@@ -18,7 +18,7 @@ from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_fo
 from database.connection import close_store, create_connection, open_store
 from database.conversations.repository import create_conversation
 from database.engine.backend import Backend, ServerHold
-from database.messages.reading import list_messages
+from database.history.reading import list_messages
 from database.search.index import indexed_seq
 from database.turns.turns import accept_turn
 from endpoints.http.scope import EXTENSION

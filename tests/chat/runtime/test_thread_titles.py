@@ -12,11 +12,11 @@ from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from activity.threads import thread_title
 from chat.runtime.thread_titles import ThreadTitles
-from database.activities.threads import get_thread, rename_thread
 from database.changes import THREAD, changes_after
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message
+from database.history.editing import delete_message
+from database.history.threads import get_thread, rename_thread
 from language_models.errors import ModelUnavailableError
 from language_models.roles.unavailable import UnavailableChatModel
 from language_models.testing import Reply, ScriptedChatModel

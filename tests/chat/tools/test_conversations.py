@@ -13,7 +13,7 @@ from chat.tools.results import fitted_result
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
 from database.engine.errors import AgentNotFoundError, ConversationNotFoundError
-from database.messages.editing import delete_message, show_or_hide_message
+from database.history.editing import delete_message, show_or_hide_message
 from database.schema import messages
 from tests.chat.conftest import EMAIL, Talk, fid
 

@@ -10,7 +10,7 @@ import pytest
 from chat.context.knowledge import KnowledgeAccess
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
-from database.messages.editing import show_or_hide_message
+from database.history.editing import show_or_hide_message
 from database.search.indexing import index_pending
 from search.patterns.expressions import Deadline
 from tests.chat.conftest import EMAIL, Talk, fid, remember

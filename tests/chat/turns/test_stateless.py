@@ -13,11 +13,11 @@ from chat.turns import runner as turn_runner
 from chat.turns.accept import ANSWER_AGAIN
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
-from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import update_conversation
 from database.engine.errors import MessageNotFoundError, TurnInProgressError
-from database.messages.editing import delete_message, move_messages
+from database.history.editing import delete_message, move_messages
 from database.search.indexing import index_pending
+from database.sharing.copying import clone_conversation, fork_conversation
 from database.turns.recovery import close_interrupted_turns
 from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Reply, ScriptedChatModel

@@ -10,7 +10,7 @@ import pytest
 
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
-from database.messages import editing
+from database.history import editing
 from language_models.errors import ContextTooLongError
 from language_models.ports import ChatMessage
 from language_models.testing import Hold, Reply, ScriptedChatModel

@@ -18,7 +18,7 @@ from database.conversations import repository as conversations
 from database.conversations.conversation import conversation_version
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
-from database.messages import reading
+from database.history import reading
 from database.turns.turns import accept_turn
 
 pytestmark = pytest.mark.contract

@@ -10,7 +10,6 @@ import pytest
 
 from Conversation import Conversation
 from database.conversations.conversation import conversation_version
-from database.conversations.copying import clone_conversation
 from database.conversations.repository import (
     FIELD,
     MOST_PINNED,
@@ -21,6 +20,7 @@ from database.conversations.repository import (
 )
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError, InvalidChangeError
+from database.sharing.copying import clone_conversation
 from tests.stores import restarted
 
 pytestmark = pytest.mark.contract

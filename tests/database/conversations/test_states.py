@@ -12,11 +12,11 @@ from database import schema
 from database.connection import close_store
 from database.conversations import conversation, deletion, listing
 from database.conversations import repository as conversations
-from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_temporary_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError, InvalidChangeError, TurnInProgressError
+from database.sharing.copying import clone_conversation
 from database.turns.turns import accept_turn
 from database.workspaces.repository import load_workspaces
 from search.things.conversations import autocomplete_conversations

@@ -14,8 +14,8 @@ from database.conversations import deletion, listing
 from database.conversations import repository as conversations
 from database.engine import clock
 from database.engine.database import Database
+from database.history.reading import list_messages
 from database.maintenance.verification import verify_store
-from database.messages.reading import list_messages
 from database.turns.identity import FinishedTurn
 
 ANN = "ann@example.org"

@@ -20,10 +20,10 @@ from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.database import Urgency
 from database.engine.errors import DatabaseDamagedError, StorageFailedError
+from database.history.reading import list_messages
 from database.maintenance import soundness
 from database.maintenance.soundness import FileWatch, find_damage, require_usable, watch_store
 from database.maintenance.verification import verify_file, verify_store
-from database.messages.reading import list_messages
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
 from endpoints.http.guards import SESSION_COOKIE

@@ -11,12 +11,12 @@ import pytest
 from database.connection import create_connection
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
+from database.history.reading import list_messages
+from database.history.references import backlinks, store_report
 from database.maintenance.findings import Finding, first_ones
 from database.maintenance.invariants import COUNTS, INDEX, REFERENCES, RUNNING, THREADS, VECTORS
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file, verify_store
-from database.messages.reading import list_messages
-from database.references import backlinks, store_report
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn

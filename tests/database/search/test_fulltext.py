@@ -12,8 +12,8 @@ from sqlalchemy import update
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
-from database.messages.editing import delete_message, edit_message
-from database.messages.reading import list_messages
+from database.history.editing import delete_message, edit_message
+from database.history.reading import list_messages
 from database.schema import messages
 from database.search import index as fulltext_index
 from database.search.indexing import index_pending

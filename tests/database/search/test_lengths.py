@@ -8,8 +8,8 @@ import pytest
 
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message, edit_message
-from database.messages.reading import list_messages
+from database.history.editing import delete_message, edit_message
+from database.history.reading import list_messages
 from database.search import lengths
 from database.search.indexing import index_pending, reindex_messages
 from database.turns.identity import FinishedTurn

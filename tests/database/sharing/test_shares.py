@@ -10,20 +10,20 @@ from sqlalchemy import delete, func, insert, select, update
 
 from database.accounts.users import create_user
 from database.conversations import repository as conversations
-from database.conversations.copying import clone_conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import create_temporary_conversation
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import ConflictError, ConversationNotFoundError, NotShareableError, ShareNotFoundError
-from database.messages.editing import delete_message, edit_message, show_or_hide_message
-from database.messages.variants import accept_again
+from database.history.editing import delete_message, edit_message, show_or_hide_message
 from database.schema import messages, share_pages, users
 from database.schema import shares as table
 from database.sharing import shares
+from database.sharing.copying import clone_conversation
 from database.sharing.snapshots import SharedMessage
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import accept_again
 from tests.stores import restarted
 
 pytestmark = pytest.mark.contract

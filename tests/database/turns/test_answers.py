@@ -9,8 +9,8 @@ import pytest
 from database.connection import open_store
 from database.conversations.repository import create_conversation
 from database.engine.errors import ConflictError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
+from database.history import reading
 from database.maintenance.verification import verify_store
-from database.messages import reading
 from database.turns.answers import add_answer
 from database.turns.events import append_events, numbered
 from database.turns.identity import AcceptedTurn

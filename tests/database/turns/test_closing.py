@@ -15,14 +15,14 @@ from database.changes import changes_after
 from database.conversations.repository import create_conversation, get_conversation, update_conversation
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.messages.reading import list_messages
-from database.messages.variants import accept_again
+from database.history.reading import list_messages
 from database.schema import activities, messages
 from database.turns import recovery
 from database.turns.closing import AbandonedTurn, close_alone
 from database.turns.events import append_events, numbered, read_events
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import accept_again
 
 pytestmark = pytest.mark.contract
 

@@ -15,7 +15,7 @@ from database.conversations.repository import create_conversation, delete_conver
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError, StreamExpiredError
-from database.messages.editing import delete_message, edit_message
+from database.history.editing import delete_message, edit_message
 from database.schema import messages, stream_events
 from database.turns.events import StreamRead, append_events, joined_text, numbered, purge_events, read_events
 from database.turns.identity import AcceptedTurn

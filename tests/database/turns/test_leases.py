@@ -12,12 +12,12 @@ from database.conversations.repository import create_conversation
 from database.engine import clock
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.messages.variants import accept_again
 from database.schema import messages
 from database.turns.events import append_events, numbered, read_events
 from database.turns.leases import renew_leases
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import accept_again
 
 ANN = "ann@example.org"
 

@@ -26,7 +26,7 @@ from database.engine.errors import (
     StorageFailedError,
     TurnInProgressError,
 )
-from database.messages.reading import list_messages, message_by_id
+from database.history.reading import list_messages, message_by_id
 from database.schema import activities, conversations, messages
 from database.turns.events import append_events, numbered, read_events
 from database.turns.recovery import close_interrupted_turns

@@ -10,7 +10,7 @@ from flask import Flask
 
 from activity.posting import post_activity
 from activity.threads import thread_title
-from database.activities.posting import Actor
+from database.timeline.posting import Actor
 from endpoints.activities import models
 from endpoints.http.scope import EXTENSION, AppState
 from tests.activity.made import Game

@@ -15,8 +15,8 @@ from flask import Flask
 from activity.export import INCLUDED, export
 from activity.posting import post_activity
 from activity.recipes import RecipeRegistry
-from database.activities.posting import Actor
 from database.connection import close_store, open_store
+from database.timeline.posting import Actor
 from endpoints.http.scope import EXTENSION, AppState
 from portability.importers.anaphora import import_export
 from tests.activity.made import Game

@@ -11,8 +11,8 @@ import pytest
 from flask import Flask
 
 from database.conversations.repository import get_conversations_for_user
-from database.messages.editing import edit_message
-from database.messages.reading import list_messages
+from database.history.editing import edit_message
+from database.history.reading import list_messages
 from endpoints.http.scope import EXTENSION, AppState
 from portability.importers.first_implementation import FirstImplementationImporter
 from sentences import say

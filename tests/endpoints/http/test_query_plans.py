@@ -26,7 +26,6 @@ from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
 from benchmarks.made_up.words import TextMaker
 from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
-from database.activities.arriving import read_arrivals
 from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -34,6 +33,7 @@ from database.maintenance.statistics import renew_statistics
 from database.schema import message_references, messages, users
 from database.search.indexing import index_pending
 from database.search.titles import titles_of
+from database.timeline.arriving import read_arrivals
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles

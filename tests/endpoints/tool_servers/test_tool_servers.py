@@ -16,8 +16,8 @@ from chat.tools.foreign import personal
 from chat.tools.foreign.configuration import ForeignServer, ForeignTool, keep_servers
 from chat.tools.registry import Tool
 from database.accounts.api_tokens import create_token
-from database.accounts.erasure import close_account
 from database.connection import open_store
+from database.maintenance.account_erasure import close_account
 from endpoints.http.scope import EXTENSION
 from endpoints.tool_servers.models import ToolServerItem
 from language_models.testing import Reply, ScriptedChatModel, calling

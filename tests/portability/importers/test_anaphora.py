@@ -14,17 +14,17 @@ from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
 from Conversation import Conversation
-from database.activities.threads import get_thread, rename_thread
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, get_conversations_for_user
 from database.engine.database import Database
 from database.engine.errors import ConflictError
+from database.history.editing import delete_message, edit_message, show_or_hide_message
+from database.history.reading import list_messages
+from database.history.threads import get_thread, rename_thread
 from database.maintenance.verification import verify_store
-from database.messages.editing import delete_message, edit_message, show_or_hide_message
-from database.messages.reading import list_messages
-from database.messages.variants import accept_again
 from database.turns.identity import AcceptedTurn
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import accept_again
 from portability.errors import BrokenImportError
 from portability.importers.anaphora import import_export
 from tests.activity.chain import CastleDefense, store

@@ -10,10 +10,10 @@ import pytest
 
 from attachments.storage import Attachments
 from database.accounts.users import create_user
-from database.attachments import list_attachments
 from database.conversations.repository import get_conversations_for_user
+from database.history.attachments import list_attachments
+from database.history.reading import list_messages
 from database.imports.repository import get_import
-from database.messages.reading import list_messages
 from portability.importers.reading.imported import ImportedAttachment
 from portability.imports.accepting import accept_file
 from portability.imports.files import FileStore

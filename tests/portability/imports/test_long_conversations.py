@@ -11,10 +11,10 @@ from sqlalchemy import func, select
 from database.conversations.deletion import erase_incomplete
 from database.conversations.repository import get_conversations_for_user
 from database.engine.database import Database
+from database.history.reading import list_messages
 from database.imports import filling
 from database.imports.repository import change_state, get_import
 from database.maintenance.verification import verify_store
-from database.messages.reading import list_messages
 from database.schema import conversations, filled_conversations, message_variants, messages
 from database.search.index import waiting_behind
 from portability.imports.runner import ImportRunner

@@ -10,9 +10,9 @@ import pytest
 
 from database.conversations.repository import get_conversations_for_user, update_conversation
 from database.engine.database import Database
+from database.history.editing import edit_message
+from database.history.reading import list_messages
 from database.imports.repository import Import
-from database.messages.editing import edit_message
-from database.messages.reading import list_messages
 from tests.portability.importers.exports import (
     NO_PARENT_OF_LIBRECHAT,
     librechat_conversation,

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from Conversation import Conversation
+from database.history.branches import choose_branch, choose_branch_with, list_branches
+from database.history.editing import move_messages
+from database.history.reading import list_messages, list_messages_of_all_branches
 from database.maintenance.verification import verify_store
-from database.messages.branches import choose_branch, choose_branch_with, list_branches
-from database.messages.editing import move_messages
-from database.messages.reading import list_messages, list_messages_of_all_branches
 
 from .conftest import ADA, conversation, message
 from .test_runner import counts, only, only_versions, texts

@@ -23,16 +23,16 @@ from database.conversations.repository import (
 )
 from database.engine.database import Database
 from database.engine.errors import StorageFailedError
+from database.history.branches import list_branches
+from database.history.editing import delete_message, edit_message
+from database.history.reading import list_messages
+from database.history.references import conversations_by_friendly_id
 from database.imports.repository import change_state, get_import, list_imports, seconds_to_next_try
 from database.maintenance.verification import verify_store
-from database.messages.branches import list_branches
-from database.messages.editing import delete_message, edit_message
-from database.messages.reading import list_messages
-from database.messages.variants import accept_again
-from database.references import conversations_by_friendly_id
 from database.schema import imported_conversations, imported_messages, imports, message_parts
 from database.search.index import waiting_behind
 from database.turns.turns import finish_turn
+from database.turns.variants import accept_again
 from database.workspaces.repository import create_workspace
 from portability.errors import BrokenImportError
 from portability.importers.reading.imported import FailedItem, ImportedDocument, ImportedExport, ImportedNothing

@@ -19,13 +19,13 @@ from Conversation import Conversation
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation, get_conversations_for_user, update_conversation
 from database.engine.database import Database
+from database.history.editing import edit_message
+from database.history.reading import list_messages
 from database.imports.repository import Import
-from database.messages.editing import edit_message
-from database.messages.reading import list_messages
-from database.messages.variants import accept_again
 from database.schema import activities, imported_changes, messages, threads
 from database.search.index import waiting_behind
 from database.turns.turns import finish_turn
+from database.turns.variants import accept_again
 from database.workspaces.repository import load_workspaces
 from portability.importers.anaphora import import_export
 from sentences import say

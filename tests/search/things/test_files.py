@@ -16,7 +16,7 @@ from database.accounts.users import create_user
 from database.conversations.deletion import purge_bin
 from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.database import Database
-from database.messages.editing import delete_message
+from database.history.editing import delete_message
 from database.schema import attachments as attachment_rows
 from database.schema import conversations, file_passages, passage_vectors
 from database.search.passages import PASSAGES, progress_of

@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
-from database.messages import editing, reading
-from database.messages.editing import edits_of, pin_message, pinned_messages, show_or_hide_message
+from database.history import editing, reading
+from database.history.editing import edits_of, pin_message, pinned_messages, show_or_hide_message
 from database.messages.message import MessageRow
 from database.search.indexing import index_pending
+from database.sharing.copying import clone_conversation
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
 from search.messages import search_conversation

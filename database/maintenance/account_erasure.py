@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
+from database.accounts.audit import Actor, forget_address, record_act
+from database.accounts.users import account_key, void_links_of_administrator
 from database.conversations.deletion import erase, mark_for_deletion
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
@@ -43,9 +45,6 @@ from database.schema import (
     workspaces,
 )
 from database.search.passages import erase_passages, forget_unowned
-
-from .audit import Actor, forget_address, record_act
-from .users import account_key, void_links_of_administrator
 
 _ROWS_AT_ONCE = 500
 _STOP_MINUTES = 10

@@ -14,13 +14,21 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, inse
 from conversation_reference_utils import unique_message_short_hash
 from database.activities.renaming import renamed
 from database.activities.storing import NewActivity, Place, insert_activities
+from database.conversations.consent import CONSENT
+from database.conversations.conversation import ConversationRow, record_listed
+from database.conversations.deletion import erase_incomplete
+from database.conversations.friendly_ids import assign_friendly_id
+from database.conversations.repository import created_before, insert_conversation, new_conversation_id, read_live
+from database.conversations.tags import insert_tags
+from database.conversations.titles import copy_title, heuristic_title
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
-from database.messages.branches import branches_of, on_path
+from database.history.branches import branches_of, on_path
 from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id
 from database.messages.parts import part_rows, told_parts
+from database.messages.unkept import is_unkept, unkept_in
 from database.schema import (
     IS_NO_MESSAGE,
     activities,
@@ -33,16 +41,7 @@ from database.schema import (
     messages,
     threads,
 )
-from database.turns.ephemeral import is_unkept, unkept_in
 from database.turns.events import answer_events, joined_text
-
-from .consent import CONSENT
-from .conversation import ConversationRow, record_listed
-from .deletion import erase_incomplete
-from .friendly_ids import assign_friendly_id
-from .repository import created_before, insert_conversation, new_conversation_id, read_live
-from .tags import insert_tags
-from .titles import copy_title, heuristic_title
 
 ClonedRows = Sequence[tuple[Table, Sequence[dict[str, Any]]]]
 _NUMBERED_BY_THE_STORE = {"edit_id"}

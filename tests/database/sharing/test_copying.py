@@ -14,12 +14,13 @@ from activity.recipes.builtin import BUILT_IN
 from conversation_reference_utils import unique_message_short_hash
 from database import schema
 from database.activities.reading import Activity
-from database.conversations import conversation, copying
+from database.conversations import conversation
 from database.conversations import repository as conversations
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError
+from database.history.editing import delete_message
 from database.maintenance.verification import verify_store
-from database.messages.editing import delete_message
+from database.sharing import copying
 from database.turns.events import append_events
 from database.turns.turns import accept_turn
 from database.workspaces import repository as workspaces

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from database.conversations.copying import clone_conversation
 from database.conversations.repository import create_conversation, get_conversation
 from database.engine.database import Database
 from database.engine.errors import (
@@ -19,15 +18,16 @@ from database.engine.errors import (
     TurnInProgressError,
     VariantNotFoundError,
 )
-from database.messages import editing, reading
+from database.history import editing, reading
 from database.messages.message import MessageRow
-from database.messages.variants import accept_again, choose_variant
 from database.schema import messages as message_table
 from database.search.indexing import index_pending
+from database.sharing.copying import clone_conversation
 from database.turns.events import append_events, numbered, purge_events, read_events
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import finish_turn
+from database.turns.variants import accept_again, choose_variant
 from search.messages import search_conversation
 from tests.stores import restarted
 

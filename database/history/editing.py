@@ -10,17 +10,11 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from database.activities.calls import mark_calls_deleted
 from database.changes import MESSAGE, ChangeType, record
 from database.conversations.conversation import access_head, touch
-from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError, StaleTextError
 from database.engine.text import storable
-from database.schema import activities, message_edits, messages
-from database.search import index as fulltext_index
-from database.search.vectors import renew_vectors_of_moved
-
-from .branches import BranchTree, branches_of
-from .message import (
+from database.messages.message import (
     MESSAGE_INDEX,
     MessageRow,
     answering_model,
@@ -30,8 +24,13 @@ from .message import (
     rows_where,
     text_beginning,
 )
+from database.schema import activities, message_edits, message_variants, messages
+from database.search import index as fulltext_index
+from database.search.vectors import renew_vectors_of_moved
+
+from .branches import BranchTree, branches_of
 from .reading import access_message, access_settled
-from .variants import store_edit
+from .summary import forget_summary
 
 
 def keep_text(connection: Connection, *, message_id: str, text: str, replaced_at: str) -> int:
@@ -81,7 +80,7 @@ def edit_message(
         if based_on is not None and storable(based_on) != message.text:
             raise StaleTextError
         keep_text(connection, message_id=message_id, text=message.text, replaced_at=replaced_at)
-        store_edit(connection, message, text=new_text)
+        _edit_variant(connection, message, text=new_text)
         fulltext_index.reindex(connection, message, text=new_text)
         connection.execute(
             update(messages).where(messages.c.seq == message.seq).values(text=new_text, edited_at=replaced_at)
@@ -180,6 +179,14 @@ def move_messages(
 
     if chosen:
         database.write(move)
+
+
+def _edit_variant(connection: Connection, message: MessageRow, *, text: str) -> None:
+    """The variant that an edited message is says the same as the message."""
+    if message.chosen_variant is not None:
+        v = message_variants.c
+        chosen = (v.message_id == message.message_id) & (v.number == message.chosen_variant)
+        connection.execute(update(message_variants).where(chosen).values(text=text))
 
 
 def _record(connection: Connection, message: MessageRow, change: ChangeType, **fields: Any) -> None:

@@ -11,15 +11,14 @@ import pytest
 from sqlalchemy import Engine, event
 
 from database.activities.storing import NewActivity
-from database.conversations import importing
-from database.conversations.importing import ImportedActivity, ImportedConversation, store_conversation, store_file
 from database.conversations.repository import new_conversation_id
 from database.engine import statements as statements_module
 from database.engine.database import Database
 from database.engine.postgresql import IDLE_WRITER_MS
-from database.imports import changes
+from database.history.reading import list_messages
+from database.imports import changes, importing
 from database.imports.changes import BroughtBy
-from database.messages.reading import list_messages
+from database.imports.importing import ImportedActivity, ImportedConversation, store_conversation, store_file
 
 pytestmark = pytest.mark.contract
 ANN = "ann@example.org"

@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, insert, select, update
 
+from database.activities.reading import (
+    Activity,
+    find_activity,
+    kept,
+    own_activities,
+    read_activities,
+    seen,
+    with_conversation,
+)
+from database.activities.storing import Place
 from database.changes import THREAD, record
 from database.conversations.conversation import access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import ThreadMismatchError, ThreadNotFoundError
 from database.schema import activities, threads
-
-from .reading import Activity, find_activity, kept, own_activities, read_activities, seen, with_conversation
-from .storing import Place
 
 _a, _t = activities.c, threads.c
 MOST_THREADS = 200

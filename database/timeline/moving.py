@@ -7,15 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
+from database.activities.reading import Activity, find_activity, live_activities, read_activities
+from database.activities.storing import short_id_in
 from database.changes import ACTIVITY, record
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, MessageNotMovableError
 from database.schema import activities, former_short_ids, message_references
 from sentences import say
-
-from .reading import Activity, find_activity, live_activities, read_activities
-from .storing import short_id_in
 
 _a, _f, _r = activities.c, former_short_ids.c, message_references.c
 

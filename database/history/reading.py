@@ -16,12 +16,9 @@ from database.conversations.conversation import ConversationHead, access_head
 from database.conversations.friendly_ids import ensure_friendly_id
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StaleIndexError, TurnInProgressError
-from database.schema import activities, conversations, message_edits, message_variants, messages
-from sentences import say
-
-from .documents import documents_of
-from .hashes import give_hashes
-from .message import (
+from database.messages.documents import documents_of
+from database.messages.hashes import give_hashes
+from database.messages.message import (
     MessageRow,
     MessageText,
     all_rows,
@@ -32,7 +29,9 @@ from .message import (
     rows_of_all_branches,
     rows_where,
 )
-from .parts import parts_of
+from database.messages.parts import parts_of
+from database.schema import activities, conversations, message_edits, message_variants, messages
+from sentences import say
 
 
 def access_message(connection: Connection, *, user_email: str, message_id: str) -> MessageRow:

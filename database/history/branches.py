@@ -17,15 +17,15 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, se
 
 from database.changes import MESSAGE, record
 from database.conversations.conversation import ConversationHead, access_head, touch
-from database.conversations.summary import forget_summary
 from database.engine.database import Database
 from database.engine.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
 from database.engine.statements import Prepared
+from database.messages.message import MessageRow, live_in, previewed, row_with_id, text_beginning
 from database.schema import messages
 from sentences import say
 
-from .message import MessageRow, live_in, previewed, row_with_id, text_beginning
 from .reading import access_message
+from .summary import forget_summary
 
 _m = messages.c
 _HERE = _m.conversation_id == bindparam("conversation_id")

@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import create_conversation, get_conversation, update_conversation
-from database.conversations.summary import Unsummarised, count_summarised, store_summary, unsummarised
 from database.engine.database import Database
-from database.messages import editing, reading, variants
-from database.messages.editing import show_or_hide_message
-from database.messages.variants import accept_again
+from database.history import editing, reading
+from database.history.editing import show_or_hide_message
+from database.history.summary import Unsummarised, count_summarised, store_summary, unsummarised
+from database.sharing.copying import clone_conversation, fork_conversation
+from database.turns import variants
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import accept_again
 
 pytestmark = pytest.mark.contract
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
+from database.activities.reading import NEWEST, Activity, live_activities_in, read_activities
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError
 from database.messages.message import live_in
 from database.schema import IS_NO_MESSAGE, activities, messages
-
-from .reading import NEWEST, Activity, live_activities_in, read_activities
 
 _a, _m = activities.c, messages.c
 

@@ -11,9 +11,9 @@ from sqlalchemy import select
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError
-from database.messages.editing import delete_message
-from database.messages.reading import list_messages
-from database.references import backlinks, store_report
+from database.history.editing import delete_message
+from database.history.reading import list_messages
+from database.history.references import backlinks, store_report
 from database.schema import message_references
 from database.turns.identity import FinishedTurn
 

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, Text, bindparam, func, select, update
 
+from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
 from database.engine.statements import Prepared
 from database.messages.message import live_in
+from database.messages.unkept import is_unkept
 from database.schema import conversations, messages
-from database.turns.ephemeral import is_unkept
-
-from .conversation import update_keeping_time
 
 _c = conversations.c
 _m = messages.c

@@ -15,8 +15,7 @@ from database.engine.errors import MessageNotFoundError
 from database.engine.statements import Prepared
 from database.messages.documents import Documents, store_documents
 from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
-
-from .schema import conversation_aliases, conversations, message_references, messages
+from database.schema import conversation_aliases, conversations, message_references, messages
 
 _SIGNS = ("@", "#")
 _ONE_MESSAGE = ("message", "activity")

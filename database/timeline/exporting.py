@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, TextClause, and_, false, func, or_, select, union
 
-from database.attachments import hashes_of
+from database.activities.reading import MESSAGE, Activity, ids_of, is_parent, own_activities, read_activities
 from database.conversations.conversation import access_head
 from database.engine.database import Database
+from database.history.attachments import hashes_of
+from database.history.reading import page_of
 from database.messages.message import MessageRow, rows_with_seqs
-from database.messages.reading import page_of
 from database.schema import IS_NO_MESSAGE, activities, conversations, messages, threads
-
-from .reading import MESSAGE, Activity, ids_of, is_parent, own_activities, read_activities
 
 _a, _m = activities.c, messages.c
 _parent = activities.alias("parent")

@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from database.conversations.importing import import_conversation
 from database.engine.database import Database
 from database.schema import conversations, workspaces
+
+from .importing import import_conversation
 
 StoreConversation = Callable[..., list[dict[str, Any]]]
 """`import_conversation` within a transaction, for one user and one domain."""

@@ -14,18 +14,18 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sqlalchemy import update
 
 from database.connection import close_store, open_store
-from database.conversations.copying import clone_conversation, fork_conversation
 from database.conversations.repository import create_conversation, get_conversation
 from database.engine.database import Database
 from database.engine.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
+from database.history import branches, editing, reading
+from database.history.references import backlinks, store_report
 from database.maintenance.verification import verify_store
-from database.messages import branches, editing, reading
 from database.messages.message import message_shape
-from database.messages.variants import accept_again
-from database.references import backlinks, store_report
 from database.schema import messages as message_table
+from database.sharing.copying import clone_conversation, fork_conversation
 from database.turns.identity import AcceptedTurn
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.variants import accept_again
 from search.messages import search_conversation
 from tests.stores import put_empty_store
 from tests.tiers import examples

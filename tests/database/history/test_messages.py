@@ -22,7 +22,7 @@ from database.engine.errors import (
     StoreError,
     TurnInProgressError,
 )
-from database.messages import editing, reading
+from database.history import editing, reading
 from database.messages.message import MessageRow, message_shape
 from database.schema import message_edits
 from database.schema import messages as table

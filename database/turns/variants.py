@@ -14,21 +14,21 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from database.changes import MESSAGE, TURN, record
 from database.conversations.conversation import ConversationHead, access_head, touch
-from database.conversations.summary import forget_summary
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import InvalidChangeError, MessageNotFoundError, TurnInProgressError, VariantNotFoundError
+from database.history.reading import access_message, access_settled
+from database.history.summary import forget_summary
+from database.messages.documents import store_documents
+from database.messages.message import MessageRow, live_in, row_with_id, rows_where
+from database.messages.parts import is_file, store_parts
 from database.schema import activities, message_variants, messages, stream_events
 from database.search import index as fulltext_index
-from database.turns.idempotency import refuse_attempt_sent_before
-from database.turns.identity import Admission, AgentIdentity, EndedAnswer, RepeatedTurn, admit_all, config_of_answer
-from database.turns.leases import new_lease
 from sentences import say
 
-from .documents import store_documents
-from .message import MessageRow, live_in, row_with_id, rows_where
-from .parts import is_file, store_parts
-from .reading import access_message, access_settled
+from .idempotency import refuse_attempt_sent_before
+from .identity import Admission, AgentIdentity, EndedAnswer, RepeatedTurn, admit_all, config_of_answer
+from .leases import new_lease
 
 _v = message_variants.c
 # What broke off by itself is kept, but not put in the place of an answer that was there.
@@ -142,13 +142,6 @@ def finish_variant(connection: Connection, message_id: str, ended: EndedAnswer) 
     chosen = _variant(connection, message_id, _v.number == number)
     if chosen is not None:
         _become(connection, message, chosen)
-
-
-def store_edit(connection: Connection, message: MessageRow, *, text: str) -> None:
-    """The variant that an edited message is says the same as the message."""
-    if message.chosen_variant is not None:
-        chosen = (_v.message_id == message.message_id) & (_v.number == message.chosen_variant)
-        connection.execute(update(message_variants).where(chosen).values(text=text))
 
 
 def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:

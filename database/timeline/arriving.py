@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
+from database.activities.reading import Activity, live_activities, read_activities
 from database.conversations.conversation import access_head
 from database.engine.database import Database
+from database.messages.unkept import is_unkept
 from database.schema import activities, messages
-from database.turns.ephemeral import is_unkept
-
-from .reading import Activity, live_activities, read_activities
 
 _a, _m = activities.c, messages.c
 _AT_ONCE = 200

@@ -8,15 +8,12 @@ from functools import partial
 from sqlalchemy import Connection, and_, insert, select, update
 
 from database.changes import WORKSPACE, record
-from database.conversations.bulk import place, slices
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
 from database.schema import conversation_workspaces, workspaces
-from sentences import say
-
-from .default import default_workspace_id, ensure_default_workspace
-from .repository import (
+from database.workspaces.default import default_workspace_id, ensure_default_workspace
+from database.workspaces.repository import (
     RemovedWorkspace,
     access_workspace,
     record_created,
@@ -24,6 +21,9 @@ from .repository import (
     valid_color,
     valid_name,
 )
+from sentences import say
+
+from .bulk import place, slices
 
 _c = workspaces.c
 _place = conversation_workspaces.c

@@ -9,19 +9,18 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from database.activities.reading import Activity, find_activity, live_activities, read_activities
+from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.agents.inbox import deliver
 from database.changes import ACTIVITY, record
 from database.conversations.conversation import ConversationHead, access_head
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import InvalidChangeError
-from database.references import add_to_report
+from database.history.references import add_to_report
+from database.history.threads import place_below, place_in, thread_of_session
 from database.turns.unanswered import store_posted_message
 from sentences import say
-
-from .reading import Activity, find_activity, live_activities, read_activities
-from .storing import NewActivity, Place, StoredActivity, insert_activities
-from .threads import place_below, place_in, thread_of_session
 
 ActorType = Literal["user", "assistant", "agent", "system"]
 

@@ -18,17 +18,19 @@ from conversation_reference_utils import unique_message_short_hash
 from database.activities.renaming import ids_of_others, renamed, renamed_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities, insert_into_new
 from database.agents.repository import id_of_slug
+from database.conversations.conversation import record_listed
+from database.conversations.friendly_ids import add_alias
+from database.conversations.repository import insert_conversation, insert_conversations, new_conversation_id, read_live
+from database.conversations.tags import insert_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.engine.statements import Prepared, insert_rows, while_asking
 from database.engine.text import storable
-from database.imports.changes import BroughtBy, Notes, note_conversation, note_said
-from database.imports.workspaces import Folder, workspace_at, workspace_or_default
-from database.messages.branches import BranchTree, Fork
+from database.history.branches import BranchTree, Fork
+from database.history.references import reference_rows
 from database.messages.documents import document_rows
 from database.messages.parts import part_rows
-from database.references import reference_rows
 from database.schema import (
     activities,
     conversations,
@@ -42,10 +44,8 @@ from database.schema import (
 )
 from sentences import say
 
-from .conversation import record_listed
-from .friendly_ids import add_alias
-from .repository import insert_conversation, insert_conversations, new_conversation_id, read_live
-from .tags import insert_tags
+from .changes import BroughtBy, Notes, note_conversation, note_said
+from .workspaces import Folder, workspace_at, workspace_or_default
 
 _OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
 _AT_ONCE = 10_000
