@@ -201,12 +201,15 @@ def resident_kb(pid: int, kind: str = "VmRSS") -> int:
 
 
 def from_a_process(load: Load) -> Outcome:
-    """`put_on`, by a process of its own."""
+    """`put_on`, by a process of its own. Raises RuntimeError where what that says is no outcome."""
     command = [sys.executable, "-m", "benchmarks.load"]
     done = subprocess.run(
         command, cwd=ROOT, input=json.dumps(asdict(load)), capture_output=True, text=True, check=True, timeout=300
     )
-    return Outcome(**json.loads(done.stdout))
+    try:
+        return Outcome(**json.loads(done.stdout))
+    except ValueError as error:
+        raise RuntimeError(f"{error}; it said {done.stdout[:500]!r}, and {done.stderr[-2_000:]!r}") from error
 
 
 def main() -> None:
