@@ -264,7 +264,7 @@ def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None) ->
 async def stop_accepting(server: asyncio.Server) -> None:
     """Close the listening sockets; a connection that was accepted a moment ago is still served.
 
-    `Server.close` alone drops the connections whose transports are not made yet (CPython before 3.12 fails there).
+    `Server.close` alone drops the connections whose transports are not made yet: CPython issue 109564.
     """
     loop = asyncio.get_running_loop()
     for listening in server.sockets:
