@@ -25,6 +25,7 @@ from sqlalchemy.exc import IntegrityError
 import tracing
 
 from .backend import Backend, log_failure
+from .checkpoints import Checkpoints, NoCheckpoints
 from .errors import (
     DatabaseDamagedError,
     InvalidChangeError,
@@ -132,6 +133,8 @@ class Database:
         self._closing = threading.Lock()
         # Held by the thread that uses the writing connection.
         self._writing = threading.Lock()
+        file = backend.file
+        self._checkpoints = NoCheckpoints() if file is None else Checkpoints(file, writing=self._writing)
         # Jobs that were submitted and have not ended yet; guarded by `_closing`.
         self._submitted = 0
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -251,6 +254,7 @@ class Database:
                 self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
         if self._thread.ident:
             self._thread.join()
+        self._checkpoints.close()
         with self._writing:
             self._writer.close()
         self._readers.close()
@@ -315,7 +319,7 @@ class Database:
         except self._errors as error:
             raise self._write_error(error) from error
         self.write_failure = None
-        self._tell_changes(connection)
+        self._after_commit(connection)
         return result
 
     @contextmanager
@@ -341,9 +345,10 @@ class Database:
         """A transaction of the writing connection; after its commit, `on_changes` hears whose changes it recorded."""
         with self._writer.transaction(is_pipelined=is_pipelined) as connection:
             yield connection
-        self._tell_changes(connection)
+        self._after_commit(connection)
 
-    def _tell_changes(self, connection: Connection) -> None:
+    def _after_commit(self, connection: Connection) -> None:
+        self._checkpoints.after_commit()
         # A transaction that was rolled back may have left names: its people are told for nothing.
         people = connection.info.pop(RECORDED, None)
         if people and self.on_changes is not None:

@@ -36,6 +36,10 @@ MAPPED_BYTES, MAPPED_BY_WRITER = 256 * 2**20, 32 * 2**20
 """So much of the file a connection maps, which counts as memory of the process. Searches are slower with less; writing
 is not.
 """
+LOG_BYTES = 4 * 2**20
+"""A write-ahead log that is longer is moved into the file (`checkpoints`), and cut to so much when it begins anew."""
+_PAGES_OF_LONGEST_LOG = 16_000
+"""What is not moved in time beside the writer, a commit moves."""
 ANALYSIS_LIMIT = 400
 """So many rows of each index are read to make statistics of it."""
 
@@ -46,11 +50,13 @@ def connect_sqlite(
     synchronous: str = "normal",
     busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     mapped_bytes: int = MAPPED_BYTES,
+    moves_log: bool = True,
 ) -> sqlite3.Connection:
     """A plain SQLite connection with the pragmas that every one of ours has.
 
     Transactions are begun explicitly (`isolation_level=None`), so that a reader sees one snapshot and a writer takes
-    its lock at once. busy_timeout_ms: how long a statement waits for what another process has locked.
+    its lock at once. busy_timeout_ms: how long a statement waits for what another process has locked. moves_log: a
+    commit moves a log of 1,000 pages into the file; otherwise `checkpoints` does so.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms}")
@@ -62,6 +68,16 @@ def connect_sqlite(
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA mmap_size = {mapped_bytes}")
     connection.execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
+    if not moves_log:
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_OF_LONGEST_LOG}")
+        connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
+    return connection
+
+
+def connect_for_checkpoints(file: Path) -> sqlite3.Connection:
+    """A plain connection to a file that is there, which moves its log into it. Raises sqlite3.Error."""
+    connection = sqlite3.connect(f"file:{quote(str(file))}?mode=rw", uri=True, isolation_level=None)
+    connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 
 
@@ -165,6 +181,7 @@ class SQLiteFile:
             connections=connections,
             busy_timeout_ms=BUSY_TIMEOUT_MS if writing else self.reader_timeout_ms,
             mapped_bytes=MAPPED_BY_WRITER if writing else self.mapped_bytes,
+            moves_log=not writing,
         )
 
     def unmapped(self) -> SQLiteFile:
