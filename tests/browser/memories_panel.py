@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 DOMAINS = ("health", "personal", "work")
+_STANDS_STILL = """(node) => new Promise((stands) => {
+    let waited = setTimeout(stands, 500);
+    new MutationObserver(() => {
+        clearTimeout(waited);
+        waited = setTimeout(stands, 500);
+    }).observe(node, { childList: true, subtree: true });
+})"""
+"""Resolves when half a second went by in which nothing of a node was drawn again."""
 
 
 def address(path: str = "/interface/", **state: Any) -> str:
@@ -80,6 +90,7 @@ class MemoriesPanel:
     def drag_context(self, name: str, *, to: str) -> None:
         """Take a context by the mouse and let go over another."""
         expect(self.context(to)).to_be_visible()
+        self.node.locator(".memories-tree").first.evaluate(_STANDS_STILL)
         self.context(name).hover()
         self.page.mouse.down()
         target = self.context(to).bounding_box()
@@ -90,6 +101,19 @@ class MemoriesPanel:
         expect(self.page.locator("#jstree-dnd")).to_be_visible()
         self.page.mouse.up()
         expect(self.page.locator("#vakata-dnd")).to_have_count(0)
+
+
+@contextmanager
+def told(client: Client, changes: int = 1) -> Iterator[None]:
+    """Wait until so many changes of memories, made within the block, are told to the pages of this person.
+
+    A page that is opened afterwards hears nothing of them, and one that is open has heard: neither asks again later.
+    """
+    with closing(client.stream("/events")) as events:
+        next(events)
+        yield
+        for _ in range(changes):
+            assert any(event.get("kind") == "memory" for event in events)
 
 
 def remember(client: Client, statement: str, **fields: Any) -> dict[str, Any]:

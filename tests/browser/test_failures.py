@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
-from tests.browser.memories_panel import MemoriesPanel, address, remember
+from tests.browser.memories_panel import MemoriesPanel, address, remember, told
 from tests.browser.screens import NARROW, WIDTHS, problems
 from tests.browser.sidebar_page import SidebarPage
 from tests.browser.transcript import AGAIN, FIRST_PAGE, answer_again, body, card, choose, edit, opened_id, refuse, send
@@ -245,11 +244,8 @@ def test_each_part_of_the_memories_is_asked_for_again(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("net::ERR_FAILED")
-    with closing(person.stream("/events")) as changes:
-        next(changes)
+    with told(person):
         remember(person, "I sleep badly at full moon")
-        # A page that is opened later is not told of it, and asks for nothing again by itself.
-        assert any(told.get("kind") == "memory" for told in changes)
     page = open_page(person, address())
     panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(1)

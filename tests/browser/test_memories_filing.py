@@ -19,6 +19,7 @@ from tests.browser.memories_panel import (
     make_context,
     remember,
     store_memories,
+    told,
 )
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -69,17 +70,19 @@ def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_pa
 
 
 def test_contexts_are_moved_by_mouse_and_never_below_themselves(person: Client, open_page: OpenPage) -> None:
-    health = make_context(person, "Health")
-    sleep = make_context(person, "Sleep", parent=health["context_id"])
-    make_context(person, "Work")
+    with told(person, 3):
+        health = make_context(person, "Health")
+        sleep = make_context(person, "Sleep", parent=health["context_id"])
+        make_context(person, "Work")
     panel = open_tab(open_page, person, "contexts")
-    panel.drag_context("Sleep", to="Work")
-    expect(panel.toasts).to_contain_text("Moved “Sleep” below “Work”")
-    moved = context_named(person, "Sleep")
-    assert moved is not None
-    assert moved["parent_context_id"] == (context_named(person, "Work") or {})["context_id"]
-    panel.undo()
-    expect(panel.context("Sleep").locator("xpath=../../..").locator("> .jstree-anchor")).to_contain_text("Health")
+    with told(person, 2):
+        panel.drag_context("Sleep", to="Work")
+        expect(panel.toasts).to_contain_text("Moved “Sleep” below “Work”")
+        moved = context_named(person, "Sleep")
+        assert moved is not None
+        assert moved["parent_context_id"] == (context_named(person, "Work") or {})["context_id"]
+        panel.undo()
+        expect(panel.context("Sleep").locator("xpath=../../..").locator("> .jstree-anchor")).to_contain_text("Health")
 
     panel.drag_context("Health", to="Sleep")
     expect(panel.toasts).to_contain_text("A context cannot go below itself.")
@@ -90,9 +93,10 @@ def test_contexts_are_moved_by_mouse_and_never_below_themselves(person: Client, 
 
 
 def test_memories_are_dropped_onto_a_context_and_found_there(person: Client, open_page: OpenPage) -> None:
-    health = make_context(person, "Health")
-    make_context(person, "Sleep", parent=health["context_id"])
-    known = remember(person, "I sleep seven hours")
+    with told(person, 3):
+        health = make_context(person, "Health")
+        make_context(person, "Sleep", parent=health["context_id"])
+        known = remember(person, "I sleep seven hours")
     panel = open_tab(open_page, person, "contexts")
     panel.row("I sleep seven hours").locator(".memory-statement").drag_to(panel.context("Sleep"))
     expect(panel.toasts).to_contain_text("Filed 1 memory under “Sleep”")
