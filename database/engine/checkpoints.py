@@ -7,7 +7,6 @@ for two flushes and for pages all over the file: a hundred times as long as for 
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,9 @@ from .sqlite import LOG_BYTES, connect_for_checkpoints
 
 log = logging.getLogger(__name__)
 _PASSIVE = "PRAGMA wal_checkpoint(PASSIVE)"
+_TIMES = 4
+_FEW_PAGES = 1_000
+"""What a commit of SQLite's own would move: so much is moved while the writer waits, no more."""
 
 
 class Checkpoints:
@@ -26,7 +28,9 @@ class Checkpoints:
 
     def __init__(self, file: Path, *, writing: threading.Lock) -> None:
         self._file = file
-        self._log = file.with_name(f"{file.name}-wal")
+        # SQLite keeps the log beside the file that a link leads to.
+        real = file.resolve()
+        self._log = real.with_name(f"{real.name}-wal")
         self._writing = writing
         self._long = LOG_BYTES
         self._is_due = threading.Event()
@@ -35,15 +39,15 @@ class Checkpoints:
         self._closed = False
 
     def after_commit(self) -> None:
-        """Ask for a checkpoint where the log has become long; it is not waited for."""
+        """Ask for a checkpoint where the log has become long; it is not waited for. Raises nothing."""
         try:
             size = self._log.stat().st_size
         except OSError:
             return
-        # A log that begins anew is cut to `LOG_BYTES` first.
-        if size <= LOG_BYTES:
+        # A log that begins anew is cut to `LOG_BYTES`, or to what began it.
+        if size < self._long - LOG_BYTES:
             self._long = LOG_BYTES
-        elif size > self._long:
+        if size > self._long:
             self._long = size + LOG_BYTES
             self._begin()
 
@@ -61,8 +65,13 @@ class Checkpoints:
             if self._closed:
                 return
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="store-checkpoints", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="store-checkpoints", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    log.warning("no thread moves the log of %s into it: %s", self._file.name, error)
+                    return
+                self._thread = thread
         self._is_due.set()
 
     def _work(self) -> None:
@@ -73,14 +82,21 @@ class Checkpoints:
                 return
             try:
                 self._make()
-            except (sqlite3.Error, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - the next time it may go well
                 log.warning("the log of %s could not be moved into it, and grows: %s", self._file.name, error)
 
     def _make(self) -> None:
         with closing(connect_for_checkpoints(self._file)) as connection:
-            connection.execute(_PASSIVE)
+            for _ in range(_TIMES):
+                is_busy, pages, moved = connection.execute(_PASSIVE).fetchone()
+                if is_busy:
+                    return
+                if pages - moved <= _FEW_PAGES:
+                    break
+            else:
+                return  # a reader needs what the file holds
             if self._log.stat().st_size > 2 * LOG_BYTES:
-                # What came meanwhile is little. Once all of it is moved, the next transaction begins the log anew.
+                # What has come since is little. Once all of it is moved, the next transaction begins the log anew.
                 with self._writing:
                     connection.execute(_PASSIVE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -76,7 +77,7 @@ def connect_sqlite(
 
 def connect_for_checkpoints(file: Path) -> sqlite3.Connection:
     """A plain connection to a file that is there, which moves its log into it. Raises sqlite3.Error."""
-    connection = sqlite3.connect(f"file:{quote(str(file))}?mode=rw", uri=True, isolation_level=None)
+    connection = sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=rw", uri=True, isolation_level=None)
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 

@@ -5,6 +5,8 @@ SQLite leaves deleted bytes in free pages and in its log, and FTS5 leaves delete
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +15,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from database.engine.database import Database, Urgency
-from database.engine.sqlite import DRIVER_ERRORS, connect_sqlite, store_error
+from database.engine.errors import StorageBusyError
+from database.engine.sqlite import BUSY_TIMEOUT_MS, DRIVER_ERRORS, connect_sqlite, store_error
 from database.search.vocabulary import forget_unsaid
 
 _PAGES_A_MERGE = 200
@@ -56,16 +59,26 @@ def merge_word_indexes(*, database: Database) -> None:
 def compact_file(path: Path) -> None:
     """Rewrite a SQLite file without its free space, and empty its log.
 
-    Writers wait meanwhile: about a second for 100 MB. It needs room for the file once more. Raises StoreError.
+    Writers wait meanwhile: about a second for 100 MB. It needs room for the file once more. Raises StoreError, also
+    where the log can't be emptied, since somebody reads for long.
     """
     try:
         with closing(connect_sqlite(path)) as connection:
             # The rewritten file is built beside, which may take more than fits into memory.
             connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            _empty_log(connection)
     except DRIVER_ERRORS as error:
         raise store_error(error) from error
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    # Whoever makes a checkpoint at this moment is not waited for by SQLite.
+    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > until:
+            raise StorageBusyError("The log can't be emptied while others read it. Try again in a moment.")
+        time.sleep(0.01)
 
 
 def _total_changes(connection: Connection) -> int:

@@ -52,7 +52,7 @@ from .bodies import (
     UploadRoom,
     max_body_bytes,
 )
-from .connections import BEGAN_AT, Connection, Connections, stop_accepting, within_file_limit
+from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .work_queues import Work, pools, work_of
 
 if TYPE_CHECKING:
@@ -349,9 +349,9 @@ class Server(uvicorn.Server):
         """Drain first: uvicorn waits for open responses, and those end with their turns."""
         if self._line is not None:
             asyncio.get_running_loop().remove_reader(self._line.fileno())
-        for server in self.servers:
-            await stop_accepting(server)
         if self._bridge.leaves:
+            for server in self.servers:
+                server.close()
             await self._bridge.linger()
         self._bridge.begin_drain()
         await super().shutdown(sockets=sockets)

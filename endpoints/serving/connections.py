@@ -261,18 +261,6 @@ def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None) ->
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-async def stop_accepting(server: asyncio.Server) -> None:
-    """Close the listening sockets; a connection that was accepted a moment ago is still served.
-
-    `Server.close` alone drops the connections whose transports are not made yet: CPython issue 109564.
-    """
-    loop = asyncio.get_running_loop()
-    for listening in server.sockets:
-        loop.remove_reader(listening.fileno())
-    await asyncio.sleep(0)
-    server.close()
-
-
 def within_file_limit(wanted: int) -> int:
     """`wanted` connections, or as many as the system's limit of open files allows, which is raised where possible."""
     if sys.platform == "win32":

@@ -17,7 +17,6 @@ from flask import Flask, request
 from endpoints.http.scope import EXTENSION
 from endpoints.serving import connections
 from endpoints.serving.asgi_server import Bridge, Server, configure
-from endpoints.serving.connections import stop_accepting
 from language_models.testing import ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import running_app
@@ -348,27 +347,3 @@ def test_there_are_no_more_connections_than_open_files(monkeypatch: pytest.Monke
     assert limits[1:] == []
     assert connections.within_file_limit(4_000) == 2_048 - 256
     assert limits[-1] == (2_048, 2_048)
-
-
-def test_who_was_accepted_a_moment_before_the_end_is_served() -> None:
-    served = list[bytes]()
-
-    class Greets(asyncio.Protocol):
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            assert isinstance(transport, asyncio.Transport)
-            transport.write(b"welcome")
-            transport.close()
-
-    async def stop_as_somebody_comes() -> None:
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(Greets, "127.0.0.1", 0)
-        with socket.create_connection(server.sockets[0].getsockname(), timeout=10) as client:
-            client.setblocking(False)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)  # the loop has accepted the connection, and makes its transport in this turn
-            await stop_accepting(server)
-            served.append(await asyncio.wait_for(loop.sock_recv(client, 100), 10))
-
-    asyncio.run(stop_as_somebody_comes())
-
-    assert served == [b"welcome"]
