@@ -11,10 +11,9 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from .sqlite import LOG_BYTES, connect_for_checkpoints
+from .sqlite import LOG_BYTES, connect_for_checkpoints, move_log
 
 log = logging.getLogger(__name__)
-_PASSIVE = "PRAGMA wal_checkpoint(PASSIVE)"
 _TIMES = 4
 _FEW_PAGES = 1_000
 """What a commit of SQLite's own would move: so much is moved while the writer waits, no more."""
@@ -88,17 +87,17 @@ class Checkpoints:
     def _make(self) -> None:
         with closing(connect_for_checkpoints(self._file)) as connection:
             for _ in range(_TIMES):
-                is_busy, pages, moved = connection.execute(_PASSIVE).fetchone()
-                if is_busy:
+                left = move_log(connection)
+                if left is None:
                     return
-                if pages - moved <= _FEW_PAGES:
+                if left <= _FEW_PAGES:
                     break
             else:
                 return  # a reader needs what the file holds
             if self._log.stat().st_size > 2 * LOG_BYTES:
                 # What has come since is little. Once all of it is moved, the next transaction begins the log anew.
                 with self._writing:
-                    connection.execute(_PASSIVE)
+                    move_log(connection)
 
 
 class NoCheckpoints:

@@ -82,6 +82,15 @@ def connect_for_checkpoints(file: Path) -> sqlite3.Connection:
     return connection
 
 
+def move_log(connection: sqlite3.Connection) -> int | None:
+    """Move what no reader needs as it was from the log into the file, waiting for nobody.
+
+    Returns how many pages are left in the log; None where another connection is moving it. Raises sqlite3.Error.
+    """
+    is_busy, pages, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return None if is_busy else pages - moved
+
+
 def _turn_on_wal(connection: sqlite3.Connection, *, wait_ms: int) -> None:
     """Turn on the write-ahead log, which SQLite refuses at once while another process does so for a new file."""
     until = time.monotonic() + wait_ms / 1000
