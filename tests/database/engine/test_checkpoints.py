@@ -82,6 +82,8 @@ def test_a_long_log_is_moved_into_the_file_by_another_thread(
 def test_a_log_that_was_moved_begins_anew_and_is_cut(database: Database) -> None:
     grow(database, to=2 * LOG_BYTES)
     until(lambda: (time.sleep(0.05), database.write(add), log_of(database).stat().st_size <= LOG_BYTES)[-1])
+    with database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT COUNT(*) FROM pieces").scalar_one() > 2 * LOG_BYTES // PIECE - 2
 
 
 def test_a_log_does_not_grow_for_ever_while_somebody_writes_without_a_pause(database: Database) -> None:
@@ -118,6 +120,7 @@ def test_the_log_of_a_linked_file_is_found(tmp_path: Path) -> None:
     until(lambda: (database.write(add), log.stat().st_size > LOG_BYTES)[-1])
     until(lambda: (time.sleep(0.05), database.write(add), log.stat().st_size == LOG_BYTES)[-1])
     database.close()
+    assert [file.name for file in elsewhere.iterdir()] == ["y.sqlite"]
 
 
 def test_what_cannot_be_moved_is_told_and_stays_in_the_log(
