@@ -16,7 +16,7 @@ from .sqlite import LOG_BYTES, connect_for_checkpoints, move_log
 log = logging.getLogger(__name__)
 _TIMES = 4
 _FEW_PAGES = 1_000
-"""What a commit of SQLite's own would move: so much is moved while the writer waits, no more."""
+"""So few may be left in the log before the rest is moved while the writer waits: as many as SQLite moves by itself."""
 
 
 class Checkpoints:
