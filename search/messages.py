@@ -218,7 +218,7 @@ def search_conversation(
         phrases = _phrases_of(q)
         if not phrases:
             return []
-        candidates = _in_conversation(connection, conversation_id, phrases)
+        candidates = _in_conversation(connection, user_email, conversation_id, phrases)
         chosen = best(candidates, phrases)[:limit]
         found = {row.seq: row for row in rows_numbered(connection, chosen)}
         return [found[seq] for seq in chosen]
@@ -271,14 +271,14 @@ class _Search:
 
     def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         left_out, are_all = self._left_out()
-        is_owner_needed = not self.query.phrases or not fulltext_index.owns_all(self.connection, self.user_email)
+        beginning = self.query.phrases[-1][-1] if self.query.beginning else None
         expression = expression_for(
             self.connection,
-            user_email=self.user_email if is_owner_needed else None,
+            user_email=self.user_email,
             conversation_id=self.conversation_id,
             phrases=self.query.phrases,
             beginning=self.query.beginning,
-            completions=completions(self.connection, self.query.phrases[-1][-1]) if self.query.beginning else None,
+            completions=completions(self.connection, self.user_email, beginning) if beginning else None,
             excluded=self.query.excluded,
             not_in=left_out,
         )
@@ -478,11 +478,17 @@ def _phrases_of(q: str) -> list[list[str]]:
     return [chunk for chunk in chunks if chunk][:_PHRASES]
 
 
-def _in_conversation(connection: Connection, conversation_id: str, phrases: Phrases) -> list[tuple[int, str]]:
+def _in_conversation(
+    connection: Connection, user_email: str, conversation_id: str, phrases: Phrases
+) -> list[tuple[int, str]]:
     """(seq, folded text) of the messages that match, newest first: the tail not indexed yet, then the index's."""
     mark = fulltext_index.indexed_seq(connection)
     hits = fulltext_index.newest_hits(
-        connection, conversation_id=conversation_id, phrases=phrases, limit=_RANKED_IN_CONVERSATION
+        connection,
+        user_email=user_email,
+        conversation_id=conversation_id,
+        phrases=phrases,
+        limit=_RANKED_IN_CONVERSATION,
     )
     columns = (
         select(messages.c.seq, messages.c.text)

@@ -18,7 +18,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, func, insert, l
 from database.accounts.users import insert_account, new_account
 from database.engine.database import Database
 from database.schema import activities, conversation_workspaces, conversations, messages, workspaces
-from database.search.index import IndexedText, advance, indexed_text, owner_token
+from database.search.index import IndexedText, advance, indexed_text, owner_token, term_prefix
 from database.search.indexing import index_pending
 from database.transfer.copying import engine_of
 
@@ -41,13 +41,20 @@ _ROOM_FOR_GIN = "SET maintenance_work_mem = '512MB'"
 _COPY_WORDS = """
     INSERT INTO messages_fts (seq, length, words)
     SELECT seq + %(shift)s, length,
-        ts_delete(words, ARRAY[':' || %(old_owner)s::text, ':' || old])
-        || array_to_tsvector(ARRAY[':' || %(new_owner)s::text, ':' || new])
+        replace(
+            ts_delete(words, ARRAY[':' || %(old_owner)s::text, ':' || old])::text,
+            '''' || %(old_prefix)s::text, '''' || %(new_prefix)s::text
+        )::tsvector || array_to_tsvector(ARRAY[':' || %(new_owner)s::text, ':' || new])
     FROM messages_fts
     JOIN messages USING (seq)
     JOIN unnest(%(ids)s::text[], %(old)s::text[], %(new)s::text[]) AS tokens (conversation_id, old, new)
         USING (conversation_id)
     WHERE messages.user_email = %(original)s
+"""
+_COPY_VOCABULARY = """
+    INSERT INTO message_words (word)
+    SELECT %(new_prefix)s::text || substr(word, length(%(old_prefix)s::text) + 1) FROM message_words
+    WHERE starts_with(word, %(old_prefix)s::text)
 """
 _COPIED: tuple[Table, ...] = (workspaces, conversations, conversation_workspaces, activities, messages)
 
@@ -90,9 +97,15 @@ class _InFile:
         if copied.original not in self._known:
             self._known[copied.original] = _texts_of(connection, copied.original)
         owner = owner_token(copied.copy)
+        before, prefix = (f" {term_prefix(each)}" for each in (copied.original, copied.copy))
         tokens = {old: new for _, old, new in copied.tokens(connection)}
         texts = [
-            each._replace(seq=each.seq + copied.shift, owner=owner, conversation=tokens[each.conversation])
+            IndexedText(
+                seq=each.seq + copied.shift,
+                owner=owner,
+                conversation=tokens[each.conversation],
+                body=f" {each.body}".replace(before, prefix)[1:],
+            )
             for each in self._known[copied.original]
         ]
         advance(connection, texts, up_to=copied.last, queues_vectors=False)
@@ -115,7 +128,9 @@ class _OnServer:
         ids, old, new = map(list, zip(*copied.tokens(connection), strict=True))
         given = {"original": copied.original, "shift": copied.shift, "ids": ids, "old": old, "new": new}
         owners = {"old_owner": owner_token(copied.original), "new_owner": owner_token(copied.copy)}
-        connection.exec_driver_sql(_COPY_WORDS, given | owners)
+        prefixes = {"old_prefix": term_prefix(copied.original), "new_prefix": term_prefix(copied.copy)}
+        connection.exec_driver_sql(_COPY_WORDS, given | owners | prefixes)
+        connection.exec_driver_sql(_COPY_VOCABULARY, prefixes)
         advance(connection, [], up_to=copied.last, queues_vectors=False)
 
     def end(self) -> None:

@@ -63,6 +63,7 @@ from database.migrations import (
     m0042_server_processes,
     m0043_sizes_of_documents,
     m0044_length_of_conversations,
+    m0045_words_of_their_owner,
 )
 from database.schema import metadata, schema_version
 
@@ -114,10 +115,12 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0042_server_processes.upgrade,
     m0043_sizes_of_documents.upgrade,
     m0044_length_of_conversations.upgrade,
+    m0045_words_of_their_owner.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {
     28: (m0028_words.upgrade_with_new_index, m0028_words.upgrade_with_empty_list),
+    45: (m0045_words_of_their_owner.upgrade_with_old_index,),
 }
 """What is tried in turn instead of a migration that meets damaged data of SQLite's, by its number.
 

@@ -328,8 +328,9 @@ unembedded_messages = Table(
     Column("seq", Sequence, ForeignKey("messages.seq", ondelete="CASCADE"), primary_key=True, autoincrement=False),
 )
 
-# The words that the full-text index knows, each once, as it cuts them; of those of LONGEST_WORD characters and more the
-# beginning. `doubted`: 1 where a message that said the word was taken out of the index, until the index was asked.
+# The terms of the full-text index, each once: words, as it cuts them, behind the prefix of their owner; of those of
+# LONGEST_TERM characters and more the beginning. `doubted`: 1 where a message that said the word was taken out of the
+# index, until the index was asked.
 message_words = Table(
     "message_words",
     metadata,

@@ -1,8 +1,8 @@
 """The full-text index of messages: SQLite's FTS5 (here) or PostgreSQL's (`postgresql`), joined by `seq`.
 
-It is filled asynchronously, in order of `seq`, up to a mark. Each row carries two private tokens, one for its owner and
-one for its conversation, so that a search reads only the caller's rows, however many others there are. The index keeps
-no texts. Words are split here, the same way for stored texts and for queries.
+It is filled asynchronously, in order of `seq`, up to a mark. Each word stands behind a prefix of its owner, so that a
+search walks through the caller's words alone, however many other people say the same; two tokens tell a row's owner and
+its conversation. The index keeps no texts. Words are split here, the same way for stored texts and for queries.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2s
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from sqlalchemy import Connection, func, select, update
 
 from database.engine.statements import Prepared, rows_of
 from database.messages.message import MessageRow
-from database.schema import conversations, messages, search_state
+from database.schema import messages, search_state
 
 from . import lengths, postgresql, vocabulary
 from .vectors import queue_vectors, renew_vectors
@@ -32,12 +33,6 @@ _REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, b
 _MARK_ROW = select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)
 _MARK = Prepared(_MARK_ROW)
 _MARK_AND_NEWEST = Prepared(_MARK_ROW.add_columns(select(func.max(messages.c.seq)).scalar_subquery()))
-_OWNERS = Prepared(
-    select(
-        select(func.min(conversations.c.user_email)).scalar_subquery(),
-        select(func.max(conversations.c.user_email)).scalar_subquery(),
-    )
-)
 # From one word to the next, past everything that says it; char(1) comes before any letter that goes on.
 _BEGINNING_WITH = """
     WITH RECURSIVE known(word) AS (
@@ -56,14 +51,15 @@ OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[\u0900-\u0dff])+")
 
-_LIKE_TOKEN = re.compile("[uc][0-9a-f]*$")
-"""A word that a token may begin with, see `_token`."""
+_DIGITS = "0123456789abcdefghijklmnopqrstuv"
+PREFIX_LENGTH = 8
+"""Characters of `term_prefix`; SQLite's index of beginnings counts them, too."""
 
 _BREAKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 class IndexedText(NamedTuple):
-    """A row of the index: what it stores of one message."""
+    """A row of the index: what it stores of one message. body: its terms, parted by spaces."""
 
     seq: int
     owner: str
@@ -76,7 +72,7 @@ def create_table(connection: Connection) -> None:
     # The words arrive cut and folded; `ascii` parts them at spaces and leaves every other script alone.
     connection.exec_driver_sql(
         "CREATE VIRTUAL TABLE IF NOT EXISTS messages_fts USING fts5("
-        "owner, conversation, body, content='', tokenize='ascii', prefix='2 3')"
+        f"owner, conversation, body, content='', tokenize='ascii', prefix='{PREFIX_LENGTH + 2} {PREFIX_LENGTH + 3}')"
     )
 
 
@@ -97,7 +93,24 @@ def words(text: str) -> list[str]:
 
 def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) -> IndexedText:
     """The row of the index for a message with this text; cutting its words is half of the work of indexing."""
-    return IndexedText(seq, owner_token(user_email), _token("c", conversation_id), " ".join(words(text)))
+    return IndexedText(seq, owner_token(user_email), _token("c", conversation_id), terms_of(user_email, text))
+
+
+def terms_of(user_email: str, text: str) -> str:
+    """What an index holds of a person's text: its words, each behind the person's prefix, parted by spaces."""
+    prefix = term_prefix(user_email)
+    return prefix + f" {prefix}".join(said) if (said := words(text)) else ""
+
+
+@lru_cache(maxsize=1_000)
+def term_prefix(user_email: str) -> str:
+    """What every word of a person begins with in an index: a digit, so that no token is like a word, and seven more.
+
+    Two people may have the same one, so that what the index finds is compared with its owner where it is read.
+    """
+    number = int.from_bytes(blake2s(user_email.encode(), digest_size=8).digest())
+    first, *others = (number >> 5 * place & 31 for place in range(PREFIX_LENGTH))
+    return "".join((str(first % 10), *(_DIGITS[other] for other in others)))
 
 
 def indexed_seq(connection: Connection) -> int:
@@ -163,16 +176,17 @@ def _within_index(connection: Connection, seqs: Sequence[int]) -> list[IndexedTe
 
 
 def newest_hits(
-    connection: Connection, *, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
+    connection: Connection, *, user_email: str, conversation_id: str, phrases: Sequence[Sequence[str]], limit: int
 ) -> list[int]:
-    """`seq` of the newest `limit` messages of a conversation with all `phrases`; the last word may be a beginning."""
+    """`seq` of the newest `limit` messages of a person's conversation with all `phrases`; the last word may go on."""
     beginning = len(phrases[-1][-1]) > 1
     expression = expression_for(
         connection,
+        user_email=user_email,
         conversation_id=conversation_id,
         phrases=phrases,
         beginning=beginning,
-        completions=completions(connection, phrases[-1][-1]) if beginning else None,
+        completions=completions(connection, user_email, phrases[-1][-1]) if beginning else None,
     )
     if _is_postgresql(connection):
         return list(postgresql.newest(connection, expression, most=limit))
@@ -183,77 +197,69 @@ def newest_hits(
     )
 
 
-def owns_all(connection: Connection, user_email: str) -> bool:
-    """Whether this person owns all conversations, so that owners need not be compared.
+def completions(connection: Connection, user_email: str, beginning: str) -> list[str] | None:
+    """The words that a person's messages say and that begin so; None where those are many, or the beginning is short.
 
-    Always False on PostgreSQL, where comparing costs next to nothing.
+    Both indexes collect all that say a word of an open beginning before they look at anything else, also those that are
+    too old. Words they walk through only as far as they are asked for. FTS5 has an index of its own for short
+    beginnings.
     """
+    term = term_prefix(user_email) + beginning
     if _is_postgresql(connection):
-        return False
-    return _OWNERS.row(connection) == (user_email, user_email)
-
-
-def completions(connection: Connection, beginning: str) -> list[str] | None:
-    """The words that anybody's messages say and that begin so; None where those are many, or the beginning is short.
-
-    Both indexes collect all that say a word of an open beginning before they look at anything else: other people's
-    messages too, and those that are too old. Words they walk through only as far as they are asked for. FTS5 has an
-    index of its own for short beginnings.
-    """
-    if _is_postgresql(connection):
-        found = postgresql.beginning_with(connection, beginning, most=_COMPLETIONS + 1)
-        return found if 0 < len(found) <= _COMPLETIONS else None
-    if len(beginning) <= _SHORT:
+        found = postgresql.beginning_with(connection, term, most=_COMPLETIONS + 1)
+    elif len(beginning) > _SHORT:
+        parameters = {"beginning": term, "end": term + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
+        found = [row[0] for row in rows_of(connection, _BEGINNING_WITH, parameters)]
+    else:
         return None
-    parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": _COMPLETIONS + 2}
-    found = [row[0] for row in rows_of(connection, _BEGINNING_WITH, parameters)]
-    return found if 0 < len(found) <= _COMPLETIONS else None
+    return [each[PREFIX_LENGTH:] for each in found] if 0 < len(found) <= _COMPLETIONS else None
 
 
 def expression_for(
     connection: Connection,
     *,
+    user_email: str,
     phrases: Sequence[Sequence[str]],
     beginning: bool,
     completions: Sequence[str] | None = None,
     one_of: Sequence[str] = (),
-    user_email: str | None = None,
     conversation_id: str | None = None,
     excluded: Sequence[Sequence[str]] = (),
     not_in: Sequence[str] = (),
 ) -> str:
-    """What the index is asked for: messages of one user, or of one conversation, or both, with all `phrases`.
+    """What an index is asked for: texts of one person, or messages of one conversation of theirs, with all `phrases`.
 
     beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
     index and match nearly everything. completions: the words that it may be, where that is known. one_of: words of the
     list (`vocabulary`), of which one is said. excluded: phrases that are not said. not_in: conversations that are left
     out.
     """
-    owners = [owner_token(user_email)] if user_email is not None else []
+    prefix = term_prefix(user_email)
+    sought = [_behind(prefix, phrase) for phrase in phrases]
+    complete = _behind(prefix, completions or ())
+    some = _behind(prefix, one_of)
+    unsaid = [_behind(prefix, phrase) for phrase in excluded]
+    owners = [] if sought or some else [owner_token(user_email)]
     places = [_token("c", conversation_id)] if conversation_id is not None else []
     elsewhere = [_token("c", one) for one in not_in]
     if _is_postgresql(connection):
         return postgresql.expression_of(
             tokens=[*owners, *places],
-            phrases=phrases,
+            phrases=sought,
             beginning=beginning,
-            completions=completions,
-            one_of=one_of,
-            excluded=excluded,
+            completions=complete,
+            one_of=some,
+            excluded=unsaid,
             unwanted_tokens=elsewhere,
         )
-    terms = [_quoted(phrase) for phrase in phrases]
-    if beginning and completions:
-        terms[-1] = f"({' OR '.join(_quoted([*phrases[-1][:-1], word]) for word in completions)})"
+    terms = [_quoted(phrase) for phrase in sought]
+    if beginning and complete:
+        terms[-1] = f"({' OR '.join(_quoted([*sought[-1][:-1], word]) for word in complete)})"
     elif beginning:
         terms[-1] += " *"
-    terms += [f"({' OR '.join(map(_listed, one_of))})"] if one_of else []
-    wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places]
-    # Asked for one column, FTS5 looks at the places of each word: only for words that may be taken for tokens.
-    within = "body : " if any(_LIKE_TOKEN.match(word) for phrase in (*phrases, one_of) for word in phrase) else ""
-    wanted += [f"{within}({' AND '.join(terms)})"] if terms else []
-    unwanted = [f"body : {_quoted(phrase)}" for phrase in excluded]
-    unwanted += [f'conversation : "{token}"' for token in elsewhere]
+    terms += [f"({' OR '.join(map(_listed, some))})"] if some else []
+    wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places] + terms
+    unwanted = [_quoted(phrase) for phrase in unsaid] + [f'conversation : "{token}"' for token in elsewhere]
     expression = " AND ".join(wanted)
     return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
 
@@ -263,12 +269,16 @@ def owner_token(user_email: str) -> str:
     return _token("u", user_email)
 
 
+def _behind(prefix: str, words: Iterable[str]) -> list[str]:
+    return [prefix + word for word in words]
+
+
 def _quoted(phrase: Sequence[str]) -> str:
     return f'"{" ".join(phrase)}"'
 
 
-def _listed(word: str) -> str:
-    return f'"{word}" *' if len(word) >= vocabulary.LONGEST_WORD else f'"{word}"'
+def _listed(term: str) -> str:
+    return f'"{term}" *' if len(term) >= vocabulary.LONGEST_TERM else f'"{term}"'
 
 
 def _as_indexed(message: MessageRow, text: str) -> IndexedText:

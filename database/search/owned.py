@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from . import postgresql
-from .index import owner_token, words
+from .index import owner_token, terms_of
 
 OwnedText = tuple[int, str]
 """The number of a text, and the text."""
@@ -54,4 +54,4 @@ PASSAGES = OwnedTexts("passages_fts")
 
 def _rows(user_email: str, texts: Sequence[OwnedText]) -> list[tuple[int, str, str]]:
     owner = owner_token(user_email)
-    return [(number, owner, " ".join(words(text))) for number, text in texts]
+    return [(number, owner, terms_of(user_email, text)) for number, text in texts]

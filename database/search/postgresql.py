@@ -1,8 +1,8 @@
 """The full-text indexes on PostgreSQL: a `tsvector` for each message, document and passage of a file, in a GIN index.
 
-The words are those of `database.search.index`, put into the vector with their places as they are: no dictionary of the
-database changes them. The private tokens of owner and conversation are lexemes of it too, with a colon that no word
-has, so that one query of the index touches only the caller's rows.
+The terms are those of `database.search.index`, words behind the prefix of their owner, put into the vector with their
+places as they are: no dictionary of the database changes them. The tokens of owner and conversation are lexemes of it
+too, with a colon that no word has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 _COLON = ":"
 # Limits of a `tsvector`: beyond them, words of a very long message are not in the index.
-_LONGEST_WORD = 500
+_LONGEST_TERM = 500
 _PLACES_OF_A_WORD = 255
 _LAST_PLACE = 16_383
 _MOST_BYTES = 900_000
@@ -49,12 +49,12 @@ _EMPTY = text("TRUNCATE messages_fts")
 
 
 def put(connection: Connection, texts: Iterable[tuple[int, str, str, str]]) -> None:
-    """Add rows of the index: (seq, token of the owner, token of the conversation, words parted by spaces)."""
+    """Add rows of the index: (seq, token of the owner, token of the conversation, terms parted by spaces)."""
     _put(connection, _MESSAGES, [_row(seq, (owner, conversation), body) for seq, owner, conversation, body in texts])
 
 
 def put_owned(connection: Connection, table: str, texts: Iterable[tuple[int, str, str]]) -> None:
-    """Add rows of an index of `database.search.owned`: (number, token of the owner, words parted by spaces)."""
+    """Add rows of an index of `database.search.owned`: (number, token of the owner, terms parted by spaces)."""
     _put(connection, table, [_row(number, (owner,), body) for number, owner, body in texts])
 
 
@@ -74,7 +74,7 @@ def empty(connection: Connection) -> None:
 
 
 def beginning_with(connection: Connection, beginning: str, *, most: int) -> list[str]:
-    """The first words of `message_words` that begin so, at most `most`."""
+    """The first terms of `message_words` that begin so, at most `most`."""
     parameters = {"beginning": beginning, "end": beginning + chr(sys.maxunicode), "most": most}
     return list(connection.execute(_BEGINNING_WITH, parameters).scalars())
 
@@ -122,7 +122,7 @@ def _phrase(phrase: Sequence[str]) -> str:
 
 def _quoted(word: str) -> str:
     """A lexeme; words hold neither quotes nor backslashes."""
-    return f"'{word[:_LONGEST_WORD]}'"
+    return f"'{word[:_LONGEST_TERM]}'"
 
 
 def _put(connection: Connection, table: str, rows: Sequence[dict[str, object]]) -> None:
@@ -140,7 +140,7 @@ def _row(seq: int, tokens: Sequence[str], body: str) -> dict[str, object]:
     places: dict[str, list[str]] = {}
     room = _MOST_BYTES
     for place, word in enumerate(words, start=1):
-        lexeme = word[:_LONGEST_WORD]
+        lexeme = word[:_LONGEST_TERM]
         known = places.get(lexeme)
         room -= _BYTES_OF_A_PLACE if known is not None else len(lexeme.encode()) + _BYTES_OF_A_WORD
         if room < 0:

@@ -1,11 +1,12 @@
-"""The vocabulary of all indexed messages: tells which words contain a given part of a word.
+"""The vocabulary of each person's indexed messages: tells which words contain a given part of a word.
 
-`index` adds the words of each message that it indexes. The words of a message that is removed from the index are marked
-as doubtful, and `forget_unsaid` deletes those that no other message contains.
+`index` adds the terms of each message that it indexes: words behind the prefix of their owner. The terms of a message
+that is removed from the index are marked as doubtful, and `forget_unsaid` deletes those that no other message contains.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import orjson
@@ -16,8 +17,8 @@ from database.schema import message_words
 
 from . import postgresql
 
-LONGEST_WORD = 500
-"""Of longer words the list has the beginning. It is as long as the longest lexeme of `postgresql`."""
+LONGEST_TERM = 500
+"""Of longer terms the list has the beginning. It is as long as the longest lexeme of `postgresql`."""
 
 _DOUBTED_AT_ONCE = 200
 _w = message_words.c
@@ -44,12 +45,12 @@ _FORGET = {
 
 
 def add(connection: Connection, bodies: Iterable[str]) -> None:
-    """Add the words of indexed texts. bodies: words separated by spaces."""
+    """Add the terms of indexed texts. bodies: terms separated by spaces."""
     _run(connection, _ADD, bodies)
 
 
 def doubt(connection: Connection, bodies: Iterable[str]) -> None:
-    """Mark the words of texts that are removed from the index as doubtful."""
+    """Mark the terms of texts that are removed from the index as doubtful."""
     _run(connection, _DOUBT, bodies)
 
 
@@ -66,16 +67,18 @@ def forget_unsaid(*, database: Database) -> int:
     return forgotten
 
 
-def words_with(connection: Connection, part: str, *, at_end: bool, most: int) -> list[str] | None:
-    """The words of anybody's messages that hold `part`, which is folded; None where they are more than `most`.
+def words_with(connection: Connection, prefix: str, part: str, *, at_end: bool, most: int) -> list[str] | None:
+    """The words behind `prefix`, so of one person, that hold `part`, which is folded; None where more than `most` do.
 
-    at_end: only those that end with it. Words of LONGEST_WORD characters are among them, since they may go on.
+    at_end: only those that end with it. The longest words of the list are among them, since they may go on.
     """
+    word = func.substr(_w.word, len(prefix) + 1)
     if connection.dialect.name == "postgresql":
-        holds = func.right(_w.word, len(part)) == part if at_end else func.strpos(_w.word, part) > 0
+        holds = func.right(word, len(part)) == part if at_end else func.strpos(word, part) > 0
     else:
-        holds = func.substr(_w.word, -len(part)) == part if at_end else func.instr(_w.word, part) > 0
-    query = select(_w.word).where(or_(holds, func.length(_w.word) >= LONGEST_WORD)).limit(most + 1)
+        holds = func.substr(word, -len(part)) == part if at_end else func.instr(word, part) > 0
+    theirs = _w.word.between(prefix, prefix + chr(sys.maxunicode))
+    query = select(word).where(theirs, or_(holds, func.length(_w.word) >= LONGEST_TERM)).limit(most + 1)
     found = list(connection.execute(query).scalars())
     return found if len(found) <= most else None
 
@@ -94,7 +97,7 @@ def _forget_slice(connection: Connection) -> int:
 
 def _run(connection: Connection, sql: str, bodies: Iterable[str]) -> int:
     """Run a statement on all words of `bodies`; how many rows it changed."""
-    words = sorted({word[:LONGEST_WORD] for body in bodies for word in body.split()})
+    words = sorted({word[:LONGEST_TERM] for body in bodies for word in body.split()})
     if not words:
         return 0
     statement = text(sql.format(given=_GIVEN[connection.dialect.name]))

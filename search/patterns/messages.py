@@ -130,7 +130,10 @@ def _texts(connection: Connection, pattern: str, *, user_email: str) -> Iterator
     if mark is not None:
         yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq > mark).limit(_TAIL))]
     part = required_part(pattern)
-    one_of = vocabulary.words_with(connection, part.text, at_end=part.at_end, most=_MOST_WORDS) if part else None
+    prefix = fulltext_index.term_prefix(user_email)
+    one_of = (
+        vocabulary.words_with(connection, prefix, part.text, at_end=part.at_end, most=_MOST_WORDS) if part else None
+    )
     if one_of == []:
         return  # nobody says such a word
     phrases, goes_on = required_phrases(pattern)

@@ -15,6 +15,7 @@ from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.history.editing import delete_message, edit_message
 from database.search import vocabulary
+from database.search.index import PREFIX_LENGTH, term_prefix
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from search.patterns.expressions import Deadline
@@ -120,20 +121,21 @@ def test_a_part_of_a_word_that_nobody_says_reads_no_message(
 def test_words_that_no_message_says_any_more_are_forgotten(database: Database, take_turn: TakeTurn) -> None:
     def said() -> list[str]:
         with database.reading() as connection:
-            return sorted(vocabulary.words_with(connection, "ord", at_end=False, most=100) or [])
+            return sorted(vocabulary.words_with(connection, term_prefix(ANN), "ord", at_end=False, most=100) or [])
 
     long = "wordy" * 200
     first = say(database, take_turn, ANN, [f"fjord {long}", "a sword"])
     say(database, take_turn, BOB, ["one word and a sword", "no"])
     index_pending(database=database)
-    assert said() == ["fjord", "sword", "word", long[: vocabulary.LONGEST_WORD]]
+    beginning = long[: vocabulary.LONGEST_TERM - PREFIX_LENGTH]
+    assert said() == ["fjord", "sword", beginning]  # another one's word is none of Ann's
     own = {"database": database, "user_email": ANN, "conversation_id": first}
     turn = take_turn(ANN, first, text="a cord", answer="no")
     index_pending(database=database)
     assert "cord" in said()
     edit_message(**own, message_id=turn.user_message_id, index=None, text="a chord")
     index_pending(database=database)
-    assert said() == ["chord", "fjord", "sword", "word", long[: vocabulary.LONGEST_WORD]]
+    assert said() == ["chord", "fjord", "sword", beginning]
     delete_message(**own, message_id=turn.user_message_id, index=None)
     index_pending(database=database)
     assert "chord" not in said()
@@ -145,7 +147,7 @@ def test_a_part_that_many_words_hold_is_looked_for_in_all_messages(
     say(database, take_turn, ANN, TEXTS[ANN])
     index_pending(database=database)
     with database.reading() as connection:
-        assert vocabulary.words_with(connection, "oma", at_end=False, most=2) is None
+        assert vocabulary.words_with(connection, term_prefix(ANN), "oma", at_end=False, most=2) is None
     monkeypatch.setattr("search.patterns.messages._MOST_WORDS", 2)
     expected = [place for place, text in enumerate(TEXTS[ANN], start=1) if "oma" in text]
     assert sorted(match.index or 0 for match in find(database, "oma").matches) == expected

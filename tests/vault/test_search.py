@@ -75,7 +75,10 @@ def test_another_model_throws_the_vectors_of_the_first_away(vaults, database, va
     assert [each.path for each in other.of(ADA).find_excerpts("Where is my vehicle?")] == ["repairs.md"]
 
 
-def test_another_persons_documents_are_not_found(vault, put, vaults, database, model):
+@pytest.mark.parametrize("has_same_prefix", [False, True])
+def test_another_persons_documents_are_not_found(vault, put, vaults, database, model, monkeypatch, has_same_prefix):
+    if has_same_prefix:
+        monkeypatch.setattr("database.search.index.term_prefix", lambda _email: "0another")
     put(FILES)
     vault.vectors.embed_pending()
     eve = Vaults(database=database, embedding=lambda: model).of("eve@example.org")

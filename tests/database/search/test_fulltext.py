@@ -144,7 +144,7 @@ def test_forgotten_messages_leave_no_word_behind(said: dict[str, str]) -> None:
     store.write(lambda connection: fulltext_index.forget(connection, seqs))
     with store.reading() as connection:
         hits = fulltext_index.newest_hits(
-            connection, conversation_id=said["conversation_id"], phrases=[["fox"]], limit=9
+            connection, user_email=ANN, conversation_id=said["conversation_id"], phrases=[["fox"]], limit=9
         )
     assert hits == []
     check_index(said)
@@ -226,5 +226,5 @@ def test_an_open_beginning_stands_for_the_few_words_that_begin_so(
         take_turn(ANN, own["conversation_id"], text=text, answer="ok")
     index_pending(database=own["database"])
     with own["database"].reading() as connection:
-        assert fulltext_index.completions(connection, beginning) == wanted
+        assert fulltext_index.completions(connection, ANN, beginning) == wanted
     assert len(found(own, beginning)) == (beginning != "zzzz")

@@ -13,6 +13,7 @@ from database.engine.database import Database
 from database.maintenance.verification import verify_store
 from database.schema import message_words
 from database.search import vocabulary
+from database.search.index import term_prefix
 from database.search.indexing import clear_retired_index, index_pending, reindex_messages
 from database.turns.identity import FinishedTurn
 from search.messages import search_messages
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.contract
 
 ANN = "ann@example.org"
 TURNS = 20
+PREFIX = term_prefix(ANN)
 
 
 @pytest.fixture
@@ -50,11 +52,11 @@ def test_a_new_index_finds_what_the_old_one_found(indexed: Database) -> None:
 
 
 def test_a_new_index_has_no_words_that_no_message_says(indexed: Database) -> None:
-    indexed.write(lambda connection: connection.execute(insert(message_words).values(word="stale")))
+    indexed.write(lambda connection: connection.execute(insert(message_words).values(word=f"{PREFIX}stale")))
     list(reindex_messages(database=indexed))
     with indexed.reading() as connection:
-        assert vocabulary.words_with(connection, "stale", at_end=False, most=100) == []
-        assert vocabulary.words_with(connection, "umber7", at_end=False, most=100) == ["number7"]
+        assert vocabulary.words_with(connection, PREFIX, "stale", at_end=False, most=100) == []
+        assert vocabulary.words_with(connection, PREFIX, "umber7", at_end=False, most=100) == ["number7"]
 
 
 @pytest.mark.only_sqlite

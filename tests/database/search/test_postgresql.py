@@ -12,6 +12,8 @@ from database.engine.database import Database
 from database.search import index, postgresql
 from tests.postgresql import PostgreSQLServer
 
+OF_ANN = {"user_email": "ann@example.org", "conversation_id": "c"}
+
 
 @pytest.fixture
 def database(postgresql_server: PostgreSQLServer, tmp_path: Path) -> Iterator[Database]:
@@ -37,7 +39,7 @@ def test_a_text_of_any_length_is_indexed_and_its_beginning_is_found(database: Da
 
     def found(word: str) -> list[int]:
         with database.reading() as connection:
-            return index.newest_hits(connection, conversation_id="c", phrases=[[word]], limit=9)
+            return index.newest_hits(connection, **OF_ANN, phrases=[[word]], limit=9)
 
     assert [found(word) for word in ("whale", "plankton", "first", "word7", "x" * 1_000_000, "xxx", "深")] == [
         [1],
@@ -55,8 +57,9 @@ def test_other_peoples_messages_are_not_touched_by_a_word_that_looks_like_a_toke
     row = index.indexed_text(seq=1, user_email="eve@example.org", conversation_id="d", text=f"{token} whale")
     database.write(lambda connection: postgresql.put(connection, [row]))
     with database.reading() as connection:
-        assert index.newest_hits(connection, conversation_id="c", phrases=[["whale"]], limit=9) == []
-        assert index.newest_hits(connection, conversation_id="d", phrases=[["whale"]], limit=9) == [1]
+        assert index.newest_hits(connection, **OF_ANN, phrases=[["whale"]], limit=9) == []
+        of_eve = {"user_email": "eve@example.org", "conversation_id": "d"}
+        assert index.newest_hits(connection, **of_eve, phrases=[["whale"]], limit=9) == [1]
 
 
 _OPTIONS = "SELECT reloptions FROM pg_class WHERE relname = 'idx_messages_fts_words'"
@@ -71,11 +74,12 @@ def test_searches_read_no_list_of_pending_entries_also_in_a_database_of_an_earli
     earlier = f"{with_list}; DELETE FROM anaphora.schema_version WHERE version > 20"
     former = open_store(tmp_path, database_url=url)
     former.write(lambda connection: connection.exec_driver_sql(earlier))
-    former.write(lambda connection: postgresql.put(connection, [row]))
     close_store(tmp_path)
-    with open_store(tmp_path, database_url=url).reading() as connection:
+    store = open_store(tmp_path, database_url=url)
+    store.write(lambda connection: postgresql.put(connection, [row]))
+    with store.reading() as connection:
         options = connection.exec_driver_sql(_OPTIONS).scalar_one()
-        found = index.newest_hits(connection, conversation_id="c", phrases=[["plankton"]], limit=9)
+        found = index.newest_hits(connection, **OF_ANN, phrases=[["plankton"]], limit=9)
     close_store(tmp_path)
     postgresql_server.take_back(url)
     assert (options, found) == (["fastupdate=off"], [1])

@@ -120,7 +120,12 @@ def test_words_narrow_down_and_filters_count(files: Attachments, send: Any) -> N
     assert find(files, f"in:{turn.conversation_friendly_id}") == []
 
 
-def test_nobody_finds_the_files_of_others(files: Attachments, send: Any, vectors: MessageVectors) -> None:
+@pytest.mark.parametrize("has_same_prefix", [False, True])
+def test_nobody_finds_the_files_of_others(
+    files: Attachments, send: Any, vectors: MessageVectors, monkeypatch: pytest.MonkeyPatch, has_same_prefix: bool
+) -> None:
+    if has_same_prefix:
+        monkeypatch.setattr("database.search.index.term_prefix", lambda _email: "0another")
     send({"a.txt": b"The automobile needs oil."}, email=ANN)
     vectors.files.embed_pending()
     assert names(find(files, "automobile")) == ["a.txt"]
