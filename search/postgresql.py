@@ -15,12 +15,13 @@ _HITS = 5_000
 _LOOKED_AT = 100_000
 _READ = 400
 _BINS = 200
-# The query of the words comes first; the planner may not walk through all messages from the newest on instead.
+# The query of the words comes first and alone: neither may the planner walk through all messages from the newest on
+# instead, nor collect all up to a number beside it, as plans for any number do.
 _CANDIDATES = """
     WITH said AS MATERIALIZED (
-        SELECT seq, length FROM messages_fts WHERE words @@ CAST(:expression AS tsquery) AND seq <= :up_to
+        SELECT seq, length FROM messages_fts WHERE words @@ CAST(:expression AS tsquery)
     ), looked_at AS (
-        SELECT seq, length FROM said ORDER BY seq DESC LIMIT :looked_at
+        SELECT seq, length FROM said WHERE seq <= :up_to ORDER BY seq DESC LIMIT :looked_at
     ), hits AS MATERIALIZED (
         SELECT found.seq, found.length FROM looked_at AS found {filtered} ORDER BY found.seq DESC LIMIT :hits
     ), chosen AS (
@@ -36,9 +37,9 @@ _CANDIDATES = """
 """
 _OLDER = """
     WITH said AS MATERIALIZED (
-        SELECT seq FROM messages_fts WHERE words @@ CAST(:expression AS tsquery) AND seq < :before
+        SELECT seq FROM messages_fts WHERE words @@ CAST(:expression AS tsquery)
     )
-    SELECT seq FROM said ORDER BY seq DESC LIMIT :most
+    SELECT seq FROM said WHERE seq < :before ORDER BY seq DESC LIMIT :most
 """
 _FILTERED = "JOIN activities ON activities.seq = found.seq WHERE "
 _CONDITIONS = {
