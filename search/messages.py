@@ -265,9 +265,9 @@ class _Search:
 
     def _candidates(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         """(seq, folded text) of what is to be ranked, newest first; and whether more fits than that."""
-        tail = self._unindexed(up_to)
+        tail = self._tail(up_to)
         indexed, is_part = self._indexed(up_to)
-        return [*tail, *indexed], is_part or len(tail) == _TAIL
+        return [*self._saying(tail), *indexed], is_part or len(tail) == _TAIL
 
     def _indexed(self, up_to: int) -> tuple[list[tuple[int, str]], bool]:
         left_out, are_all = self._left_out()
@@ -294,10 +294,10 @@ class _Search:
         )
         return [(seq, folded(text)) for seq, text in rows], is_part
 
-    def _unindexed(self, up_to: int) -> list[tuple[int, str]]:
+    def _saying(self, tail: list[tuple[int, str]]) -> list[tuple[int, str]]:
         return [
             (seq, folded(text))
-            for seq, text in self._tail(up_to)
+            for seq, text in tail
             if holds(text, self.query.phrases, beginning=self.query.beginning) and not self._says_excluded(text)
         ]
 

@@ -41,7 +41,7 @@ _EMPTY = """
         END LOOP;
         PERFORM setval(seqrelid::regclass, seqstart, false) FROM pg_sequence JOIN pg_class ON pg_class.oid = seqrelid
             WHERE relnamespace::regnamespace::text IN ('anaphora', 'anaphora_knowledge');
-        INSERT INTO anaphora.search_state (name, indexed_seq) VALUES ('messages', 0);
+        INSERT INTO anaphora.search_state (name, indexed_seq) VALUES ('message_terms', 0);
     END $$
 """
 

@@ -52,7 +52,7 @@ def merge_word_indexes(*, database: Database) -> None:
 
         return database.write(job, urgency=Urgency.INDEX)
 
-    for index in ("messages_fts", "documents_fts", "passages_fts"):
+    for index in ("messages_fts", "document_terms", "passage_terms"):
         merge_fulltext(index, run)
 
 

@@ -230,7 +230,7 @@ ERASED_TARGETS = """
 NOT_INDEXED = Rule(
     name=INDEX,
     sql="SELECT message_id FROM messages WHERE deleted_at IS NULL "
-    "AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'messages') "
+    "AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'message_terms') "
     "AND NOT EXISTS (SELECT 1 FROM messages_fts_docsize AS known WHERE known.id = messages.seq)",
     what="The full-text index does not know message {0}.",
     derived=True,
@@ -239,7 +239,7 @@ WRONGLY_INDEXED = Rule(
     name=INDEX,
     sql="SELECT known.id FROM messages_fts_docsize AS known LEFT JOIN messages ON messages.seq = known.id "
     "WHERE messages.seq IS NULL OR messages.deleted_at IS NOT NULL "
-    "OR messages.seq > (SELECT indexed_seq FROM search_state WHERE name = 'messages')",
+    "OR messages.seq > (SELECT indexed_seq FROM search_state WHERE name = 'message_terms')",
     what="The full-text index holds number {0}, which is no live message, or not yet indexed.",
     derived=True,
 )

@@ -32,7 +32,7 @@ _KEPT_REFERENCES = """
 """.format(columns=", ".join(_COLUMNS))  # noqa: S608 - names of our columns
 _INDEXED = """
     SELECT seq, user_email, conversation_id, text FROM messages
-    WHERE deleted_at IS NULL AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'messages')
+    WHERE deleted_at IS NULL AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'message_terms')
 """
 _WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
 

@@ -24,7 +24,7 @@ from database.schema import messages, search_state
 from . import lengths, postgresql, vocabulary
 from .vectors import queue_vectors, renew_vectors
 
-_NAME = "messages"
+_NAME = "message_terms"
 _SHORT = 3
 _COMPLETIONS = 64
 _ROW = "(rowid, owner, conversation, body) VALUES (?, ?, ?, ?)"
@@ -232,14 +232,14 @@ def expression_for(
     beginning: the last word may go on; give it for one of two characters or more, since shorter ones are in no prefix
     index and match nearly everything. completions: the words that it may be, where that is known. one_of: words of the
     list (`vocabulary`), of which one is said. excluded: phrases that are not said. not_in: conversations that are left
-    out.
+    out. People with an equal prefix are found, too: compare the owner where rows are read.
     """
     prefix = term_prefix(user_email)
     sought = [_behind(prefix, phrase) for phrase in phrases]
-    complete = _behind(prefix, completions or ())
-    some = _behind(prefix, one_of)
-    unsaid = [_behind(prefix, phrase) for phrase in excluded]
-    owners = [] if sought or some else [owner_token(user_email)]
+    completed = _behind(prefix, completions or ())
+    any_of = _behind(prefix, one_of)
+    unwanted_phrases = [_behind(prefix, phrase) for phrase in excluded]
+    owners = [] if sought or any_of else [owner_token(user_email)]
     places = [_token("c", conversation_id)] if conversation_id is not None else []
     elsewhere = [_token("c", one) for one in not_in]
     if _is_postgresql(connection):
@@ -247,19 +247,19 @@ def expression_for(
             tokens=[*owners, *places],
             phrases=sought,
             beginning=beginning,
-            completions=complete,
-            one_of=some,
-            excluded=unsaid,
+            completions=completed,
+            one_of=any_of,
+            excluded=unwanted_phrases,
             unwanted_tokens=elsewhere,
         )
-    terms = [_quoted(phrase) for phrase in sought]
-    if beginning and complete:
-        terms[-1] = f"({' OR '.join(_quoted([*sought[-1][:-1], word]) for word in complete)})"
+    conditions = [_quoted(phrase) for phrase in sought]
+    if beginning and completed:
+        conditions[-1] = f"({' OR '.join(_quoted([*sought[-1][:-1], term]) for term in completed)})"
     elif beginning:
-        terms[-1] += " *"
-    terms += [f"({' OR '.join(map(_listed, some))})"] if some else []
-    wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places] + terms
-    unwanted = [_quoted(phrase) for phrase in unsaid] + [f'conversation : "{token}"' for token in elsewhere]
+        conditions[-1] += " *"
+    conditions += [f"({' OR '.join(map(_listed, any_of))})"] if any_of else []
+    wanted = [f'owner : "{token}"' for token in owners] + [f'conversation : "{token}"' for token in places] + conditions
+    unwanted = [_quoted(phrase) for phrase in unwanted_phrases] + [f'conversation : "{token}"' for token in elsewhere]
     expression = " AND ".join(wanted)
     return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
 

@@ -19,7 +19,7 @@ OwnedText = tuple[int, str]
 class OwnedTexts:
     """One index. table: what it is called in the store."""
 
-    table: Literal["documents_fts", "passages_fts"]
+    table: Literal["document_terms", "passage_terms"]
 
     def put(self, connection: Connection, user_email: str, texts: Sequence[OwnedText]) -> None:
         """Add texts of the person to the index."""
@@ -38,17 +38,20 @@ class OwnedTexts:
             connection.exec_driver_sql(sql, _rows(user_email, texts))
 
     def newest(self, connection: Connection, expression: str, *, most: int) -> Sequence[int]:
-        """The numbers of the newest texts that fit `expression` (`index.expression_for`), at most `most`."""
+        """The numbers of the newest texts that fit `expression` (`index.expression_for`), at most `most`.
+
+        Those of people with an equal prefix are among them: compare the owner where rows are read.
+        """
         if connection.dialect.name == "postgresql":
             return postgresql.newest_owned(connection, self.table, expression, most=most)
         sql = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
         return connection.exec_driver_sql(sql, (expression, most)).scalars().all()
 
 
-DOCUMENTS = OwnedTexts("documents_fts")
+DOCUMENTS = OwnedTexts("document_terms")
 """Titles and texts of documents, by the id of the document."""
 
-PASSAGES = OwnedTexts("passages_fts")
+PASSAGES = OwnedTexts("passage_terms")
 """Texts of passages of files, by the id of the passage."""
 
 

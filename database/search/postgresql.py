@@ -17,11 +17,11 @@ _COLON = ":"
 _LONGEST_TERM = 500
 _PLACES_OF_A_WORD = 255
 _LAST_PLACE = 16_383
-_MOST_BYTES = 900_000
-_BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 8
+_MOST_BYTES = 1_000_000
+_BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 5
 
 _MESSAGES = "messages_fts"
-_TABLES = (_MESSAGES, "documents_fts", "passages_fts")
+_TABLES = (_MESSAGES, "document_terms", "passage_terms")
 _PUT = {
     table: text(f"INSERT INTO {table} (seq, length, words) VALUES (:seq, :length, CAST(:words AS tsvector))")  # noqa: S608
     for table in _TABLES

@@ -41,7 +41,7 @@ def main_tables(database: Database) -> StoreTables:
         database=database,
         tables=in_order(metadata, without=NOT_COPIED),
         # How far the full-text index of this database reaches.
-        excluded={search_state.name: search_state.c.name == "messages"},
+        excluded={search_state.name: search_state.c.name == "message_terms"},
     )
 
 

@@ -346,3 +346,16 @@ def test_what_is_found_is_shown_whatever_letters_it_is_written_in(text: str, q: 
 def test_folding_folded_text_changes_nothing_and_parts_fold_to_as_many_characters_as_the_whole(text: str) -> None:
     assert folded(folded(text)) == folded(text)
     assert sum(len(folded(character)) for character in text) == len(folded(text))
+
+
+def test_what_was_not_read_of_a_long_tail_is_told(
+    database: Database, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = conversation(database)
+    for text in ("a lonely fox", "wind", "rain"):
+        take_turn(ANN, talk, text=text, answer="ok")
+    for most, texts, warnings in ((6, ["a lonely fox"], 0), (4, [], 1)):
+        monkeypatch.setattr("search.messages._TAIL", most + 1 if not warnings else most)
+        found = search_messages(database=database, user_email=ANN, query=parse_query("fox"), limit=9)
+        assert [each.message.text for each in found.messages] == texts
+        assert len(found.warnings) == warnings

@@ -114,6 +114,7 @@ def test_indexes_of_an_earlier_version_are_put_behind_prefixes(
         for number, (email, text) in texts.items():
             database.write(lambda connection, row=(number, email, text): _store(connection, *row))
         assert numbers(database, DOCUMENTS, ANN, "whale") == [2]  # the owner's token was asked for as well
+    database.write(_rename)
     database.write(m0045_words_of_their_owner.upgrade)
     assert found(database, ANN, "whale") == ["A white whale"]  # by reading the messages
     assert index_pending(database=database) == 2
@@ -130,6 +131,15 @@ def test_indexes_of_an_earlier_version_are_put_behind_prefixes(
         assert numbers(database, kind, ANN, "fish") == []
     if database.backend.file is not None:
         assert list(verify_store(database=database)) == []
+
+
+def _rename(connection: Connection) -> None:
+    """Give what has another name since `m0045` its former one."""
+    for new, old in (("document_terms", "documents_fts"), ("passage_terms", "passages_fts")):
+        connection.exec_driver_sql(f"ALTER TABLE {new} RENAME TO {old}")
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"ALTER INDEX idx_{new}_words RENAME TO idx_{old}_words")
+    connection.exec_driver_sql("UPDATE search_state SET name = 'messages' WHERE name = 'message_terms'")
 
 
 def _store(connection: Connection, number: int, email: str, text: str) -> None:
