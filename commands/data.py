@@ -24,6 +24,7 @@ from database.maintenance.findings import Finding
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file
 from database.search.indexing import newest_seq, reindex_messages
+from database.search.owned import refill
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
 from portability.errors import BackupError, BrokenImportError
@@ -172,17 +173,23 @@ def verify(repair: bool) -> None:
 
 @group.command("reindex", epilog=examples("data reindex", "data reindex --messages"))
 @click.option("--messages", is_flag=True, help="Only the index of messages.")
+@click.option("--documents", is_flag=True, help="Only the indexes of documents and of the files of messages.")
 @click.option("--claims", is_flag=True, help="Only the indexes of memories.")
-def reindex(messages: bool, claims: bool) -> None:
+def reindex(messages: bool, documents: bool, claims: bool) -> None:
     """Rebuild the full-text indexes; without options, all of them.
 
     A server may keep running, and searches keep working: of messages that are not indexed again yet they find the
-    newest. If this is interrupted, the server or the next run continues.
+    newest, documents and files are found as they are indexed again. If this is interrupted, the server or the next run
+    continues.
     """
+    are_all = not (messages or documents or claims)
     with _one_line_errors():
-        if messages or not claims:
+        if messages or are_all:
             _reindex_messages(open_store(current_settings().users_dir))
-        if claims or not messages:
+        if documents or are_all:
+            count = sum(refill(database=open_store(current_settings().users_dir)))
+            click.echo(f"{count} documents and passages of files were indexed anew.")
+        if claims or are_all:
             with _knowledge() as database:
                 reindex_knowledge(database)
             click.echo("Memories are indexed anew.")

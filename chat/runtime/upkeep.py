@@ -22,6 +22,7 @@ from database.jobs import purge_jobs
 from database.maintenance.statistics import optimize
 from database.proposals import expire_proposals
 from database.search.indexing import clear_retired_index, index_pending
+from database.search.owned import fill_pending
 from database.turns.events import purge_events
 from language_models.errors import ModelError
 from search.meaning import MessageVectors
@@ -129,9 +130,14 @@ def _of_one_server(
         tell_changes(database=database, knowledge=knowledge)
         work.erase_closed_accounts()
 
+    def index() -> None:
+        index_pending(database=database)
+        for _ in fill_pending(database=database):
+            pass
+
     watcher = VaultWatcher(vaults)
     jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher, work), VaultIndexing(vaults)])
-    yield shared.repeat(partial(index_pending, database=database), what="the search index")
+    yield shared.repeat(index, what="the search index")
     yield shared.repeat(work.index_files, what="the words of files")
     yield shared.repeat(jobs.run_due, what="jobs")
     yield shared.repeat(work.work_on_imports, what="imports", every=_IMPORT_EVERY)

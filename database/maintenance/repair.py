@@ -12,6 +12,7 @@ from database.engine import sqlite
 from database.engine.database import Database, Urgency
 from database.schema import message_references, messages
 from database.search.indexing import reindex_messages
+from database.search.owned import refill
 
 from .invariants import (
     BROKEN_COUNTS,
@@ -19,6 +20,7 @@ from .invariants import (
     INDEX,
     LOST_THREADS,
     NO_RUNNING_ANSWER,
+    OWNED_INDEX,
     REFERENCES,
     RUNNING,
     THREADS,
@@ -94,6 +96,10 @@ def _index_anew(database: Database) -> int:
     return sum(indexed for indexed, _ in reindex_messages(database=database))
 
 
+def _fill_anew(database: Database) -> int:
+    return sum(refill(database=database))
+
+
 _REPAIRS: Mapping[str, tuple[Callable[[Database], int], str]] = {
     COUNTS: (partial(_each, BROKEN_COUNTS, _COUNT_ANEW), "conversations were counted anew."),
     RUNNING: (partial(_each, NO_RUNNING_ANSWER, _WAIT_NO_LONGER), "conversations wait no longer for an answer."),
@@ -101,4 +107,5 @@ _REPAIRS: Mapping[str, tuple[Callable[[Database], int], str]] = {
     REFERENCES: (_references_anew, "messages got the references of their reports."),
     VECTORS: (partial(_each, WRONG_VECTORS, _FORGET_VECTOR), "vectors of messages were thrown away."),
     INDEX: (_index_anew, "messages were indexed anew."),
+    OWNED_INDEX: (_fill_anew, "documents and passages of files were indexed anew."),
 }

@@ -15,10 +15,20 @@ import orjson
 from database.engine.database import Database
 from database.history.references import reference_rows
 from database.schema import message_references
-from database.search.index import indexed_text
+from database.search.index import indexed_text, owner_token, terms_of
 
 from .findings import FileConnection, Finding, IndexSums, Occurrence, as_kept, examine, first_ones, guarded, look
-from .invariants import ERASED_TARGETS, INDEX, INDEXES, NOT_INDEXED, REFERENCES, RULES, TABLES, WRONGLY_INDEXED
+from .invariants import (
+    ERASED_TARGETS,
+    INDEX,
+    INDEXES,
+    NOT_INDEXED,
+    OWNED_INDEX,
+    REFERENCES,
+    RULES,
+    TABLES,
+    WRONGLY_INDEXED,
+)
 
 _AT_ONCE = 500
 _REFERRING = """
@@ -35,6 +45,13 @@ _INDEXED = """
     WHERE deleted_at IS NULL AND seq <= (SELECT indexed_seq FROM search_state WHERE name = 'message_terms')
 """
 _WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM messages_words"
+_OWNED = {
+    "document_terms": "SELECT document_id, user_email, title || char(10) || text FROM documents",
+    "passage_terms": "SELECT passage_id, user_email, text FROM file_passages",
+}
+"""Indexes of texts of one person, and the texts."""
+_OWNED_WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM temp.owned_words"
+_IS_FILLED_ANEW = "SELECT 1 FROM search_state WHERE name = ?"
 
 
 def verify_store(*, database: Database) -> Iterator[Finding]:
@@ -56,6 +73,7 @@ def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
     yield from guarded(REFERENCES, lambda: _erased_targets(connection), derived=False)
     yield from look(connection, (NOT_INDEXED, WRONGLY_INDEXED))
     yield from guarded(INDEX, lambda: _wrong_words(connection), derived=True)
+    yield from guarded(OWNED_INDEX, lambda: _wrong_owned_words(connection), derived=True)
 
 
 def wrong_references(connection: FileConnection) -> Iterator[str]:
@@ -101,6 +119,25 @@ def _wrong_words(connection: FileConnection) -> Iterator[Finding]:
     if differences:
         what = f"The full-text index holds other words than the messages say, in {differences} of its parts."
         yield Finding(rule=INDEX, what=what, derived=True)
+
+
+def _wrong_owned_words(connection: FileConnection) -> Iterator[Finding]:
+    """Of an index that is filled anew at the moment nothing is said."""
+    for index, texts in _OWNED.items():
+        if connection.execute(_IS_FILLED_ANEW, (index,)).fetchone() is not None:
+            continue
+        held, expected = IndexSums(), IndexSums()
+        connection.execute(f"CREATE VIRTUAL TABLE temp.owned_words USING fts5vocab(main, {index}, instance)")
+        held.add(connection.execute(_OWNED_WORDS))
+        connection.execute("DROP TABLE temp.owned_words")
+        for number, user_email, text in connection.execute(texts):
+            terms = enumerate(terms_of(user_email, text).split())
+            expected.add([(number, "owner", 0, owner_token(user_email).encode())])
+            expected.add((number, "body", place, as_kept(term)) for place, term in terms)
+        differences = held.differences(expected)
+        if differences:
+            what = f"The full-text index {index} holds other words than its texts say, in {differences} of its parts."
+            yield Finding(rule=OWNED_INDEX, what=what, derived=True)
 
 
 def _expected(rows: Iterable[Any]) -> Iterator[Occurrence]:

@@ -58,6 +58,11 @@ def put_owned(connection: Connection, table: str, texts: Iterable[tuple[int, str
     _put(connection, table, [_row(number, (owner,), body) for number, owner, body in texts])
 
 
+def empty_owned(connection: Connection, table: str) -> None:
+    """Take all texts out of an index of `database.search.owned`."""
+    connection.exec_driver_sql(f"TRUNCATE {table}")
+
+
 def remove(connection: Connection, seqs: Sequence[int]) -> None:
     """Take messages out of the index."""
     _remove(connection, _MESSAGES, seqs)

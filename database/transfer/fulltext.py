@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, select
 
 from database.engine.database import Database
 from database.schema import conversations, documents, file_passages, messages
@@ -57,22 +58,21 @@ def _nothing(_connection: Connection, _keys: Sequence[Key]) -> None:
     pass
 
 
-def _owned(index: OwnedTexts, table: Table, *texts: str) -> Follower:
-    """Keeps an index of texts that belong to one person. texts: the columns that say what is found."""
-    (number,) = table.primary_key.columns
+def _owned(index: OwnedTexts) -> Follower:
+    """Keeps an index of texts that belong to one person."""
 
     def those(connection: Connection, keys: Sequence[Key]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
-        query = select(number, table.c.user_email, *(table.c[name] for name in texts))
-        rows = connection.execute(query.where(number.in_(_numbers(keys))).order_by(table.c.user_email)).all()
-        for user_email, theirs in groupby(rows, key=lambda row: str(row[1])):
-            yield user_email, [(int(row[0]), "\n".join(row[2:])) for row in theirs]
+        rows = connection.execute(index.stored(index.number.in_(_numbers(keys)))).all()
+        owner = attrgetter("user_email")
+        for user_email, theirs in groupby(sorted(rows, key=owner), key=owner):
+            yield user_email, [(row.number, row.text) for row in theirs]
 
     def before(connection: Connection, keys: Sequence[Key]) -> None:
-        for user_email, theirs in list(those(connection, keys)):
+        for user_email, theirs in those(connection, keys):
             index.remove(connection, user_email, theirs)
 
     def after(connection: Connection, keys: Sequence[Key]) -> None:
-        for user_email, theirs in list(those(connection, keys)):
+        for user_email, theirs in those(connection, keys):
             index.put(connection, user_email, theirs)
 
     return Follower(deleting=before, changing=before, written=after)
@@ -81,8 +81,8 @@ def _owned(index: OwnedTexts, table: Table, *texts: str) -> Follower:
 FOLLOWERS: Mapping[str, Follower] = {
     conversations.name: Follower(deleting=_forget_conversations, changing=_nothing, written=_nothing),
     messages.name: Follower(deleting=_forget_messages, changing=_forget_messages, written=_admit_messages),
-    documents.name: _owned(DOCUMENTS, documents, "title", "text"),
-    file_passages.name: _owned(PASSAGES, file_passages, "text"),
+    documents.name: _owned(DOCUMENTS),
+    file_passages.name: _owned(PASSAGES),
 }
 """By table."""
 NO_FOLLOWER = Follower(deleting=_nothing, changing=_nothing, written=_nothing)

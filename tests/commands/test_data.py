@@ -416,7 +416,9 @@ def test_indexes_made_anew_hold_what_they_held(lived_in: Installation) -> None:
     assert everything.exit_code == 0, everything.output
     assert "2 messages were indexed anew." in everything.output
     assert "Memories are indexed anew." in everything.output
+    assert "0 documents and passages of files were indexed anew." in everything.output
     assert "Memories" not in lived_in.run("reindex", "--messages").output
+    assert lived_in.run("reindex", "--documents").output == "0 documents and passages of files were indexed anew.\n"
     assert "messages" not in lived_in.run("reindex", "--claims").output
     assert lived_in.found("whales") == ["What do whales sing?"]
     assert lived_in.run("verify").exit_code == 0

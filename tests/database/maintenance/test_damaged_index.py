@@ -16,11 +16,13 @@ from database.engine.database import Database
 from database.engine.errors import DatabaseDamagedError
 from database.maintenance.verification import verify_store
 from database.search.indexing import clear_retired_index, index_pending
+from database.search.owned import fill_pending
 from database.turns.identity import FinishedTurn
 from search.messages import search_messages
 from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
 from search.query import parse_query
+from tests.database.owned_texts import give_former_names, store_text
 
 pytestmark = pytest.mark.only_sqlite
 
@@ -36,14 +38,6 @@ DAMAGES = (
     "DELETE FROM messages_fts_data",
 )
 """The words of the index, the list of its segments, everything."""
-_FORMER = (
-    "UPDATE search_state SET name = 'messages' WHERE name = 'message_terms'",
-    "DROP TABLE document_terms",
-    "DROP TABLE passage_terms",
-    "CREATE VIRTUAL TABLE documents_fts USING fts5(owner, body, content='', tokenize='ascii', prefix='2 3')",
-    "CREATE VIRTUAL TABLE passages_fts USING fts5(owner, body, content='', tokenize='ascii', prefix='2 3')",
-)
-"""What has another name today."""
 
 
 @pytest.fixture
@@ -55,9 +49,11 @@ def of_before(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> Path:
         seldom = " ".join(f"seldom{number}x{each}" for each in range(100))
         take_turn(ADA, conversation_id, text=f"whale number{number} {seldom}", answer="a song")
     index_pending(database=database)
+    database.write(lambda connection: store_text(connection, 1, ADA, "Fish\nwhale"))
+    database.write(give_former_names)
     close_store(users_dir)
     file = Path(users_dir) / "users.db"
-    change(file, "DROP TABLE message_words", *_FORMER, f"DELETE FROM schema_version WHERE version > {WORDS_BEFORE}")
+    change(file, "DROP TABLE message_words", f"DELETE FROM schema_version WHERE version > {WORDS_BEFORE}")
     return file
 
 
@@ -117,15 +113,14 @@ def test_a_damaged_index_is_made_anew_with_its_words(
 @pytest.mark.parametrize("table", ["documents_fts", "passages_fts"])
 @pytest.mark.parametrize("damaged", DAMAGES)
 def test_a_damaged_index_of_documents_or_files_keeps_nothing_closed(of_before: Path, damaged: str, table: str) -> None:
-    put = f"INSERT INTO {table} (rowid, owner, body) VALUES (1, 'u', 'whale')"
-    change(of_before, put)
     change(of_before, damaged.replace("messages_fts", table))
     database = open_store(of_before.parent)
-    is_found(database)
+    assert index_pending(database=database) == 2 * TURNS
     with database.reading() as connection:
         names = set(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
-    assert {"document_terms", "passage_terms"} <= names
     assert not {name for name in names if name.startswith(table)}
+    assert sum(fill_pending(database=database)) == 2
+    assert list(verify_store(database=database)) == []
 
 
 def test_an_index_whose_pages_are_overwritten_is_made_anew(of_before: Path) -> None:

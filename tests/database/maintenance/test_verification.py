@@ -14,13 +14,15 @@ from database.engine.database import Database
 from database.history.reading import list_messages
 from database.history.references import backlinks, store_report
 from database.maintenance.findings import Finding, first_ones
-from database.maintenance.invariants import COUNTS, INDEX, REFERENCES, RUNNING, THREADS, VECTORS
+from database.maintenance.invariants import COUNTS, INDEX, OWNED_INDEX, REFERENCES, RUNNING, THREADS, VECTORS
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file, verify_store
 from database.search.indexing import index_pending
+from database.search.owned import fill_pending
 from database.turns.identity import FinishedTurn
 from database.turns.turns import accept_turn
 from search.messages import search_conversation
+from tests.database.owned_texts import store_text
 
 ANN = "ann@example.org"
 
@@ -49,6 +51,11 @@ DAMAGES = [
     (INDEX, ["UPDATE messages SET text = 'other words' WHERE ordinal = 1"], True),
     (INDEX, ["UPDATE search_state SET indexed_seq = 2"], True),
     (INDEX, ["DELETE FROM messages_fts_data WHERE id > 10"], True),
+    (OWNED_INDEX, ["INSERT INTO document_terms(document_terms) VALUES ('delete-all')"], True),
+    (OWNED_INDEX, ["DELETE FROM passage_terms_data"], True),
+    (OWNED_INDEX, ["DELETE FROM document_terms_data WHERE id > 10"], True),
+    (OWNED_INDEX, ["INSERT INTO passage_terms(rowid, owner, body) VALUES (7, 'u', 'extra')"], True),
+    (OWNED_INDEX, ["UPDATE documents SET title = 'another'"], True),
     (
         "tables",
         [
@@ -96,6 +103,8 @@ def lived_in(database: Database, take_turn: Callable[..., FinishedTurn]) -> Data
     report = [{"ref": "@conversation_x_message_2", "kind": "message", "status": "resolved", "target": target}]
     store_report(database=database, user_email=ANN, message_id=asking.user_message_id, report=report)
     index_pending(database=database)
+    database.write(lambda connection: store_text(connection, 1, ANN, "Fish\nA whale"))
+    assert list(fill_pending(database=database)) == []
     return database
 
 

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from database.connection import close_store, open_store
 from database.engine.database import Database
-from database.migrations import m0045_words_of_their_owner
-from database.schema import documents
 from database.search import index, postgresql
-from database.search.owned import DOCUMENTS
+from tests.database.owned_texts import give_former_names
 from tests.postgresql import PostgreSQLServer
 
 OF_ANN = {"user_email": "ann@example.org", "conversation_id": "c"}
-FORMER_NAMES = "; ".join(
-    f"ALTER TABLE anaphora.{new} RENAME TO {old}; ALTER INDEX anaphora.idx_{new}_words RENAME TO idx_{old}_words"
-    for new, old in (("document_terms", "documents_fts"), ("passage_terms", "passages_fts"))
-)
-FORMER_NAMES += "; UPDATE anaphora.search_state SET name = 'messages' WHERE name = 'message_terms'"
-"""What has another name since migration 45 gets its former one."""
 
 
 @pytest.fixture
@@ -82,8 +72,9 @@ def test_searches_read_no_list_of_pending_entries_also_in_a_database_of_an_earli
     url = postgresql_server.empty_store()
     row = index.indexed_text(seq=1, user_email="ann@example.org", conversation_id="c", text="plankton")
     with_list = "ALTER INDEX anaphora.idx_messages_fts_words SET (fastupdate = on)"
-    earlier = f"{with_list}; {FORMER_NAMES}; DELETE FROM anaphora.schema_version WHERE version > 20"
+    earlier = f"{with_list}; DELETE FROM anaphora.schema_version WHERE version > 20"
     former = open_store(tmp_path, database_url=url)
+    former.write(give_former_names)
     former.write(lambda connection: connection.exec_driver_sql(earlier))
     close_store(tmp_path)
     store = open_store(tmp_path, database_url=url)
@@ -94,28 +85,3 @@ def test_searches_read_no_list_of_pending_entries_also_in_a_database_of_an_earli
     close_store(tmp_path)
     postgresql_server.take_back(url)
     assert (options, found) == (["fastupdate=off"], [1])
-
-
-def test_the_longest_document_of_an_earlier_version_has_room_for_prefixes(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = " ".join(f"w{number:05}" for number in range(64_000))
-    row: dict[str, Any] = {"document_id": 1, "user_email": "ann@example.org", "path": "a.md", "title": "first"}
-    row |= {"version": "", "size": 0, "modified_ns": 0, "front_matter": {}, "headings": [], "chunked": 0, "text": text}
-    with monkeypatch.context() as earlier:
-        earlier.setattr(index, "term_prefix", lambda _email: "")
-        database.write(lambda connection: connection.execute(insert(documents).values(row)).close())
-        database.write(lambda connection: DOCUMENTS.put(connection, "ann@example.org", [(1, f"first {text}")]))
-    database.write(lambda connection: connection.exec_driver_sql(FORMER_NAMES).close())
-    database.write(m0045_words_of_their_owner.upgrade)
-
-    def found(*words: str) -> bool:
-        with database.reading() as connection:
-            sought = index.expression_for(
-                connection, user_email="ann@example.org", phrases=[words] if words else [], beginning=False
-            )
-            return list(DOCUMENTS.newest(connection, sought, most=9)) == [1]
-
-    assert [found(), found("first"), found("w00000", "w00001"), found("w40000"), found("w63999")] == [True] * 4 + [
-        False
-    ]

@@ -6,21 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert
 
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.maintenance.verification import verify_store
 from database.migrations import m0045_words_of_their_owner
-from database.schema import documents, file_passages
-from database.search import index, vocabulary
+from database.search import index, owned, vocabulary
 from database.search.indexing import index_pending
-from database.search.owned import DOCUMENTS, PASSAGES, OwnedTexts
+from database.search.owned import DOCUMENTS, PASSAGES, OwnedTexts, fill_pending, refill
 from database.turns.identity import FinishedTurn
 from search.messages import search_messages
 from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
 from search.query import parse_query
+from tests.database.owned_texts import give_former_names, store_text
 
 pytestmark = pytest.mark.contract
 
@@ -112,12 +111,16 @@ def test_indexes_of_an_earlier_version_are_put_behind_prefixes(
         earlier.setattr(index, "term_prefix", lambda _email: "")
         say(ANN, "A white whale")
         for number, (email, text) in texts.items():
-            database.write(lambda connection, row=(number, email, text): _store(connection, *row))
+            database.write(lambda connection, row=(number, email, text): store_text(connection, *row))
         assert numbers(database, DOCUMENTS, ANN, "whale") == [2]  # the owner's token was asked for as well
-    database.write(_rename)
+    database.write(give_former_names)
     database.write(m0045_words_of_their_owner.upgrade)
     assert found(database, ANN, "whale") == ["A white whale"]  # by reading the messages
     assert index_pending(database=database) == 2
+    assert sum(fill_pending(database=database)) == 2 * len(texts)
+    assert list(fill_pending(database=database)) == []
+    if database.backend.file is not None:
+        assert list(verify_store(database=database)) == []
     assert found(database, ANN, "whale") == ["A white whale"]
     for kind in (DOCUMENTS, PASSAGES):
         assert numbers(database, kind, BOB, "whale") == [2]
@@ -129,25 +132,27 @@ def test_indexes_of_an_earlier_version_are_put_behind_prefixes(
         for number, (email, text) in texts.items():
             database.write(lambda connection, kind=kind, row=(email, [(number, text)]): kind.remove(connection, *row))
         assert numbers(database, kind, ANN, "fish") == []
-    if database.backend.file is not None:
-        assert list(verify_store(database=database)) == []
 
 
-def _rename(connection: Connection) -> None:
-    """Give what has another name since `m0045` its former one."""
-    for new, old in (("document_terms", "documents_fts"), ("passage_terms", "passages_fts")):
-        connection.exec_driver_sql(f"ALTER TABLE {new} RENAME TO {old}")
-        if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql(f"ALTER INDEX idx_{new}_words RENAME TO idx_{old}_words")
-    connection.exec_driver_sql("UPDATE search_state SET name = 'messages' WHERE name = 'message_terms'")
-
-
-def _store(connection: Connection, number: int, email: str, text: str) -> None:
-    title, _, body = text.partition("\n")
-    row: dict[str, Any] = {"document_id": number, "user_email": email, "path": f"{number}.md", "title": title}
-    row |= {"version": "", "size": 0, "modified_ns": 0, "front_matter": {}, "headings": [], "chunked": 0, "text": body}
-    connection.execute(insert(documents).values(row))
-    DOCUMENTS.put(connection, email, [(number, text)])
-    row = {"passage_id": number, "user_email": email, "sha256": str(number), "number": 0, "line_start": 1}
-    connection.execute(insert(file_passages).values(row | {"line_end": 1, "text": text}))
-    PASSAGES.put(connection, email, [(number, text)])
+def test_texts_that_change_while_their_index_is_filled_anew_are_in_it_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 7):
+        database.write(lambda connection, number=number: store_text(connection, number, ANN, f"Fish\nwhale {number}"))
+    monkeypatch.setattr(owned, "_SLICE_SECONDS", 0.0)  # one text a slice
+    added, filling = 0, refill(database=database)
+    for _ in range(2):
+        added += next(filling)
+    database.write(lambda connection: DOCUMENTS.remove(connection, ANN, [(2, "Fish\nwhale 2")]))
+    database.write(lambda connection: DOCUMENTS.put(connection, ANN, [(2, "Fish\nshark")]))
+    database.write(lambda connection: DOCUMENTS.remove(connection, ANN, [(5, "Fish\nwhale 5")]))  # not in it yet
+    database.write(lambda connection: DOCUMENTS.put(connection, ANN, [(5, "Fish\nshark")]))
+    database.write(lambda connection: store_text(connection, 7, ANN, "Fish\nwhale 7"))
+    filling.close()  # whoever comes next goes on
+    added += sum(fill_pending(database=database))
+    assert added == 2 + 3 + 6  # the others were put by whoever changed them
+    assert numbers(database, DOCUMENTS, ANN, "whale") == [7, 6, 4, 3, 1]
+    assert numbers(database, DOCUMENTS, ANN, "shark") == [5, 2]
+    assert numbers(database, PASSAGES, ANN, "whale") == [7, 6, 5, 4, 3, 2, 1]
+    database.write(lambda connection: DOCUMENTS.remove(connection, ANN, [(5, "Fish\nshark"), (7, "Fish\nwhale 7")]))
+    assert numbers(database, DOCUMENTS, ANN, "fish") == [6, 4, 3, 2, 1]

@@ -1,0 +1,32 @@
+"""Documents and passages of files in a store, without their files; and the names that their indexes had before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, insert
+
+from database.schema import documents, file_passages
+from database.search.owned import DOCUMENTS, PASSAGES
+
+
+def store_text(connection: Connection, number: int, email: str, text: str) -> None:
+    """Store and index a document, whose title is the first line of `text`, and a passage that says all of it."""
+    title, _, body = text.partition("\n")
+    row: dict[str, Any] = {"document_id": number, "user_email": email, "path": f"{number}.md", "title": title}
+    row |= {"version": "", "size": 0, "modified_ns": 0, "front_matter": {}, "headings": [], "chunked": 0, "text": body}
+    connection.execute(insert(documents).values(row))
+    DOCUMENTS.put(connection, email, [(number, text)])
+    row = {"passage_id": number, "user_email": email, "sha256": str(number), "number": 0, "line_start": 1}
+    connection.execute(insert(file_passages).values(row | {"line_end": 1, "text": text}))
+    PASSAGES.put(connection, email, [(number, text)])
+
+
+def give_former_names(connection: Connection) -> None:
+    """Give what migration 45 has renamed its former name."""
+    for new, old in (("document_terms", "documents_fts"), ("passage_terms", "passages_fts")):
+        connection.exec_driver_sql(f"ALTER TABLE {new} RENAME TO {old}")
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"ALTER INDEX idx_{new}_words RENAME TO idx_{old}_words")
+    connection.exec_driver_sql("DELETE FROM search_state WHERE name IN ('document_terms', 'passage_terms')")
+    connection.exec_driver_sql("UPDATE search_state SET name = 'messages' WHERE name = 'message_terms'")
