@@ -124,7 +124,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     """Build the parts of one server. Opens and migrates the store. Raises RecipePluginError before that."""
     recipes = installed_recipes()
     stores = _open_stores(settings, models)
-    metrics = Metrics(is_one_of_several=settings.processes > 1)
+    metrics = Metrics(is_one_of_several=settings.redis_url is not None)
     tools, tool_servers = _tools(settings, stores.database)
     broker = _broker(settings)
     announcements: Announcements = broker or LocalAnnouncements()

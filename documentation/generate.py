@@ -59,12 +59,23 @@ def changes_table(_app: Flask) -> Iterator[str]:
     yield from table(("`kind`", "`fields`"), ((code(kind.name), kind.fields) for kind in KINDS.values()))
 
 
+_WITHOUT_CLASS = {
+    HTTPStatus.NOT_FOUND: ("not_found", "No route has this address."),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "The route has no such method; `Allow` names those it has."),
+    HTTPStatus.REQUEST_URI_TOO_LONG: ("uri_too_long", "The address is too long."),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: ("headers_too_large", "The headers are too large, or too many."),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("internal_error", "A fault of the server."),
+}
+"""Codes that are no error of the program's own."""
+
+
 def errors_table(_app: Flask) -> Iterator[str]:
     """Every error that a request may be answered with."""
     meanings: dict[tuple[int, str], list[str]] = {}
     for row in ERROR_TABLE:
         meanings.setdefault((int(row.status), row.code), []).append(first_line(row.error))
-    meanings[int(HTTPStatus.INTERNAL_SERVER_ERROR), "internal_error"] = ["A fault of the server."]
+    for status, (name, text) in _WITHOUT_CLASS.items():
+        meanings.setdefault((int(status), name), []).append(text)
     rows = ((str(status), code(name), " ".join(filter(None, texts))) for (status, name), texts in meanings.items())
     yield from table(("Status", "Code", "When"), rows)
 

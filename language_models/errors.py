@@ -35,7 +35,10 @@ class ModelUnknownError(ModelUnavailableError):
 
 
 class ModelRateLimitedError(ModelError):
-    """The provider's rate limit is reached. retry_after: seconds, or None if the provider does not say."""
+    """The provider's rate limit is reached.
+
+    retry_after: seconds, or None if the provider does not say.
+    """
 
     code = "model_rate_limited"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,18 +22,24 @@ else:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
+_UNKNOWN = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
+"""Errors by which a file system says that it has no locks, rather than that another holds this one."""
+
+
 @contextlib.contextmanager
 def locked(path: Path, *, while_waiting: Callable[[], None], shared: bool = False) -> Iterator[None]:
     """Hold the lock on `path`. `while_waiting`, called until the lock is free, sleeps or raises.
 
-    shared: with others who share it, who keep out whoever doesn't.
+    shared: with others who share it, who keep out whoever doesn't. Raises OSError where the file system knows no locks.
     """
     with path.open("ab+") as file:  # network file systems share the lock of a file that can be read
         while True:
             try:
                 _try_lock(file, shared=shared)
                 break
-            except OSError:
+            except OSError as error:
+                if error.errno in _UNKNOWN:
+                    raise
                 while_waiting()
         # Closing the file releases the lock. The file stays: after removing it, two processes could hold two locks.
         yield

@@ -12,6 +12,17 @@ def test_a_started_server_answers_and_stops_cleanly(live_server):
     assert live_server.stop() in (0, -signal.SIGTERM)
 
 
+def test_a_server_that_is_told_to_reload_answers_what_it_has_and_stops(live_server, recording_model):
+    recording_model.scripts["main"] = saying("Good ", "morning.", delay=0.2)
+    client = live_server.sign_up()
+    events = client.send(client.create_conversation(), "Bonjour")
+    next(events)
+    live_server.process.send_signal(signal.SIGHUP)
+    assert list(events)[-1]["done"] is True
+    assert live_server.process.wait(30) in (0, -signal.SIGTERM)
+    assert "Traceback" not in live_server.log()
+
+
 def test_what_is_said_to_the_server_reaches_the_recording_model_and_comes_back(live_server, recording_model):
     recording_model.scripts["main"] = saying("Good ", "morning.")
     client = live_server.sign_up()

@@ -9,7 +9,7 @@ from sentences import say
 
 
 class KnowledgeError(Exception):
-    """The root of all errors of the knowledge base."""
+    """What was asked of the knowledge base can't be done as things are; the root of all its errors."""
 
     code = "knowledge_error"
 

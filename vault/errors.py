@@ -45,7 +45,10 @@ class DocumentExistsError(ConflictError):
 
 
 class VersionConflictError(StoreError):
-    """The document was changed since the caller read it. `document`: as it is now; None where it was deleted."""
+    """The document was changed since the caller read it. `details`: its path, version and text, null where it is gone.
+
+    document: as it is now; None where it was deleted.
+    """
 
     def __init__(self, document: Document | None) -> None:
         super().__init__("The document was changed meanwhile. Look at what it says now, then save again.")

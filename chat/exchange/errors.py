@@ -31,7 +31,7 @@ class EmptyMessageError(TurnError):
 
 
 class MessageTooLongError(TurnError):
-    """The message is longer than a message may be. `limit` is in characters."""
+    """The message is longer than a message may be."""
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(say("message_too_long", most=limit))
@@ -39,7 +39,7 @@ class MessageTooLongError(TurnError):
 
 
 class StreamElsewhereError(TurnError):
-    """An answer that is not kept is in another process, which can't be asked now; `retry_after` is in seconds."""
+    """An answer that is not kept is in another process, which can't be asked now."""
 
     retry_after = 1.0
 
@@ -57,7 +57,7 @@ class ShuttingDownError(TurnError):
 
 
 class TooManyTurnsError(TurnError):
-    """The person has as many answers written at once as the operator allows. `retry_after` is in seconds."""
+    """The person has as many answers written at once as the operator allows."""
 
     retry_after = 5.0
 
@@ -68,7 +68,7 @@ class TooManyTurnsError(TurnError):
 
 
 class QuotaReachedError(TurnError):
-    """The person has used what they may use within a day or a month. `retry_after` is in seconds."""
+    """The person has used what they may use within a day or a month."""
 
     def __init__(self, used_up: UsedUp) -> None:
         until = used_up.until[:16].replace("T", " ") + " UTC"

@@ -290,7 +290,7 @@ class UserExistsError(ConflictError):
 
 
 class AmbiguousReferenceError(ConflictError):
-    """Several things are called so. `candidates`: their ids."""
+    """Several things are called so. `details`: `candidates`, their ids."""
 
     def __init__(self, message: str, *, candidates: Sequence[str] = ()) -> None:
         super().__init__(message)

@@ -153,7 +153,7 @@ class RequestTooSlowError(RequestError):
 
 
 class ServerBusyError(RequestError):
-    """The queue for this kind of work, or the memory for requests, is full; `retry_after` is in seconds."""
+    """The queue for this kind of work, or the memory for requests, is full."""
 
     def __init__(self, *, retry_after: float) -> None:
         super().__init__("The server has too much to do just now. Try again in a moment.")
@@ -161,7 +161,7 @@ class ServerBusyError(RequestError):
 
 
 class RateLimitedError(RequestError):
-    """Too many attempts; `retry_after` is in seconds."""
+    """Too many attempts."""
 
     def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)

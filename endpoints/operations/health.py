@@ -18,7 +18,10 @@ from endpoints.http.wsgi import Answer, Scope
 from . import models as operation_models
 
 blueprint = Blueprint("health", __name__)
-# A model behind an address is not asked before it is needed.
+_COMING = frozenset({"fetching", "loading"})
+"""Phases of a model that will be able to answer, without anybody's doing."""
+# A model behind an address is not asked before it is needed. One that failed is tried with the next message: a server
+# that were sent none would never learn that its provider is back.
 _ABLE = frozenset({"ready", "waiting"})
 _ALIVE = {"status": "ok"}
 _ALIVE_BODY = orjson.dumps(_ALIVE)
@@ -50,7 +53,10 @@ def healthz() -> object:
 @public
 @answers(operation_models.Readiness, unable=operation_models.Readiness)
 def readyz() -> Response:
-    """Whether store and main model can do their work, 503 where not; without memories or Valkey on, `degraded`."""
+    """Whether the store can do its work and the main model is not being fetched or loaded, 503 where not.
+
+    What works without memories, Valkey or a model that answers is `degraded`.
+    """
     found = readiness()
     is_ready = found["status"] != "not_ready"
     return json_reply(found) if is_ready else json_reply(found, status=HTTPStatus.SERVICE_UNAVAILABLE)
@@ -62,9 +68,10 @@ def readiness() -> dict[str, str]:
     knowledge = "ok" if current_state().knowledge.is_available() else "failed"
     model = current_state().models.states()["main"].phase
     parts = {"store": store, "knowledge": knowledge, "model": model, "broker": (broker := _broker_state())}
-    if store != "ok" or model not in _ABLE:
+    if store != "ok" or model in _COMING:
         return {"status": "not_ready", **parts}
-    return {"status": "degraded" if "failed" in (knowledge, broker) else "ready", **parts}
+    is_whole = "failed" not in (knowledge, broker) and model in _ABLE
+    return {"status": "ready" if is_whole else "degraded", **parts}
 
 
 def _broker_state() -> str:

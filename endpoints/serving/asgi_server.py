@@ -6,6 +6,7 @@ import asyncio
 import errno
 import gc
 import logging
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -379,9 +380,17 @@ def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) ->
     bridge = Bridge(app)
     config = configure(bridge, settings)
     if inherited is None:
-        Server(config, bridge).run()
+        server = Server(config, bridge)
+        _stop_on_hangup(server)
+        server.run()
     else:
         Server(config, bridge, inherited.line).run(sockets=inherited.sockets)
+
+
+def _stop_on_hangup(server: uvicorn.Server) -> None:
+    """Stop in order on SIGHUP too, by which a service manager reloads, or a terminal is closed; `nohup` stands."""
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: server.handle_exit(signal.SIGTERM, None))
 
 
 def _tune_interpreter() -> None:

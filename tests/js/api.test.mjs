@@ -86,6 +86,11 @@ test('an error of the server keeps its code, words and waiting time', async () =
   });
 });
 
+test('no waiting time is longer than timers are', async () => {
+  const { api } = apiAnswering(() => Response.json({}, { status: 429, headers: { 'Retry-After': '2592000' } }));
+  await assert.rejects(api.models(), (error) => error.retryAfter === 3600);
+});
+
 test('an error that is no JSON is still one', async () => {
   const { api } = apiAnswering(() => new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' }));
   await assert.rejects(api.models(), { name: 'ApiError', status: 502, code: 'http_502', message: 'Bad Gateway' });

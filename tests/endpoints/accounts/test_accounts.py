@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.users import create_user
 from database.connection import open_store
 from database.conversations.repository import create_conversation
+from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 
@@ -161,6 +163,27 @@ def test_a_broken_store_is_not_ready(app: Flask, monkeypatch: Any) -> None:
     monkeypatch.setattr("endpoints.operations.health.require_usable", broken)
     answer = app.test_client().get("/readyz")
     assert (answer.status_code, answer.json["store"]) == (503, "failed")
+
+
+@pytest.mark.parametrize(
+    ("phase", "status", "said"),
+    [
+        ("waiting", 200, "ready"),
+        ("fetching", 503, "not_ready"),
+        ("loading", 503, "not_ready"),
+        ("failed", 200, "degraded"),
+        ("none", 200, "degraded"),
+    ],
+)
+def test_a_server_is_ready_unless_its_model_is_on_its_way(
+    app: Flask, monkeypatch: Any, phase: Any, status: int, said: str
+) -> None:
+    models = app.extensions[EXTENSION].models
+    states = models.states()
+    states["main"] = replace(states["main"], phase=phase)
+    monkeypatch.setattr(type(models), "states", lambda _self: states)
+    answer = app.test_client().get("/readyz")
+    assert (answer.status_code, answer.json["status"], answer.json["model"]) == (status, said, phase)
 
 
 def test_the_models_tell_their_state(ada: Person) -> None:

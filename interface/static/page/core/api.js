@@ -49,6 +49,7 @@ export async function bring(load) {
 const PATIENCE_MS = 30_000;
 /** The same for what a model works on, and for whole libraries. */
 export const LONG_PATIENCE_MS = 600_000;
+const LONGEST_RETRY_SECONDS = 3600;
 
 /** What the browser says of a request without an answer. */
 function errorOf(error) {
@@ -110,7 +111,8 @@ async function decoded(text) {
 
 async function errorFrom(response) {
   const body = await response.text().then(decoded).catch(() => ({}));
-  const seconds = Number(response.headers.get('Retry-After'));
+  // At most an hour: a used-up quota of a month gives weeks, and timers of more than 24 days go off at once.
+  const seconds = Math.min(Number(response.headers.get('Retry-After')), LONGEST_RETRY_SECONDS);
   return new ApiError({
     status: response.status,
     code: body.code ?? `http_${response.status}`,
