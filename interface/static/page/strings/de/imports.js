@@ -30,7 +30,7 @@ export const importStrings = fill(english, {
     ['Open WebUI', 'Einstellungen › Datenverwaltung › Chats exportieren ergibt eine JSON-Datei.'],
     ['LibreChat', 'Teilen › Unterhaltung als JSON exportieren, mit allen Zweigen. Viele davon passen in eine ZIP-Datei.'],
     ['zk-chat', 'Die Datei .zk_chat_db/chat_sessions.json im Vault.'],
-    ['Anaphora', 'Exportieren im Menü einer Unterhaltung, als JSON.'],
+    ['Anaphora', 'Alles herunterladen: die ZIP-Datei. Oder Exportieren im Menü einer Unterhaltung, als JSON.'],
     ['Erste Implementierung', 'Eine ZIP-Datei ihrer Ordner von Unterhaltungen, ihre pkb.sqlite mit den Erinnerungen oder beides in einer ZIP-Datei.'],
     ['Alles andere', 'JSON Lines: Das Benutzerhandbuch sagt, wie.'],
   ],

@@ -30,7 +30,7 @@ export const importStrings = {
     ['Open WebUI', 'Settings › Data Controls › Export Chats gives a JSON file.'],
     ['LibreChat', 'Share › Export conversation as JSON, with all branches. Many of them fit into one ZIP file.'],
     ['zk-chat', 'The file .zk_chat_db/chat_sessions.json in the vault.'],
-    ['Anaphora', 'Export in the menu of a conversation, as JSON.'],
+    ['Anaphora', 'Download everything: the ZIP file. Or Export in the menu of a conversation, as JSON.'],
     ['First implementation', 'A ZIP file of its folders of conversations, its pkb.sqlite with the memories, or both in one ZIP file.'],
     ['Anything else', 'JSON Lines: the user guide says which.'],
   ],

@@ -30,7 +30,7 @@ export const importStrings = fill(english, {
     ['Open WebUI', 'Ajustes › Control de datos › Exportar chats da un archivo JSON.'],
     ['LibreChat', 'Compartir › Exportar conversación como JSON, con todas las ramas. Muchas caben en un archivo ZIP.'],
     ['zk-chat', 'El archivo .zk_chat_db/chat_sessions.json de la bóveda.'],
-    ['Anaphora', 'Exportar en el menú de una conversación, como JSON.'],
+    ['Anaphora', 'Descargar todo: el archivo ZIP. O Exportar en el menú de una conversación, como JSON.'],
     ['Primera implementación', 'Un ZIP de sus carpetas de conversaciones, su pkb.sqlite con los recuerdos, o ambas cosas en un ZIP.'],
     ['Cualquier otro', 'JSON Lines: la guía de usuario dice cómo.'],
   ],

@@ -30,7 +30,7 @@ export const importStrings = fill(english, {
     ['Open WebUI', '设置 › 数据控制 › 导出对话，得到一个 JSON 文件。'],
     ['LibreChat', '分享 › 将对话导出为 JSON，包含所有分支。多个文件可以放进一个 ZIP 文件。'],
     ['zk-chat', '文档库中的 .zk_chat_db/chat_sessions.json 文件。'],
-    ['Anaphora', '对话菜单中的“导出”，选择 JSON。'],
+    ['Anaphora', '“下载全部内容”得到的 ZIP 文件；或对话菜单中的“导出”，选择 JSON。'],
     ['最初的实现', '其对话文件夹的 ZIP 文件、含记忆的 pkb.sqlite，或两者打包在一个 ZIP 文件中。'],
     ['其他', 'JSON Lines：用户指南中有说明。'],
   ],
