@@ -556,7 +556,7 @@ def load_settings(
     """
     given: dict[str, str] = {}
     sources = (
-        dotenv_values(env_file, interpolate=False),
+        _read(env_file),
         os.environ if environ is None else environ,
         _flags(arguments),
     )
@@ -572,6 +572,13 @@ def load_settings(
     _refuse_processes_alone(settings)
     _refuse_incomplete_sign_in(settings)
     return settings.model_copy(update={"secret_key": settings.secret_key or _kept_secret(settings.data_dir)})
+
+
+def _read(env_file: str | Path) -> Mapping[str, str | None]:
+    try:
+        return dotenv_values(env_file, interpolate=False)
+    except OSError as error:
+        raise SettingsError(str(env_file), f"can't be read: {error.strerror}") from error
 
 
 def _flags(arguments: Sequence[str]) -> dict[str, str | None]:

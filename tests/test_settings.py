@@ -45,6 +45,15 @@ def test_the_environment_wins_over_the_file_and_the_command_line_over_both(load)
     assert load(text, ANAPHORA_PORT="6002").threads == 3
 
 
+def test_a_file_that_may_not_be_read_is_named(load, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("settings.dotenv_values", refuse)  # root may read everything
+    with pytest.raises(SettingsError, match=r"\.env: can't be read: Permission denied"):
+        load("ANAPHORA_PORT=6001\n")
+
+
 def test_tokens_are_set_for_all_models_or_for_some(load):
     settings = load(ANAPHORA_ANSWER_TOKENS="8000, openai:a=b=700", ANAPHORA_CONTEXT_WINDOW="4096")
     assert settings.answer_tokens == {"": 8_000, "openai:a=b": 700}

@@ -1,7 +1,7 @@
 """The MCP servers over HTTP that people join themselves, each for their own turns alone.
 
 Those of a person are one file of the data folder, which only its owner can read: no store, export or backup has the
-secrets in it. Changes are serialised in this process, which is the only one that serves the data folder.
+secrets in it. Changes are serialised by a lock in that folder, since several processes may serve it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from database.conversations.consent import withdraw_tools
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, NameTakenError, NotFoundError, StorageFailedError
+from language_models.file_lock import locked
 from sentences import say
 
 from .addresses import Reach, refuse_at_once
@@ -34,7 +36,9 @@ log = logging.getLogger(__name__)
 MOST_SERVERS = 10
 CALLS_AT_ONCE = 4
 """Of one person: servers that hang take no threads from other people."""
-_FOLDER = "mcp_servers_of_people"
+_FOLDER, _LOCK = "mcp_servers_of_people", ".lock"
+_NOT_NOW = "The tool servers can't be stored just now."
+_LOOK_EVERY, _TRIES = 0.02, 500
 _SECONDS = 20.0
 
 
@@ -120,7 +124,7 @@ class PersonalServers:
         new = PersonalServer(server=self._checked(name, url, headers))
         if any(each.name == name for each in servers_in(self._data_dir)):
             raise NameTakenError(say("tool_server_of_everybody"))
-        with self._lock:
+        with self._changing():
             others = self.servers_of(user_email)
             if any(each.name == name for each in others):
                 raise NameTakenError(say("tool_server_name_taken"))
@@ -142,7 +146,7 @@ class PersonalServers:
 
         Raises ToolServerNotFoundError, InvalidChangeError, AddressRefusedError, StorageFailedError.
         """
-        with self._lock:
+        with self._changing():
             before = after = self.get(user_email, name)
             if url is not None or headers is not None:
                 moved = url is not None and url != before.server.url
@@ -159,7 +163,7 @@ class PersonalServers:
 
     def remove(self, user_email: str, name: str) -> None:
         """Remove a server with the consent to its tools. Raises ToolServerNotFoundError, StorageFailedError."""
-        with self._lock:
+        with self._changing():
             removed = self.get(user_email, name)
             self._keep(user_email, [each for each in self.servers_of(user_email) if each.name != name])
         self._withdraw_consent(user_email, removed.server, None)
@@ -195,9 +199,10 @@ class PersonalServers:
         ]
 
     def erase(self, user_email: str) -> None:
-        """Remove all that is kept of an account's servers."""
-        with self._lock:
-            self._file(user_email).unlink(missing_ok=True)
+        """Remove all that is kept of an account's servers. Raises StorageFailedError."""
+        if self._file(user_email).exists():
+            with self._changing():
+                self._file(user_email).unlink(missing_ok=True)
 
     def _call(
         self, context: ToolContext, server: ForeignServer, tool: str, arguments: dict[str, Any]
@@ -243,7 +248,7 @@ class PersonalServers:
     ) -> None:
         """Keep how a call went, unless the server was changed or removed meanwhile."""
         state: Literal["ready", "failed"] = "ready" if reason is None else "failed"
-        with self._lock:
+        with self._changing():
             now = next((each for each in self.servers_of(user_email) if each.name == asked.name), None)
             if now is None or (now.server.url, now.server.headers) != (asked.url, asked.headers):
                 return
@@ -268,6 +273,26 @@ class PersonalServers:
         refuse_at_once(url, self._reach or "public")
         return server
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Keep all others from changing anybody's servers, also in other processes. Raises StorageFailedError."""
+        patience = iter(range(_TRIES))
+
+        def wait() -> None:
+            if next(patience, None) is None:
+                raise StorageFailedError(_NOT_NOW)
+            time.sleep(_LOOK_EVERY)
+
+        folder = self._data_dir / _FOLDER
+        with ExitStack() as holding:
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+                holding.enter_context(locked(folder / _LOCK, while_waiting=wait))
+            except OSError:
+                log.exception("%s can't be locked", _FOLDER)
+                raise StorageFailedError(_NOT_NOW) from None
+            yield
+
     def _replace(self, user_email: str, new: PersonalServer) -> None:
         known = self.servers_of(user_email)
         self._keep(user_email, [new if each.name == new.name else each for each in known])
@@ -276,12 +301,11 @@ class PersonalServers:
         file = self._file(user_email)
         kept = _File(servers=tuple(sorted(servers, key=lambda each: each.name)))
         try:
-            file.parent.mkdir(mode=0o700, exist_ok=True)
             write_private(file, kept.model_dump_json(indent=2))
             _parsed.cache_clear()
         except OSError:
             log.exception("%s can't be written", file.name)
-            raise StorageFailedError("The tool servers can't be stored just now.") from None
+            raise StorageFailedError(_NOT_NOW) from None
 
     def _file(self, user_email: str) -> Path:
         """Named by a hash: an address may hold what no file name can."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from chat.tools.foreign.configuration import ForeignServer, ForeignTool, keep_se
 from chat.tools.registry import Tool
 from database.accounts.api_tokens import create_token
 from database.connection import open_store
+from database.engine.errors import StorageFailedError
 from database.maintenance.account_erasure import close_account
 from endpoints.http.scope import EXTENSION
 from endpoints.tool_servers.models import ToolServerItem
+from language_models.file_lock import locked
 from language_models.testing import Reply, ScriptedChatModel, calling
 from settings import Settings
 from tests.chat.tools.foreign.rude_http import RudeServer, serving
@@ -127,7 +130,7 @@ def test_a_person_joins_a_real_server_for_their_own_turns_alone_and_its_key_is_n
         ada.get(f"/export_conversation/{conversation_id}?format={each}") for each in ("json", "markdown", "html")
     ]
     shown += [each.get_data(as_text=True) for each in formats]
-    (file,) = (settings.data_dir / "mcp_servers_of_people").iterdir()
+    (file,) = (settings.data_dir / "mcp_servers_of_people").glob("*.json")
     assert key in file.read_text()
     assert key not in "".join(shown) + caplog.text
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -302,7 +305,7 @@ def test_a_malformed_file_is_no_end_of_the_server_and_an_erased_account_leaves_n
     ada: Person, app: Flask, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     joined(ada, "https://example.org/mcp", is_tried=False, token=SECRET)
-    (file,) = Path(settings.data_dir, "mcp_servers_of_people").iterdir()
+    (file,) = Path(settings.data_dir, "mcp_servers_of_people").glob("*.json")
     file.write_text(file.read_text().replace('"is_on": true', f'"is_on": "{SECRET}"'))
     assert ada.get(ADDRESS).json["servers"] == []
     assert "is malformed" in caplog.text
@@ -311,3 +314,31 @@ def test_a_malformed_file_is_no_end_of_the_server_and_an_erased_account_leaves_n
     close_account(database=state.database, user_email=ada.email)
     state.account_erasure.erase_closed()
     assert not file.exists()
+
+
+def test_what_several_processes_change_at_once_is_all_kept(app: Flask, settings: Settings) -> None:
+    database = app.extensions[EXTENSION].database
+    processes = [personal.PersonalServers(settings.data_dir, reach="public", database=database) for _ in range(4)]
+    names = [f"own{number}" for number in range(personal.MOST_SERVERS)]
+
+    def add(number: int) -> None:
+        processes[number % len(processes)].add(
+            "ada@example.org", name=names[number], url=f"https://example.org/{number}", headers={}
+        )
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(add, range(len(names))))
+    for process in processes:
+        assert [each.name for each in process.servers_of("ada@example.org")] == names
+
+
+def test_a_change_that_waits_for_too_long_says_so(
+    app: Flask, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(personal, "_TRIES", 2)
+    own = personal.PersonalServers(settings.data_dir, reach="public", database=app.extensions[EXTENSION].database)
+    folder = settings.data_dir / "mcp_servers_of_people"
+    folder.mkdir(exist_ok=True)
+    with locked(folder / ".lock", while_waiting=lambda: None), pytest.raises(StorageFailedError):
+        own.add("ada@example.org", name="own", url="https://example.org/", headers={})
+    assert own.servers_of("ada@example.org") == ()
