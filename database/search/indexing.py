@@ -93,6 +93,10 @@ def reindex_messages(*, database: Database, slice_ms: float = 20) -> Iterator[tu
     Yields for each slice how many messages it indexed and up to which `seq` the index reaches; a slice holds the writer
     for about 20 ms.
     """
+    with database.reading() as connection:
+        is_stopped_half_way = fulltext_index.waiting_behind(connection) is not None
+    if not is_stopped_half_way:
+        clear_retired_index(database=database)  # of an earlier run, or an update, which have filled the new one
     database.write(_begin, urgency=Urgency.INDEX)
     yield from index_slices(database=database, slice_ms=slice_ms)
     clear_retired_index(database=database)

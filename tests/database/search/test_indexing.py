@@ -91,3 +91,12 @@ def test_a_server_goes_on_with_what_was_stopped(indexed: str) -> None:
     clear_retired_index(database=indexed)
     assert tables(indexed) == set()
     assert list(verify_store(database=indexed)) == []
+
+
+@pytest.mark.only_sqlite
+def test_an_index_that_waits_to_be_removed_keeps_nobody_from_making_a_new_one(indexed: Database) -> None:
+    old = "CREATE VIRTUAL TABLE messages_fts_retired USING fts5(owner, conversation, body, content='')"
+    indexed.write(lambda connection: connection.exec_driver_sql(old).close())
+    assert sum(count for count, _ in reindex_messages(database=indexed)) == 2 * TURNS
+    assert tables(indexed) == set()
+    assert found(indexed, "number7") == 1
