@@ -187,8 +187,9 @@ def reindex(messages: bool, documents: bool, claims: bool) -> None:
         if messages or are_all:
             _reindex_messages(open_store(current_settings().users_dir))
         if documents or are_all:
-            count = sum(refill(database=open_store(current_settings().users_dir)))
-            click.echo(f"{count} documents and passages of files were indexed anew.")
+            for _ in refill(database=open_store(current_settings().users_dir)):
+                pass
+            click.echo("Documents and files are indexed anew.")
         if claims or are_all:
             with _knowledge() as database:
                 reindex_knowledge(database)

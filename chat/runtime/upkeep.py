@@ -130,14 +130,14 @@ def _of_one_server(
         tell_changes(database=database, knowledge=knowledge)
         work.erase_closed_accounts()
 
-    def index() -> None:
-        index_pending(database=database)
+    def fill() -> None:
         for _ in fill_pending(database=database):
             pass
 
     watcher = VaultWatcher(vaults)
     jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher, work), VaultIndexing(vaults)])
-    yield shared.repeat(index, what="the search index")
+    yield shared.repeat(partial(index_pending, database=database), what="the search index")
+    yield shared.repeat(fill, what="the words of documents and passages")
     yield shared.repeat(work.index_files, what="the words of files")
     yield shared.repeat(jobs.run_due, what="jobs")
     yield shared.repeat(work.work_on_imports, what="imports", every=_IMPORT_EVERY)

@@ -38,7 +38,7 @@ _BROKEN_COUNTS = (
     "conversation.message_count <> COALESCE(live, 0) OR conversation.last_ordinal <> COALESCE(counted.last, 0)"
 )
 COUNTS, RUNNING, THREADS, REFERENCES, INDEX = "counts", "running answers", "threads", "references", "index of messages"
-OWNED_INDEX = "index of documents and files"
+DOCUMENT_AND_FILE_INDEX = "index of documents and files"
 VECTORS = "vectors of messages"
 """Rules about derived data."""
 

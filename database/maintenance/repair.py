@@ -12,15 +12,15 @@ from database.engine import sqlite
 from database.engine.database import Database, Urgency
 from database.schema import message_references, messages
 from database.search.indexing import reindex_messages
-from database.search.owned import refill
+from database.search.owned import refill_all
 
 from .invariants import (
     BROKEN_COUNTS,
     COUNTS,
+    DOCUMENT_AND_FILE_INDEX,
     INDEX,
     LOST_THREADS,
     NO_RUNNING_ANSWER,
-    OWNED_INDEX,
     REFERENCES,
     RUNNING,
     THREADS,
@@ -97,7 +97,7 @@ def _index_anew(database: Database) -> int:
 
 
 def _fill_anew(database: Database) -> int:
-    return sum(refill(database=database))
+    return sum(refill_all(database=database))
 
 
 _REPAIRS: Mapping[str, tuple[Callable[[Database], int], str]] = {
@@ -107,5 +107,5 @@ _REPAIRS: Mapping[str, tuple[Callable[[Database], int], str]] = {
     REFERENCES: (_references_anew, "messages got the references of their reports."),
     VECTORS: (partial(_each, WRONG_VECTORS, _FORGET_VECTOR), "vectors of messages were thrown away."),
     INDEX: (_index_anew, "messages were indexed anew."),
-    OWNED_INDEX: (_fill_anew, "documents and passages of files were indexed anew."),
+    DOCUMENT_AND_FILE_INDEX: (_fill_anew, "documents and passages of files were indexed anew."),
 }

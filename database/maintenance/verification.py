@@ -19,11 +19,11 @@ from database.search.index import indexed_text, owner_token, terms_of
 
 from .findings import FileConnection, Finding, IndexSums, Occurrence, as_kept, examine, first_ones, guarded, look
 from .invariants import (
+    DOCUMENT_AND_FILE_INDEX,
     ERASED_TARGETS,
     INDEX,
     INDEXES,
     NOT_INDEXED,
-    OWNED_INDEX,
     REFERENCES,
     RULES,
     TABLES,
@@ -73,7 +73,7 @@ def _broken_rules(connection: FileConnection) -> Iterator[Finding]:
     yield from guarded(REFERENCES, lambda: _erased_targets(connection), derived=False)
     yield from look(connection, (NOT_INDEXED, WRONGLY_INDEXED))
     yield from guarded(INDEX, lambda: _wrong_words(connection), derived=True)
-    yield from guarded(OWNED_INDEX, lambda: _wrong_owned_words(connection), derived=True)
+    yield from guarded(DOCUMENT_AND_FILE_INDEX, lambda: _wrong_owned_words(connection), derived=True)
 
 
 def wrong_references(connection: FileConnection) -> Iterator[str]:
@@ -122,9 +122,10 @@ def _wrong_words(connection: FileConnection) -> Iterator[Finding]:
 
 
 def _wrong_owned_words(connection: FileConnection) -> Iterator[Finding]:
-    """Of an index that is filled anew at the moment nothing is said."""
     for index, texts in _OWNED.items():
         if connection.execute(_IS_FILLED_ANEW, (index,)).fetchone() is not None:
+            what = f"The full-text index {index} is being filled; a server, or `data reindex --documents`, goes on."
+            yield Finding(rule=DOCUMENT_AND_FILE_INDEX, what=what, fine=True)
             continue
         held, expected = IndexSums(), IndexSums()
         connection.execute(f"CREATE VIRTUAL TABLE temp.owned_words USING fts5vocab(main, {index}, instance)")
@@ -137,7 +138,7 @@ def _wrong_owned_words(connection: FileConnection) -> Iterator[Finding]:
         differences = held.differences(expected)
         if differences:
             what = f"The full-text index {index} holds other words than its texts say, in {differences} of its parts."
-            yield Finding(rule=OWNED_INDEX, what=what, derived=True)
+            yield Finding(rule=DOCUMENT_AND_FILE_INDEX, what=what, derived=True)
 
 
 def _expected(rows: Iterable[Any]) -> Iterator[Occurrence]:

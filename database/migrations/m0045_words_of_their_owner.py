@@ -37,10 +37,9 @@ _EMPTY_OWNED = (
 _NOTHING_INDEXED = (
     "DELETE FROM message_words",
     "DELETE FROM search_state WHERE name = 'messages'",
-    """
-    INSERT INTO search_state (name, indexed_seq)
-    VALUES ('message_terms', 0), ('document_terms', 0), ('passage_terms', 0)
-    """,
+    "INSERT INTO search_state (name, indexed_seq) VALUES ('message_terms', 0)",
+    "INSERT INTO search_state (name, indexed_seq) SELECT 'document_terms', 0 WHERE EXISTS (SELECT 1 FROM documents)",
+    "INSERT INTO search_state (name, indexed_seq) SELECT 'passage_terms', 0 WHERE EXISTS (SELECT 1 FROM file_passages)",
 )
 
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy import table as table_named
 
 from database.engine.database import Database, Urgency
+from database.engine.errors import DatabaseDamagedError
 from database.schema import documents, file_passages, search_state
 
 from . import postgresql
@@ -107,7 +108,10 @@ class OwnedTexts:
         mark = connection.execute(_MARK, {"name": self.table}).scalar()
         if mark is None:
             return None
-        lacks = ~exists().where(self._index_number(connection) == self.number)
+        known = self._index_number(connection)
+        lacks = ~exists().where(
+            known == self.number, known > mark
+        )  # without the mark PostgreSQL reads all of the index
         lacking = connection.execute(self.stored((self.number > mark) & lacks).limit(_MOST_AT_ONCE)).all()
         if not lacking:
             connection.execute(delete(search_state).where(search_state.c.name == self.table))
@@ -144,7 +148,23 @@ _PENDING = select(search_state.c.name).where(search_state.c.name.in_([texts.tabl
 
 
 def refill(*, database: Database) -> Iterator[int]:
-    """Fill both indexes anew, also damaged ones; yields for each slice how many texts it added."""
+    """Fill both indexes anew, or go on where that was stopped; yields for each slice how many texts it added.
+
+    Damaged indexes are emptied first, too.
+    """
+    with database.reading() as connection:
+        pending = set(connection.execute(_PENDING).scalars())
+    for texts in INDEXES:
+        if texts.table not in pending:
+            database.write(texts.empty, urgency=Urgency.INDEX)
+    try:
+        yield from fill_pending(database=database)
+    except DatabaseDamagedError:
+        yield from refill_all(database=database)
+
+
+def refill_all(*, database: Database) -> Iterator[int]:
+    """The same from the beginning, wherever it was."""
     for texts in INDEXES:
         database.write(texts.empty, urgency=Urgency.INDEX)
     yield from fill_pending(database=database)

@@ -24,12 +24,14 @@ from database.conversations.repository import create_conversation
 from database.engine.errors import DatabaseDamagedError, StorageFailedError
 from database.history.reading import list_messages
 from database.search.indexing import index_pending
+from database.search.owned import INDEXES
 from database.turns.turns import accept_turn, finish_turn
 from portability.backup import back_up
 from search.messages import search_messages
 from search.query import parse_query
 from server import create_app
 from settings import Settings, load_settings
+from tests.database.owned_texts import store_text
 from tests.postgresql import PostgreSQLServer
 from vault.documents import Vault, Vaults
 from vault.errors import VaultUnavailableError
@@ -411,14 +413,40 @@ def test_what_is_wrong_is_told_line_by_line_and_what_is_derived_repaired(lived_i
     assert lived_in.run("verify").output == "Nothing is wrong.\n"
 
 
+def test_indexes_of_documents_and_files_are_made_anew_and_gone_on_with(lived_in: Installation) -> None:
+    database = lived_in.own["database"]
+
+    def held() -> list[int]:
+        with database.reading() as connection:
+            counts = (
+                "SELECT (SELECT COUNT(*) FROM document_terms_docsize), (SELECT COUNT(*) FROM passage_terms_docsize)"
+            )
+            return list(connection.exec_driver_sql(counts).one())
+
+    for number in range(1, 4):
+        database.write(lambda connection, number=number: store_text(connection, number, ADA, "Fish\nwhale"))
+    for texts in INDEXES:
+        database.write(texts.empty)
+    assert held() == [0, 0]
+    assert "document_terms is being filled" in lived_in.run("verify").output
+    assert lived_in.run("reindex", "--documents").output == "Documents and files are indexed anew.\n"
+    assert held() == [3, 3]
+    assert "being filled" not in lived_in.run("verify").output
+    damage = "INSERT INTO passage_terms(passage_terms) VALUES ('delete-all')"
+    database.write(lambda connection: connection.exec_driver_sql(damage).close())
+    assert "index of documents and files: " in lived_in.run("verify").output
+    lived_in.run("verify", "--repair")
+    assert held() == [3, 3]
+
+
 def test_indexes_made_anew_hold_what_they_held(lived_in: Installation) -> None:
     everything = lived_in.run("reindex")
     assert everything.exit_code == 0, everything.output
     assert "2 messages were indexed anew." in everything.output
     assert "Memories are indexed anew." in everything.output
-    assert "0 documents and passages of files were indexed anew." in everything.output
+    assert "Documents and files are indexed anew." in everything.output
     assert "Memories" not in lived_in.run("reindex", "--messages").output
-    assert lived_in.run("reindex", "--documents").output == "0 documents and passages of files were indexed anew.\n"
+    assert lived_in.run("reindex", "--documents").output == "Documents and files are indexed anew.\n"
     assert "messages" not in lived_in.run("reindex", "--claims").output
     assert lived_in.found("whales") == ["What do whales sing?"]
     assert lived_in.run("verify").exit_code == 0

@@ -248,14 +248,21 @@ class PersonalServers:
     ) -> None:
         """Keep how a call went, unless the server was changed or removed meanwhile."""
         state: Literal["ready", "failed"] = "ready" if reason is None else "failed"
-        with self._changing():
+
+        def outdated() -> PersonalServer | None:
+            """The server as it is kept, where that says something else."""
             now = next((each for each in self.servers_of(user_email) if each.name == asked.name), None)
             if now is None or (now.server.url, now.server.headers) != (asked.url, asked.headers):
-                return
-            if (now.state, now.reason) == (state, reason) and listed in (None, now.server):
-                return
-            news = {"state": state, "reason": reason, "checked_at": now_iso(), "server": listed or now.server}
-            self._replace(user_email, now.model_copy(update=news))
+                return None
+            says_so = (now.state, now.reason) == (state, reason) and listed in (None, now.server)
+            return None if says_so else now
+
+        if outdated() is None:
+            return  # as after nearly every call: nobody waits for the lock
+        with self._changing():
+            if (now := outdated()) is not None:
+                news = {"state": state, "reason": reason, "checked_at": now_iso(), "server": listed or now.server}
+                self._replace(user_email, now.model_copy(update=news))
 
     def _withdraw_consent(self, user_email: str, before: ForeignServer, after: ForeignServer | None) -> None:
         """Tools that are gone, or say something else, ask again in all conversations."""

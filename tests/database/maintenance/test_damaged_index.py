@@ -106,6 +106,7 @@ def test_a_damaged_index_is_made_anew_with_its_words(
     assert index_pending(database=database) == 2 * TURNS
     is_found(database)
     clear_retired_index(database=database)
+    assert sum(fill_pending(database=database)) == 2
     is_found(database)
     assert list(verify_store(database=database)) == []
 
@@ -149,6 +150,7 @@ def test_damage_while_an_older_index_is_being_replaced_is_mended_too(of_before: 
     database = open_store(of_before.parent)
     assert index_pending(database=database) == 2 * TURNS
     clear_retired_index(database=database)
+    assert sum(fill_pending(database=database)) == 2
     is_found(database)
     assert list(verify_store(database=database)) == []
 

@@ -14,7 +14,15 @@ from database.engine.database import Database
 from database.history.reading import list_messages
 from database.history.references import backlinks, store_report
 from database.maintenance.findings import Finding, first_ones
-from database.maintenance.invariants import COUNTS, INDEX, OWNED_INDEX, REFERENCES, RUNNING, THREADS, VECTORS
+from database.maintenance.invariants import (
+    COUNTS,
+    DOCUMENT_AND_FILE_INDEX,
+    INDEX,
+    REFERENCES,
+    RUNNING,
+    THREADS,
+    VECTORS,
+)
 from database.maintenance.repair import repair_store
 from database.maintenance.verification import verify_file, verify_store
 from database.search.indexing import index_pending
@@ -51,11 +59,11 @@ DAMAGES = [
     (INDEX, ["UPDATE messages SET text = 'other words' WHERE ordinal = 1"], True),
     (INDEX, ["UPDATE search_state SET indexed_seq = 2"], True),
     (INDEX, ["DELETE FROM messages_fts_data WHERE id > 10"], True),
-    (OWNED_INDEX, ["INSERT INTO document_terms(document_terms) VALUES ('delete-all')"], True),
-    (OWNED_INDEX, ["DELETE FROM passage_terms_data"], True),
-    (OWNED_INDEX, ["DELETE FROM document_terms_data WHERE id > 10"], True),
-    (OWNED_INDEX, ["INSERT INTO passage_terms(rowid, owner, body) VALUES (7, 'u', 'extra')"], True),
-    (OWNED_INDEX, ["UPDATE documents SET title = 'another'"], True),
+    (DOCUMENT_AND_FILE_INDEX, ["INSERT INTO document_terms(document_terms) VALUES ('delete-all')"], True),
+    (DOCUMENT_AND_FILE_INDEX, ["DELETE FROM passage_terms_data"], True),
+    (DOCUMENT_AND_FILE_INDEX, ["DELETE FROM document_terms_data WHERE id > 10"], True),
+    (DOCUMENT_AND_FILE_INDEX, ["INSERT INTO passage_terms(rowid, owner, body) VALUES (7, 'u', 'extra')"], True),
+    (DOCUMENT_AND_FILE_INDEX, ["UPDATE documents SET title = 'another'"], True),
     (
         "tables",
         [

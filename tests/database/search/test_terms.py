@@ -156,3 +156,15 @@ def test_texts_that_change_while_their_index_is_filled_anew_are_in_it_once(
     assert numbers(database, PASSAGES, ANN, "whale") == [7, 6, 5, 4, 3, 2, 1]
     database.write(lambda connection: DOCUMENTS.remove(connection, ANN, [(5, "Fish\nshark"), (7, "Fish\nwhale 7")]))
     assert numbers(database, DOCUMENTS, ANN, "fish") == [6, 4, 3, 2, 1]
+
+
+@pytest.mark.only_sqlite
+def test_an_index_that_was_damaged_while_it_is_filled_is_begun_anew(database: Database) -> None:
+    for number in (1, 2):
+        database.write(lambda connection, number=number: store_text(connection, number, ANN, "Fish\nwhale"))
+    database.write(DOCUMENTS.empty)
+    damage = "DELETE FROM document_terms_data"
+    database.write(lambda connection: connection.exec_driver_sql(damage).close())
+    assert sum(refill(database=database)) >= 2
+    assert numbers(database, DOCUMENTS, ANN, "whale") == [2, 1]
+    assert numbers(database, PASSAGES, ANN, "whale") == [2, 1]
