@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, wait_until
 from tests.browser.history import hold_talk
 from tests.browser.memories_panel import (
     MemoriesPanel,
@@ -445,3 +445,31 @@ def test_no_tab_keeps_anybody_out_or_is_wider_than_a_telephone(person: Client, o
         expect(panel.node.get_by_role("tabpanel")).not_to_have_text("")
         expect(panel.node.locator("[aria-busy='true']")).to_have_count(0)
         assert findings(page, f"memories-{tab}") == []
+
+
+# In a window that is marked so, the browser's database does not open: as on a busy machine for seconds.
+_SLOW = """
+const open = IDBFactory.prototype.open;
+IDBFactory.prototype.open = function (...given) {
+  return sessionStorage.getItem('slow') ? new EventTarget() : open.apply(this, given);
+};
+"""
+
+
+def test_what_was_typed_before_the_browsers_database_opened_is_there_after_a_reload(
+    person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, address())
+    page.add_init_script(_SLOW)
+    page.evaluate("sessionStorage.setItem('slow', '1')")
+    page.reload()
+    page.locator("#add-memory").click()
+    page.locator("#memory-statement").fill("Half a thought")
+    page.keyboard.press("Escape")
+    page.evaluate("sessionStorage.removeItem('slow')")
+    for _ in range(2):  # the first reload brings it to the database, from which the second has it
+        page.reload()
+        page.locator("#add-memory").click()
+        expect(page.locator("#memory-statement")).to_have_value("Half a thought")
+        page.keyboard.press("Escape")
+        wait_until(page, "() => sessionStorage.getItem('anaphora:unwritten') === null")

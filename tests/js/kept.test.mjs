@@ -5,7 +5,8 @@ import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_d
 import { isUploadKept, keepUpload } from '../../interface/static/page/core/browser_storage/draft_uploads.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/browser_storage/drafts.js';
 import { takeFormerDrafts } from '../../interface/static/page/core/browser_storage/local_storage_drafts.js';
-import { Kept } from '../../interface/static/page/core/browser_storage/kept.js';
+import { Kept, keptIn } from '../../interface/static/page/core/browser_storage/kept.js';
+import { createUnwritten } from '../../interface/static/page/core/browser_storage/unwritten.js';
 import { createMemory, settled } from './fake_kept.mjs';
 
 const CLAIM = { claim_id: 'c-1', friendly_id: 'prefer_tea_a3f2', statement: 'I prefer tea.' };
@@ -149,4 +150,43 @@ test('what a database keeps that opens late comes then, and what was written unt
   page.follow(({ id, isElsewhere }) => isElsewhere && told.push(id));
   await page.loadLate();
   assert.deepEqual([page.get('draft', 'a'), page.get('draft', 'b'), told], ['a of before', 'b of now', ['a']]);
+});
+
+/** The storage of one window. */
+function windowStorage() {
+  const values = new Map();
+  return { values, get: (key) => values.get(key) ?? null, set: (key, value) => (value === null ? values.delete(key) : values.set(key, value)) };
+}
+
+test('what is typed before the database is open outlives a reload, and is written by the next page', async () => {
+  const [memory, storage] = [createMemory(), windowStorage()];
+  const given = { owner: 'ada', unwritten: createUnwritten(storage) };
+  const leaving = await keptIn(new Promise(() => {}), { ...given, isSoon: false });
+  leaving.set('form', 'draft', { statement: 'Half' });
+  leaving.set('form', 'draft', { statement: 'Half a thought' });
+  leaving.set('form', 'gone', { statement: 'No' });
+  leaving.set('form', 'gone', null);
+  leaving.set('upload', 'file', { file: new Blob(['x']) });
+  const next = await keptIn(Promise.resolve(memory.database), { ...given, isSoon: true });
+  assert.deepEqual([next.get('form', 'draft'), next.get('form', 'gone'), next.get('upload', 'file')], [{ statement: 'Half a thought' }, null, null]);
+  await settled();
+  assert.deepEqual([...memory.stored.values()], [{ statement: 'Half a thought' }]);
+  assert.equal(storage.values.size, 0);
+});
+
+test('what is written late is newer than what stood there, and is another one’s for nobody', async () => {
+  const [memory, storage] = [createMemory(), windowStorage()];
+  await (await memory.openTab('ada')).set('draft', 'a', 'of before');
+  let open;
+  const opening = new Promise((resolve) => { open = resolve; });
+  const given = { unwritten: createUnwritten(storage) };
+  const page = await keptIn(opening, { ...given, owner: 'ada', isSoon: false });
+  page.set('draft', 'a', 'of now');
+  assert.equal((await keptIn(Promise.resolve(createMemory().database), { ...given, owner: 'bob', isSoon: true })).get('draft', 'a'), null);
+  open(memory.database);
+  await page.ready();
+  await settled();
+  assert.deepEqual([page.get('draft', 'a'), [...memory.stored.values()], storage.values.size], ['of now', ['of now'], 0]);
+  await page.clear();
+  assert.equal(memory.stored.size, 0);
 });

@@ -19,6 +19,7 @@ function createStore(kept) {
   return {
     get: (name) => kept.get(kindOf(name), `memories:${name}`),
     set: (name, value) => kept.set(kindOf(name), `memories:${name}`, value === '' ? null : value),
+    ready: () => kept.ready(),
   };
 }
 

@@ -4,6 +4,8 @@
  * soon as its database has it, some milliseconds later.
  */
 
+import { createUnwritten } from './unwritten.js';
+
 const DATABASE = 'anaphora';
 const STORE = 'kept';
 const CHANNEL = 'anaphora.kept';
@@ -61,12 +63,23 @@ async function openDatabase(factory) {
 const refused = () => Promise.reject(new Error('This browser keeps nothing.'));
 const NOTHING = { readAll: refused, read: refused, put: refused };
 
-/** A database that is still being opened. */
-const opened = (opening) => ({
-  readAll: async (owner) => (await opening).readAll(owner),
-  read: async (key) => (await opening).read(key),
-  put: async (changes) => (await opening).put(changes),
-});
+/** A database that is still being opened. What is written until then outlives a reload of this window, too. */
+function opened(opening, unwritten) {
+  let isOpen = false;
+  opening.then(() => {
+    isOpen = true;
+  });
+  return {
+    readAll: async (owner) => (await opening).readAll(owner),
+    read: async (key) => (await opening).read(key),
+    async put(changes) {
+      if (isOpen) unwritten.forget(changes);
+      else unwritten.add(changes);
+      await (await opening).put(changes);
+      unwritten.remove(changes);
+    },
+  };
+}
 
 /** @returns {Promise<boolean>} whether it is settled before the patience ends */
 async function isSoon(promise) {
@@ -91,6 +104,10 @@ export class Kept {
   /** Entries that the browser has no room for: they live as long as the page. */
   #unstored = new Set();
   #listeners = new Set();
+  #tellRead;
+  #isRead = new Promise((resolve) => {
+    this.#tellRead = resolve;
+  });
 
   constructor({ owner, database, channel = null }) {
     this.#owner = owner;
@@ -108,7 +125,13 @@ export class Kept {
     } catch {
       // As if there were nothing.
     }
+    this.#tellRead();
     return this;
+  }
+
+  /** Resolves once what the database keeps was read, which is late on a busy machine, or when the patience ends. */
+  async ready() {
+    await isSoon(this.#isRead);
   }
 
   /** The same for a page that is shown already. */
@@ -222,8 +245,15 @@ export async function openKept(owner) {
   // A browser may forbid it.
   const opening = globalThis.indexedDB ? openDatabase(globalThis.indexedDB).catch(() => NOTHING) : Promise.resolve(NOTHING);
   const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(CHANNEL);
-  if (await isSoon(opening)) return new Kept({ owner, database: await opening, channel }).load();
-  const kept = new Kept({ owner, database: opened(opening), channel });
-  kept.loadLate();
+  return keptIn(opening, { owner, channel, isSoon: await isSoon(opening) });
+}
+
+/** What `openKept` gives over a database that is open, or will be. */
+export async function keptIn(opening, { owner, channel = null, isSoon: isOpen, unwritten = createUnwritten() }) {
+  const kept = new Kept({ owner, database: opened(opening, unwritten), channel });
+  const left = unwritten.of(owner);
+  if (left.length) kept.change(left.map(([[, kind, id], value]) => [kind, id, value]));
+  if (isOpen) await kept.load();
+  else kept.loadLate();
   return kept;
 }

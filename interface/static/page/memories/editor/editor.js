@@ -101,6 +101,7 @@ function openEditor(page, { title, confirmLabel, initial, save, onChange = () =>
  * @returns {Promise<object|null>} the answer of the server; null when nothing was added
  */
 export async function addMemory(page, { statement = '' } = {}) {
+  await page.store.ready();
   const draft = page.store.get(DRAFT);
   const initial = statement ? { ...EMPTY, statement } : { ...EMPTY, ...draft };
   let tried = (!statement && draft?.tried) || null;
@@ -135,6 +136,7 @@ export async function addMemory(page, { statement = '' } = {}) {
 
 /** @returns {Promise<object|null>} `{claim, audit_id}`; null when nothing was changed */
 export async function editMemory(page, claim) {
+  await page.store.ready();
   const draft = `edit:${claim.claim_id}`;
   const kept = page.store.get(draft);
   const stored = formOf(claim);
