@@ -10,6 +10,7 @@ import atexit
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -59,6 +60,7 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
     with log.open("ab") as file:
         for standard in (1, 2):
             os.dup2(file.fileno(), standard)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves run under `nohup`
     sys.argv[:] = [str(program)]
     try:
         runpy.run_path(str(program), run_name="__main__")

@@ -379,18 +379,11 @@ def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) ->
     _tune_interpreter()
     bridge = Bridge(app)
     config = configure(bridge, settings)
-    if inherited is None:
-        server = Server(config, bridge)
-        _stop_on_hangup(server)
-        server.run()
-    else:
-        Server(config, bridge, inherited.line).run(sockets=inherited.sockets)
-
-
-def _stop_on_hangup(server: uvicorn.Server) -> None:
-    """Stop in order on SIGHUP too, by which a service manager reloads, or a terminal is closed; `nohup` stands."""
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda *_: server.handle_exit(signal.SIGTERM, None))
+    server = Server(config, bridge, inherited.line if inherited else None)
+    hangup = getattr(signal, "SIGHUP", None)  # a service manager reloads, or a terminal is closed; `nohup` stands
+    if inherited is None and hangup is not None and signal.getsignal(hangup) is signal.SIG_DFL:
+        signal.signal(hangup, lambda *_: server.handle_exit(signal.SIGTERM, None))
+    server.run(sockets=inherited.sockets if inherited else None)
 
 
 def _tune_interpreter() -> None:

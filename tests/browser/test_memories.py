@@ -20,6 +20,7 @@ from tests.browser.memories_panel import (
     store_memories,
 )
 from tests.browser.screens import MEMORIES, findings
+from tests.browser.transcript import AT_END
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -315,7 +316,11 @@ def test_the_conversation_below_keeps_its_place(person: Client, open_page: OpenP
     talk = hold_talk(person, "A long one", *[f"Question {n}\n\n" + "text\n\n" * 30 for n in range(3)])
     page = open_page(person, talk.path, viewport=COVERED)
     expect(page.locator(".message-card")).to_have_count(6)
-    page.locator("#chatView").evaluate("node => node.scrollTo(0, 500)")
+    wait_until(page, AT_END)
+    page.locator("#chatView").evaluate("""node => {
+      node.scrollTo(0, 500);
+      return new Promise((seen) => node.addEventListener('scroll', seen, { once: true }));
+    }""")
     before = page.locator("#chatView").evaluate("node => node.scrollTop")
     page.get_by_role("button", name="Memories", exact=True).click()
     panel = MemoriesPanel(page)
