@@ -36,6 +36,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
+_SHOWN_OF_LOGS = 8_000
+"""Characters."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--store=postgresql`: stores on PostgreSQL alone; `scaled`: servers are two processes, too.
 
@@ -69,6 +73,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if both or (chosen and not marked("only_sqlite")):
             halves = ["sqlite", tiers.on_postgresql(metafunc.definition.nodeid)] if both else [chosen]
             metafunc.parametrize("database_url", halves, indirect=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Show of a failed test what its servers have written last: "internal error" alone says nothing."""
+    report = yield
+    if report.failed and call.when == "call":
+        for name, value in getattr(item, "funcargs", {}).items():
+            for server in (value, *vars(value).values()) if hasattr(value, "__dict__") else ():
+                if isinstance(server, LiveServer) and (server.folder / "server.log").exists():
+                    report.sections.append((f"log of {name}", server.log()[-_SHOWN_OF_LOGS:]))
+    return report
 
 
 @pytest.fixture(autouse=True)
