@@ -109,9 +109,8 @@ class OwnedTexts:
         if mark is None:
             return None
         known = self._index_number(connection)
-        lacks = ~exists().where(
-            known == self.number, known > mark
-        )  # without the mark PostgreSQL reads all of the index
+        # Bounded on both sides: else PostgreSQL reads all of the index for each slice.
+        lacks = ~exists().where(known == self.number, known > mark)
         lacking = connection.execute(self.stored((self.number > mark) & lacks).limit(_MOST_AT_ONCE)).all()
         if not lacking:
             connection.execute(delete(search_state).where(search_state.c.name == self.table))
