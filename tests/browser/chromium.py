@@ -36,6 +36,22 @@ _CONTEXT_OPTIONS: dict[str, Any] = {"viewport": VIEWPORT, "service_workers": "bl
 _STORED_BY_PAGES = "local_storage,indexeddb,cache_storage,service_workers"
 
 
+_IS_KEPT = """async ([mark, times]) => {
+  const result = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const database = await result(indexedDB.open('anaphora'));
+  for (let left = 1000; ; left -= 1) {
+    const values = await result(database.transaction('kept').objectStore('kept').getAll());
+    if (values.filter((value) => JSON.stringify(value).includes(mark)).length === times) break;
+    if (left === 0) throw new Error('it was never kept');
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  database.close();
+}"""
+
+
 class PageProblems(list[str]):
     """What went wrong in the pages of a test: console errors, policy violations, requests to other hosts.
 
@@ -192,3 +208,8 @@ def wait_until(page: Page, condition: str, arg: object = None) -> None:
         }}""",
         arg,
     )
+
+
+def until_kept(page: Page, mark: str, *, times: int = 1) -> None:
+    """Wait until so many values in the browser's database have the text `mark` in them."""
+    page.evaluate(_IS_KEPT, [mark, times])

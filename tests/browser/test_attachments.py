@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from attachments.storage import Attachments
 from database.connection import open_store
 from tests.attachments.made_files import HEIC, pdf_of, picture_of
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_kept
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
 from tests.fakes import RecordingModel
@@ -96,7 +96,7 @@ def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_ag
     expect(uploading).to_be_visible()
     page.fill(INPUT, "Look at this")
     page.keyboard.press("Enter")
-    expect(page.locator(PROBLEM)).to_have_text("A file is not uploaded yet. Wait for it, or take it out.")
+    expect(page.locator(PROBLEM)).to_have_text("A file is on its way. The message is sent once it is there.")
     page.get_by_role("button", name="Do not attach report.pdf").click()
     expect(page.locator(".file-chip")).to_have_count(0)
     expect(page.locator(PROBLEM)).to_be_hidden()
@@ -104,9 +104,51 @@ def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_ag
     page_problems.expect("ERR_FAILED")
     page.set_input_files("#attach-files", [REPORT])
     expect(page.locator(PROBLEM)).to_contain_text("“report.pdf” could not be uploaded. The server cannot be reached.")
+    page.focus(INPUT)
+    page.keyboard.press("Enter")
+    expect(page.locator(PROBLEM)).to_have_text("A file is not uploaded. Try it again, or take it out.")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
     expect(page.locator(PROBLEM)).to_be_hidden()
+    expect(page.locator(".message-card")).to_have_count(0)
+
+
+def test_enter_while_files_arrive_sends_the_message_with_them_once_they_are_there(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/attachments?name=*", lambda route: route.continue_() if held else held.append(route))
+    page.fill(INPUT, "Look at both")
+    # The key comes in the same moment as the files, before any of them is read.
+    with page.expect_request("**/attachments?name=report.pdf"):
+        page.set_input_files("#attach-files", [REPORT, PHOTO])
+        page.focus(INPUT)
+        page.keyboard.press("Enter")
+    expect(page.locator(PROBLEM)).to_have_text("A file is on its way. The message is sent once it is there.")
+    held[0].continue_()
+    question = page.locator(".message-card.from-user")
+    expect(question).to_contain_text("Look at both")
+    expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
+    expect(question.get_by_role("button", name="Show photo.jpg")).to_be_visible()
+    expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_what_is_changed_after_enter_waits_for_another_enter(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/attachments?name=*", lambda route: held.append(route))
+    page.set_input_files("#attach-files", [REPORT])
+    expect(page.get_by_role("progressbar", name="Uploading report.pdf")).to_be_visible()
+    page.fill(INPUT, "Look")
+    page.keyboard.press("Enter")
+    expect(page.locator(PROBLEM)).to_have_text("A file is on its way. The message is sent once it is there.")
+    page.keyboard.type(" closely")
+    expect(page.locator(PROBLEM)).to_be_hidden()
+    held[0].continue_()
+    expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
+    expect(page.locator(INPUT)).to_have_value("Look closely")
+    expect(page.locator(".message-card")).to_have_count(0)
 
 
 def test_a_file_that_is_too_large_is_refused_with_the_limit_and_not_offered_again(
@@ -153,6 +195,8 @@ def test_uploads_that_failed_or_were_on_their_way_stay_with_the_draft_over_a_rel
         expect(page.locator(PROBLEM)).to_contain_text("“report.pdf” could not be uploaded.")
 
     expect_both()
+    for name in ("report.pdf", "photo.jpg"):
+        until_kept(page, name)
     page.reload()
     expect_both()
     SidebarPage(page).row("Elsewhere").click()
@@ -296,8 +340,6 @@ def test_all_files_of_a_conversation_stand_beside_it_and_are_found_and_named(
     rail.get_by_role("tab", name="Files").click()
     expect(rail).to_contain_text("No message here has a file yet.")
     page.set_input_files("#attach-files", [REPORT, PHOTO])
-    expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
-    expect(page.locator("#composer")).not_to_have_attribute("aria-busy", "true")
     page.fill(INPUT, "Look at these")
     page.keyboard.press("Enter")
     # It is there as soon as the message is.

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Error, expect
 
 from endpoints.http.guards import SESSION_COOKIE
-from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS, TIMEOUT, VIEWPORT, PageProblems, wait_until
+from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS, TIMEOUT, VIEWPORT, PageProblems, until_kept, wait_until
 from tests.browser.history import former_texts, hold_talk, messages
 from tests.browser.memories_panel import address, claims
 from tests.browser.sidebar_page import SidebarPage
@@ -40,22 +40,6 @@ SEEN = """(mark) => {
   const shown = [...document.querySelectorAll('.outbox-text, .message-body, .memory-statement')]
     .filter((node) => node.checkVisibility() && node.textContent.includes(mark));
   return fields.length + shown.length;
-}"""
-
-# Waits until the browser's database has the text so often.
-IS_KEPT = """async ([mark, times]) => {
-  const result = (request) => new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
-  const database = await result(indexedDB.open('anaphora'));
-  for (let left = 1000; ; left -= 1) {
-    const values = await result(database.transaction('kept').objectStore('kept').getAll());
-    if (values.filter((value) => JSON.stringify(value).includes(mark)).length === times) break;
-    if (left === 0) throw new Error('it was never kept');
-    await new Promise((done) => setTimeout(done, 20));
-  }
-  database.close();
 }"""
 
 
@@ -493,7 +477,7 @@ def test_a_browser_that_is_killed(
         return context
 
     tabs = typed_in(launched(), server, person)
-    tabs.all[0].page.evaluate(IS_KEPT, [MARK, len(tabs.all)])
+    until_kept(tabs.all[0].page, MARK, times=len(tabs.all))
     for process in processes_with(str(tmp_path / "profile")):
         os.kill(process, signal.SIGKILL)
     with suppress(Error):  # which is raised where it has been seen already that the browser is gone

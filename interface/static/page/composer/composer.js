@@ -45,8 +45,9 @@ export function mountComposer(form, page, { place, onStop }) {
   });
   const reply = createReplyChip(chips.appendChild(element('div')));
   const files = createAttachments({
-    form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles, onProblem: tellProblem, onFailed: tellNotLoaded,
-    shownId: () => conversationId,
+    form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles,
+    shownId: () => conversationId, onProblem: tellFileProblem, onFailed: tellFilesNotLoaded, onChosen: sendNoMore,
+    onArrived: () => sendsOnceFilesAreThere && send(),
   });
   const choice = createAnswerChoice(form, page, { onFailed: tellNotLoaded });
   const drafts = createDrafts(page.kept);
@@ -56,6 +57,8 @@ export function mountComposer(form, page, { place, onStop }) {
   let conversationId = null;
   let isOpened = false;
   let running = false;
+  /** Whether Enter was pressed while files were arriving, and nothing was changed since. */
+  let sendsOnceFilesAreThere = false;
   /** Whether the problem that is shown is that the part which knows references doesn't come. */
   let lacksReferences = false;
 
@@ -104,6 +107,7 @@ export function mountComposer(form, page, { place, onStop }) {
 
   /** Shows the draft of the conversation, as it is kept. */
   function showDraft() {
+    sendNoMore();
     files.set(drafts.files(conversationId));
     memories.set(drafts.attached(conversationId));
     const text = drafts.get(conversationId);
@@ -117,7 +121,7 @@ export function mountComposer(form, page, { place, onStop }) {
     if (early.trim() !== '' && !input.value.includes(early)) setText([input.value, early].filter(Boolean).join('\n'));
   }
 
-  const isEmpty = () => input.value.trim() === '' && files.all().length === 0;
+  const isEmpty = () => input.value.trim() === '' && files.all().length === 0 && !files.areArriving();
 
   function tellButtons() {
     sendButton.disabled = isEmpty();
@@ -133,6 +137,21 @@ export function mountComposer(form, page, { place, onStop }) {
     setHidden(problem, !text);
     problem.replaceChildren(text);
     if (remedy) problem.append(element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: remedy.label, onclick: remedy.onAct }));
+  }
+
+  function sendNoMore() {
+    sendsOnceFilesAreThere = false;
+  }
+
+  /** What is wrong with the files keeps the message back; where nothing is, it may be waiting for others. */
+  function tellFileProblem(text) {
+    if (text) sendNoMore();
+    tellProblem(text || (sendsOnceFilesAreThere ? words.uploading : ''));
+  }
+
+  function tellFilesNotLoaded(error, again) {
+    sendNoMore();
+    tellNotLoaded(error, again);
   }
 
   function tellNotLoaded(error, again) {
@@ -174,8 +193,9 @@ export function mountComposer(form, page, { place, onStop }) {
   }
 
   async function send() {
-    if (files.isUploading()) {
-      tellProblem(words.uploading);
+    sendsOnceFilesAreThere = files.areArriving() && !files.isOneMissing();
+    if (files.areArriving() || files.isOneMissing()) {
+      tellProblem(sendsOnceFilesAreThere ? words.uploading : words.notUploaded);
       return;
     }
     if (isEmpty()) return;
@@ -227,6 +247,7 @@ export function mountComposer(form, page, { place, onStop }) {
   }
 
   input.addEventListener('input', () => {
+    sendNoMore();
     if (!lacksReferences || !mayHoldReference()) tellProblem('');
     changed();
     references?.follow();

@@ -54,11 +54,15 @@ function receiveFiles({ form, input, area, onFiles, onPaste }) {
  * @param {() => string|null} options.shownId of the conversation in which they are attached
  * @param {(text: string) => void} options.onProblem
  * @param {(error: Error, again: () => void) => void} options.onFailed
+ * @param {() => void} options.onChosen when a person chooses files or takes one out
+ * @param {() => void} options.onArrived when all that were chosen are there
  */
-export function createAttachments({ form, input, place, page, most, onChange, shownId, onProblem, onFailed }) {
+export function createAttachments({ form, input, place, page, most, onChange, shownId, onProblem, onFailed, onChosen, onArrived }) {
   let files = [];
   /** Files on their way to the server, and those that did not get there: `{id, name, file, place, share, problem, controller}` each. */
   let uploads = [];
+  /** How many choices of files are being read. */
+  let reading = 0;
   /** Why files of the last choice were not taken. */
   let refused = [];
   let list = null;
@@ -100,7 +104,12 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
     await tellProblems((await isKept) ? [] : [(await part()).sentences.notKept]);
   }
 
+  function tellWhetherAllArrived() {
+    if (reading === 0 && uploads.length === 0) onArrived();
+  }
+
   async function remove(position) {
+    onChosen();
     const { name, stored } = files[position];
     // One that a message uses stays, and one that can't be erased now is erased by the server later.
     if (stored) page.api.discardFile(stored.attachment_id).catch(() => {});
@@ -111,6 +120,7 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
   }
 
   async function cancel(one) {
+    onChosen();
     const position = uploads.indexOf(one);
     one.controller?.abort();
     uploads = uploads.filter((each) => each !== one);
@@ -131,7 +141,9 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
     async onEnd(one, stored) {
       uploads = uploads.filter((each) => each !== one);
       // What another tab has brought there comes with its draft.
+      if (!stored) onChosen();
       await (stored ? take([{ name: stored.name, stored, place: one.place }], [one.id]) : show());
+      tellWhetherAllArrived();
     },
   };
 
@@ -149,21 +161,34 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
 
   async function read(wanted) {
     const before = conversation;
+    onChosen();
+    reading += 1;
+    let isRead = false;
     try {
-      const { linkInstead, offerAsDocuments, readFiles, sentences, withPlace } = await part();
-      const { added, problems, others } = await readFiles(wanted, { most, held: files.length + uploads.length });
-      // Whoever has turned elsewhere meanwhile did not mean that conversation.
-      if (before !== conversation) return onProblem(sentences.leftBehind);
-      refused = problems;
-      await take(added);
-      for (const one of others) uploads = [...uploads, withPlace(one, [...files, ...uploads])];
-      await show();
-      const onKept = (documents) => change(linkInstead(documents, { input, files }));
-      if (page.tracksDocuments) offered(offerAsDocuments(added, { api: page.api, onKept }));
+      isRead = await receive(wanted, () => before === conversation);
     } catch (error) {
       onFailed(error, () => read(wanted));
+    } finally {
+      reading -= 1;
     }
-    return undefined;
+    if (isRead) tellWhetherAllArrived();
+  }
+
+  /** @returns {Promise<boolean>} false where the person turned elsewhere meanwhile, who did not mean that conversation */
+  async function receive(wanted, isHere) {
+    const { linkInstead, offerAsDocuments, readFiles, sentences, withPlace } = await part();
+    const { added, problems, others } = await readFiles(wanted, { most, held: files.length + uploads.length });
+    if (!isHere()) {
+      onProblem(sentences.leftBehind);
+      return false;
+    }
+    refused = problems;
+    await take(added);
+    for (const one of others) uploads = [...uploads, withPlace(one, [...files, ...uploads])];
+    await show();
+    const onKept = (documents) => change(linkInstead(documents, { input, files }));
+    if (page.tracksDocuments) offered(offerAsDocuments(added, { api: page.api, onKept }));
+    return true;
   }
 
   async function pasted(text) {
@@ -186,8 +211,10 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
     all: () => files,
     /** How many characters they take, with what is written around them. */
     length: () => files.reduce((sum, { text = '', name }) => sum + text.length + name.length + AROUND_A_FILE, 0),
-    /** Whether a file is on its way to the server, or did not get there. */
-    isUploading: () => uploads.length > 0,
+    /** Whether a file is being read, or on its way to the server. */
+    areArriving: () => reading > 0 || uploads.some((one) => !one.problem),
+    /** Whether a file did not get to the server. */
+    isOneMissing: () => uploads.some((one) => one.problem),
     /** Shows other ones, or none. */
     set,
     /** Shows those of another conversation, and goes on with those of its uploads that were on their way. */

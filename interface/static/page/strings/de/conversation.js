@@ -208,7 +208,8 @@ export const strings = fill(english, {
   },
 
   send: {
-    uploading: 'Eine Datei ist noch nicht hochgeladen. Warte darauf, oder nimm sie heraus.',
+    uploading: 'Eine Datei ist unterwegs. Die Nachricht wird gesendet, sobald sie da ist.',
+    notUploaded: 'Eine Datei ist nicht hochgeladen. Versuche es noch einmal, oder nimm sie heraus.',
     send: 'Nachricht senden',
     stop: 'Antwort anhalten',
     sendLater: 'Senden, wenn die Antwort fertig ist',

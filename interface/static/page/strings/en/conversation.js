@@ -209,7 +209,8 @@ export const strings = {
   },
 
   send: {
-    uploading: 'A file is not uploaded yet. Wait for it, or take it out.',
+    uploading: 'A file is on its way. The message is sent once it is there.',
+    notUploaded: 'A file is not uploaded. Try it again, or take it out.',
     send: 'Send message',
     stop: 'Stop answering',
     sendLater: 'Send when the answer is done',

@@ -209,7 +209,8 @@ export const strings = fill(english, {
   },
 
   send: {
-    uploading: 'Un archivo aún no se ha subido. Espera, o quítalo.',
+    uploading: 'Un archivo se está subiendo. El mensaje se envía en cuanto esté.',
+    notUploaded: 'Un archivo no se ha subido. Inténtalo de nuevo, o quítalo.',
     send: 'Enviar el mensaje',
     stop: 'Detener la respuesta',
     sendLater: 'Enviar cuando la respuesta esté lista',

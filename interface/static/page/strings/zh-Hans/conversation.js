@@ -209,7 +209,8 @@ export const strings = fill(english, {
   },
 
   send: {
-    uploading: '还有文件没有上传完。请等待，或将其移除。',
+    uploading: '有文件正在上传。上传完成后消息会自动发送。',
+    notUploaded: '有文件没有上传。请重试，或将其移除。',
     send: '发送消息',
     stop: '停止回答',
     sendLater: '回答完成后发送',
