@@ -56,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "questions": questions,
     "meaning": meaning,
     "knowledge": knowledge.knowledge,
+    "knowledge_crowd": knowledge.among_many,
     "choice": choice.choice,
     "acceptance": turns.acceptance,
     "streams": turns.streams,

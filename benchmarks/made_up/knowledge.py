@@ -39,7 +39,6 @@ _FILED, _TAGGED, _ABOUT = 0.3, 0.6, 0.5
 _BEGIN = datetime(2024, 1, 1, 8, tzinfo=UTC)
 _SPAN = timedelta(days=760)
 _LATEST_CHANGE = 60 * 24 * 60
-_ROWS_AT_ONCE = 2_000
 _CHARACTERS = string.ascii_lowercase + string.digits
 
 Row = dict[str, Any]
@@ -47,9 +46,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgePlan:
-    """What to make; claims: of the user and of the neighbour together."""
+    """What to make; claims: of the user and of the neighbour together. at_once: how many a transaction stores."""
 
     claims: int
+    at_once: int = 2_000
 
     @property
     def neighbours(self) -> int:
@@ -105,7 +105,7 @@ def seed_knowledge(db: PKBDatabase, *, user_email: str, plan: KnowledgePlan) -> 
     for number in range(1, plan.claims + 1):
         one = owner if number % _NEIGHBOURS_SHARE else neighbour
         one.add_claim(batch, _BEGIN + _SPAN * (number / plan.claims))
-        if number % _ROWS_AT_ONCE == 0:
+        if number % plan.at_once == 0:
             batch.store(db)
             yield number
     for one in (owner, neighbour):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -19,12 +20,13 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from benchmarks.made_up.groups import ENTITY, TAG, TREE
-from benchmarks.made_up.knowledge import DOMAIN
+from benchmarks.made_up.knowledge import DOMAIN, KnowledgePlan, seed_knowledge
 from database.connection import close_store
 from language_models.errors import ModelUnavailableError
 from language_models.ports import EmbeddingModel
 from language_models.roles import EmbeddingRole
 from settings import load_settings
+from setup.engines import LocalPostgreSQL
 from tests.live_server import LiveServer
 from truth_management_system import ActionResult, PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.database import Prepared
@@ -39,6 +41,10 @@ _SEED = 20260208
 _VECTORS_AT_ONCE = 5_000
 _WARM = 5
 _ROUNDS = 3
+FULL_CROWD, QUICK_CROWD = (200, 500), (20, 100)
+"""People, and memories of each."""
+_AT_ONCE = 50
+_BUDGET_AMONG_MANY = 1.5
 Work = Callable[[], object]
 
 
@@ -59,6 +65,76 @@ def knowledge(bench: Bench) -> Iterator[Figure]:
             yield from _adding(bench, api, among)
             yield from _importing(bench, api, among)
         yield from _listing(bench, claims, among)
+
+
+def among_many(bench: Bench) -> Iterator[Figure]:
+    """The memories of one person alone and among many who remember as much, on both engines, in turn with each other.
+
+    CPU time of the process; on PostgreSQL, where another process does the work, wall time.
+    """
+    people, claims = QUICK_CROWD if bench.size.name == "quick" else FULL_CROWD
+    clocks = {"SQLite": time.process_time, "PostgreSQL": time.perf_counter}
+    with ExitStack() as opened:
+        postgresql = LocalPostgreSQL(bench.scratch("postgresql"))
+        opened.callback(postgresql.close)
+        postgresql.start()
+        folder = bench.scratch("knowledge-crowd")
+        for engine, clock in clocks.items():
+            work = {}
+            for count in (1, people):
+                url = None
+                if engine == "PostgreSQL":
+                    postgresql.make_database(f"knowledge{count}")
+                    url = postgresql.url(f"knowledge{count}")
+                config = PKBConfig(db_path=folder / f"{count}.sqlite", database_url=url)
+                db = opened.enter_context(get_database(config))
+                _remember(db, people=count, claims=claims)
+                work[count] = _finding_by_words(StructuredAPI(db, {}, config, _email(count // 2)), times=bench.times)
+            for what in work[1]:
+                alone, many = _in_turn(work[1][what], work[people][what], clock=clock)
+                yield of_samples(f"{what}, alone, {engine}", alone)
+                yield of_samples(f"{what}, among {people * claims:,} of {people}, {engine}", many)
+                ratio = statistics.median(many) / statistics.median(alone)
+                yield Figure(name=f"{what}, many ÷ alone, {engine}", value=ratio, unit="×", budget=_BUDGET_AMONG_MANY)
+
+
+def _remember(db: PKBDatabase, *, people: int, claims: int) -> None:
+    """So many people with as many memories each, all of which came about in the same time."""
+    plan = KnowledgePlan(claims=claims, at_once=_AT_ONCE)
+    seeding = [seed_knowledge(db, user_email=_email(number), plan=plan) for number in range(people)]
+    for _ in itertools.zip_longest(*seeding):
+        pass
+    db.optimize()
+
+
+def _email(number: int) -> str:
+    return f"person-{number}@example.org"
+
+
+def _finding_by_words(api: StructuredAPI, *, times: int) -> dict[str, list[Work]]:
+    random = Random(_SEED)
+    some = random.choices(api.claims.list(limit=-1), k=_WARM + times)
+    queries = [_query(random, claim.statement) for claim in some]
+    beginnings = [" ".join(query.split()[:2])[: random.randint(2, 9)] for query in queries]
+    return {
+        "full-text search of memories": [partial(_done, api.search, query, strategy="fts", k=20) for query in queries],
+        "autocomplete of memories": [partial(_done, api.autocomplete, beginning) for beginning in beginnings],
+        "memories, first page": [partial(api.claims.list, limit=50)] * len(some),
+        "resolve a memory by its id": [partial(_done, api.resolve_reference, claim.friendly_id) for claim in some],
+    }
+
+
+def _in_turn(
+    some: Sequence[Work], others: Sequence[Work], *, clock: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of each, the warm ones left out."""
+    samples: tuple[list[float], list[float]] = ([], [])
+    for pair in zip(some, others, strict=True):
+        for work, measured in zip(pair, samples, strict=True):
+            begun = clock()
+            work()
+            measured.append((clock() - begun) * 1_000)
+    return samples[0][_WARM:], samples[1][_WARM:]
 
 
 def _naming(bench: Bench, api: StructuredAPI, among: str) -> Iterator[Figure]:
