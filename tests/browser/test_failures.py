@@ -440,3 +440,17 @@ def test_nobody_is_kept_out_while_something_runs_or_has_failed(
     for size in WIDTHS:
         page.set_viewport_size(size)
         assert problems(page) == []
+
+
+def test_a_conversation_that_could_not_be_reached_comes_by_itself_once_the_server_is_heard(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_INTERNET_DISCONNECTED")
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    page.context.set_offline(True)
+    SidebarPage(page).row("Growing tomatoes").click()
+    expect(page.locator(".failure-state")).to_contain_text("The messages could not be loaded.")
+    page.context.set_offline(False)
+    expect(page.locator(".message-card")).to_have_count(2)
+    expect(page.locator(".failure-state")).to_have_count(0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk
 from tests.browser.screens import NARROW
 from tests.browser.sidebar_page import SidebarPage, by_right_click
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+FOUND = "const at = [...(CSS.highlights.get('found-text-current') ?? [])][0].getBoundingClientRect();"
 
 
 def test_a_reference_reads_as_its_title_and_copies_as_itself(
@@ -76,6 +78,14 @@ def test_long_messages_are_folded_and_each_block_has_its_own_direction(
     talk, page = open_talk(person, open_page, long, "مرحبا")
     unfold = card(page, 1).get_by_role("button", name="Show all 250 lines")
     assert body(page, 1).evaluate("node => node.parentElement.clientHeight") < 500
+    # What is looked for below the fold is shown.
+    page.locator("#composer-input").press("Control+f")
+    page.keyboard.type("line 249")
+    page.keyboard.press("Enter")
+    expect(card(page, 1).get_by_role("button", name="Show less")).to_be_visible()
+    wait_until(page, f"() => {{ {FOUND} return at.top > 0 && at.bottom < innerHeight; }}")
+    page.keyboard.press("Escape")
+    card(page, 1).get_by_role("button", name="Show less").click()
     unfold.click()
     assert body(page, 1).evaluate("node => node.parentElement.clientHeight") > 4_000
     expect(card(page, 1).get_by_role("button", name="Show less")).to_be_visible()

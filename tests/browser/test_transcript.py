@@ -191,6 +191,8 @@ def test_who_stops_an_answer_can_ask_again_at_once(
     expect(body(page, 2)).to_have_text("Said.")
     page.get_by_role("button", name="Stop answering").click()
     expect(card(page, 2)).to_contain_text("Stopped. What had been said is kept.")
+    # The button that had the focus is gone: what is typed next is the next message.
+    expect(page.locator("#composer-input")).to_be_focused()
     shared_model.scripts["main"] = saying("Gladly.")
     send(page, "Then answer this")
     expect(body(page, 4)).to_have_text("Gladly.")

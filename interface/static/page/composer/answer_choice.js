@@ -5,6 +5,8 @@ import { tellFailure } from '../ui/notices/attempts.js';
 import { showToast } from '../ui/notices/toast.js';
 
 const words = strings.answerSettings;
+/** The name of the server's own model, once it is known. */
+let mainName = '';
 const NEW_MODEL_KEY = 'anaphora:new-conversation-model';
 /** Where the browser keeps what was chosen for a conversation until the server has it; '' for one that does not exist yet. */
 const pendingOf = (conversationId) => ['form', `settings-to-save:${conversationId ?? ''}`];
@@ -27,7 +29,10 @@ export function createAnswerChoice(form, page, { onFailed }) {
   let pending = nothingPending;
   let dictation = null;
   let picker = null;
-  let mainName = '';
+
+  function showMain() {
+    if (!picker) modelButton.firstElementChild.textContent = mainName;
+  }
 
   async function withPicker(job) {
     try {
@@ -98,9 +103,10 @@ export function createAnswerChoice(form, page, { onFailed }) {
   });
   optionsButton.addEventListener('click', toggleOptions);
   showDictation();
+  if (mainName) showMain();
   page.events.on('models:known', (models) => {
     mainName = models.main.name;
-    if (!picker) modelButton.firstElementChild.textContent = mainName;
+    showMain();
   });
   page.events.on('conversation:details', ({ conversation_id: id, conversation_settings: settings }) => {
     if (id === choice.conversationId) choose(settings?.model_overrides?.main ?? null, { isUnsaved: false });

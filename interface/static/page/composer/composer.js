@@ -125,7 +125,9 @@ export function mountComposer(form, page, { place, onStop }) {
 
   function tellButtons() {
     sendButton.disabled = isEmpty();
+    const losesFocus = !running && stopButton === document.activeElement;
     setHidden(stopButton, !running);
+    if (losesFocus && !byTouch.matches) input.focus();
     // What is written during an answer is sent after it.
     setHidden(sendButton, running && isEmpty());
     sendButton.title = running ? words.sendLater : words.send;

@@ -7,6 +7,7 @@ import { element } from '../ui/dom.js';
 import { hidePopup, showBeside } from '../ui/controls/popup.js';
 
 const words = composerStrings.options;
+const byTouch = matchMedia('(pointer: coarse)');
 let popup = null;
 
 function checkbox(label, { get, set }) {
@@ -38,8 +39,8 @@ function built(button, { onSettings, onVoice, tracksDocuments }) {
     settings,
     checkbox(words.propose, proposesAlways),
     tracksDocuments ? checkbox(words.documents, followsDocuments) : null,
-    checkbox(words.enter, sendsWithEnter),
-    element('p', { class: 'composer-popup-note', text: words.enterHelp }),
+    // By touch, Enter begins a new line in any case.
+    ...(byTouch.matches ? [] : [checkbox(words.enter, sendsWithEnter), element('p', { class: 'composer-popup-note', text: words.enterHelp })]),
     ...voice(onVoice));
   node.addEventListener('toggle', ({ newState }) => {
     button.setAttribute('aria-expanded', String(newState === 'open'));

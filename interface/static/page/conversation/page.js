@@ -241,7 +241,7 @@ export class ConversationPage {
   #showFailure(error, onAgain) {
     if (isGone(error)) Object.assign(this.#conversation, { isGone: true, stateless: false });
     this.#header.show(this.#conversation);
-    this.#transcript.showState(loadingFailure(error, { onAgain, onNew: () => this.open(null) }));
+    this.#transcript.showState(loadingFailure(error, { onAgain, onNew: () => this.open(null), events: this.#events, signal: this.#opening.signal }));
   }
 
   /** Turns to a conversation that is still being made: what is written meanwhile is written in it. */

@@ -34,6 +34,7 @@ const JOBS = {
   palette: async (page) => (await bring(() => import('../palette/palette.js'))).openPalette(page),
   search: ({ events }) => events.emit('search:open', null),
   memories: ({ events }) => events.emit('panel:show', { name: 'memories' }),
+  documents: ({ events }) => events.emit('panel:show', { name: 'documents' }),
   newWorkspace: ({ events }) => events.emit('workspace:begin'),
   rail: ({ events }) => events.emit('rail:toggle'),
   collapseWorkspaces: ({ events }) => events.emit('workspaces:collapse'),

@@ -13,6 +13,7 @@ export const ACTIONS = [
   { name: 'newConversation', keys: ['Mod', 'Shift', 'O'], icon: 'plus-lg' },
   { name: 'newWorkspace', icon: 'folder-plus' },
   { name: 'memories', icon: 'bookmark' },
+  { name: 'documents', icon: 'file-text' },
   { name: 'previous', keys: ['Alt', '↑'], icon: 'arrow-up' },
   { name: 'next', keys: ['Alt', '↓'], icon: 'arrow-down' },
   { name: 'beside', keys: ['Mod', '\\'], icon: 'layout-split' },

@@ -190,6 +190,11 @@ export class MessageCard {
     if (!this.#streaming) this.#content.redraw();
   }
 
+  /** Shows all of a long message. */
+  unfold() {
+    this.#fold.open();
+  }
+
   /** The answer begins (again): its text comes piece by piece. */
   beginStreaming(text = '', parts = []) {
     this.#streaming = true;

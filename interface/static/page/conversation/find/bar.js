@@ -116,8 +116,9 @@ class FindBar {
       }, { failed: words.failed });
       if (!isHere || findings !== this.#findings || current !== findings.current) return;
     }
-    const part = this.#draw();
-    if (current) transcript.scrollTo(current.message_id, part);
+    const range = this.#draw();
+    if (range?.startContainer.parentElement.closest('.folded')) transcript.card(current.message_id).unfold();
+    if (current) transcript.scrollTo(current.message_id, range);
   }
 
   #draw() {

@@ -44,7 +44,7 @@ function show() {
  * @param {HTMLElement} container of the cards
  * @param {string} wanted '' for nothing
  * @param {HTMLElement|null} currentCard
- * @returns {Element|null} what holds the first place in the current card
+ * @returns {Range|null} the first place in the current card
  */
 export function highlight(container, wanted, currentCard) {
   const bodies = wanted ? [...container.querySelectorAll('.message-body')] : [];
@@ -54,5 +54,5 @@ export function highlight(container, wanted, currentCard) {
   if (wanted) marked.set(container, { current, others });
   else marked.delete(container);
   show();
-  return current[0]?.startContainer.parentElement ?? null;
+  return current[0] ?? null;
 }

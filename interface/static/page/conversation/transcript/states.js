@@ -4,6 +4,9 @@ import { attempt } from '../../ui/notices/attempts.js';
 import { importOffer } from '../../imports/offer.js';
 import { element } from '../../ui/dom.js';
 
+/** So long after the network has come back what failed for want of it is tried again. */
+const ONLINE_MS = 1000;
+
 /** @returns {object} the open conversation with what the server tells of it; what it does not tell stays */
 export function withDetails({ conversationId, friendlyId, title, stateless }, details) {
   return {
@@ -62,13 +65,30 @@ export function createPins(transcript, page) {
 /** @returns {boolean} whether there is no such conversation, or none any more */
 export const isGone = (error) => error.code === 'conversation_not_found';
 
+/** Calls `then` once, unless `signal` ends that: when the server is heard again, or the network is back. */
+function onceServerIsHeard(events, then, signal) {
+  const done = new AbortController();
+  const once = () => {
+    if (done.signal.aborted) return;
+    done.abort();
+    stop();
+    if (!signal.aborted) then();
+  };
+  const stop = events.on('changes:alive', once);
+  // In the first moment, some requests still fail.
+  addEventListener('online', () => setTimeout(once, ONLINE_MS), { signal: done.signal });
+}
+
 /**
- * Says that a conversation's messages are not there, and why.
+ * Says that a conversation's messages are not there, and why. Where the server could not be reached, they are asked for again once it
+ * is heard.
  *
  * @param {Error} error
- * @param {{onAgain: () => void, onNew: () => void}} ways out: where trying again helps, or where the conversation is gone
+ * @param {{onAgain: () => void, onNew: () => void, events: object, signal: AbortSignal}} ways out: where trying again helps, or where the
+ *   conversation is gone; `signal`: something else is open
  */
-export function loadingFailure(error, { onAgain, onNew }) {
+export function loadingFailure(error, { onAgain, onNew, events, signal }) {
+  if (error.status === 0) onceServerIsHeard(events, onAgain, signal);
   const [text, label, onclick] = isGone(error)
     ? [strings.transcript.gone, strings.transcript.none, onNew] : [strings.transcript.failed(error.message), strings.transcript.again, onAgain];
   return element('section', { class: 'failure-state', role: 'alert' },

@@ -27,6 +27,12 @@ const whenIdle = (job) => (globalThis.requestIdleCallback ?? requestAnimationFra
 /** The messages that a conversation opens with. @param {string|number|null} around a message; null: the newest */
 export const openingWindow = (around) => (around === null ? { limit: OPENING } : { around, limit: OPENING });
 
+/** @param {Element|Range} shown @returns {number} the middle of its height in the window, in pixels */
+function middleOf(shown) {
+  const { top, bottom } = shown.getBoundingClientRect();
+  return (top + bottom) / 2;
+}
+
 /**
  * The messages of the open conversation: a window of them, extended as the person scrolls, its cards kept in place.
  *
@@ -206,12 +212,14 @@ export class Transcript {
     return true;
   }
 
-  /** Brings a message, or a part of its card, into view. @returns {boolean} whether the message is here */
-  scrollTo(messageId, part = null) {
+  /** Brings a message, or a part of its text, into view. @returns {boolean} whether the message is here */
+  scrollTo(messageId, range = null) {
     const card = this.card(messageId);
     if (!card) return false;
     this.#scroll.release();
-    (part ?? card.node).scrollIntoView({ block: 'center' });
+    (range?.startContainer.parentElement ?? card.node).scrollIntoView({ block: 'center' });
+    // A paragraph may be much longer than the window.
+    if (range) this.#container.scrollTop += middleOf(range) - middleOf(this.#container);
     return true;
   }
 

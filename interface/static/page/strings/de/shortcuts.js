@@ -13,6 +13,7 @@ export const shortcutStrings = fill(english, {
     palette: 'Befehle, Unterhaltungen und Einstellungen',
     newWorkspace: 'Neuer Arbeitsbereich',
     memories: 'Erinnerungen',
+    documents: 'Dokumente',
     beside: 'Eine Unterhaltung neben dieser öffnen',
     otherSide: 'Zur anderen Unterhaltung, wenn zwei offen sind',
     swapSides: 'Die beiden Unterhaltungen tauschen',

@@ -13,6 +13,7 @@ export const shortcutStrings = {
     search: 'Search everything',
     newWorkspace: 'New workspace',
     memories: 'Memories',
+    documents: 'Documents',
     beside: 'Open a conversation beside this one',
     otherSide: 'Go to the other conversation, where two are open',
     swapSides: 'Swap the two conversations',

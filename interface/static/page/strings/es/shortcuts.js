@@ -13,6 +13,7 @@ export const shortcutStrings = fill(english, {
     palette: 'Comandos, conversaciones y ajustes',
     newWorkspace: 'Espacio de trabajo nuevo',
     memories: 'Recuerdos',
+    documents: 'Documentos',
     beside: 'Abrir una conversación al lado de esta',
     otherSide: 'Ir a la otra conversación, cuando hay dos abiertas',
     swapSides: 'Intercambiar las dos conversaciones',

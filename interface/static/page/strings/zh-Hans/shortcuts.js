@@ -13,6 +13,7 @@ export const shortcutStrings = fill(english, {
     palette: '命令、对话和设置',
     newWorkspace: '新建工作区',
     memories: '记忆',
+    documents: '文档',
     beside: '在此对话旁边打开另一个对话',
     otherSide: '打开两个对话时，转到另一个',
     swapSides: '交换两个对话的位置',
