@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import wait_until
-from tests.browser.history import store_talk
+from tests.browser.history import hold_talk, store_talk
 from tests.browser.screens import findings
 from tests.browser.transcript import card
+from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -62,3 +63,21 @@ def test_a_text_is_found_in_the_whole_conversation_and_marked(
     assert page.evaluate("CSS.highlights.get('found-text').size") == 0
     page.get_by_role("button", name="Find in this conversation").click()
     expect(field).to_be_focused()
+
+
+def test_what_stands_on_the_page_is_found_as_it_is_read(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
+    shared_model.scripts["main"] = saying("Some **bold** text with `code` and a [link](https://example.org).")
+    talk = hold_talk(person, "Marks", f"See {tomatoes.reference(1)}")
+    page = open_page(person, talk.path)
+    expect(card(page, 2)).to_contain_text("bold text with code and a link")
+    page.keyboard.press("Control+F")
+    field = page.get_by_role("searchbox", name="Find in this conversation")
+    count = page.locator(".find-count")
+    for shown in ("bold text", "code and a link", "Growing tomatoes", "**bold**"):
+        field.fill(shown)
+        expect(count).to_have_text("1 of 1 message")
+    field.fill("bold code")
+    expect(count).to_have_text("Not found")

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Findings, beginningsOf } from '../../interface/static/page/conversation/find/find_model.js';
+import { Findings, beginningsOf, withShown } from '../../interface/static/page/conversation/find/find_model.js';
 
 const messages = [3, 8, 20].map((index) => ({ message_id: `m${index}`, message_index: index }));
 
@@ -30,4 +30,12 @@ test('after the last comes the first, and the number counts those that are not k
   assert.equal(found.place, 11);
   found.step(-1);
   assert.equal(found.place, 13);
+});
+
+test('what a text is found in as it is shown stands among what the server found, and is not counted twice', () => {
+  const at = (index) => ({ message_id: `m${index}`, message_index: index });
+  assert.deepEqual(withShown({ messages: [at(2), at(6)], total: 2 }, [at(4), at(6)]), { messages: [at(2), at(4), at(6)], total: 3 });
+  assert.deepEqual(withShown({ messages: [], total: 0 }, [at(1)]), { messages: [at(1)], total: 1 });
+  // Of many, the server names the newest: an earlier one may be among those that it counted.
+  assert.deepEqual(withShown({ messages: [at(8)], total: 5 }, [at(3), at(9)]), { messages: [at(8), at(9)], total: 6 });
 });

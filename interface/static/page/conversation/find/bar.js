@@ -5,8 +5,8 @@ import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
-import { Findings } from './find_model.js';
-import { highlight } from './highlights.js';
+import { Findings, withShown } from './find_model.js';
+import { highlight, says } from './highlights.js';
 
 const words = strings.find;
 const PAUSE_MS = 200;
@@ -90,8 +90,15 @@ class FindBar {
     const asked = () => this.#page.api.findInConversation(conversationId, wanted);
     const found = wanted ? await attempt(asked, { failed: words.failed, again: () => this.#search() }) : { messages: [], total: 0 };
     if (!found || wanted !== this.#asked || conversationId !== this.#page.conversationId() || this.#node.hidden) return;
-    this.#findings = new Findings(found.messages, found.total, this.#page.transcript().firstSeenIndex);
+    const { messages, total } = withShown(found, this.#shownWith(wanted));
+    this.#findings = new Findings(messages, total, this.#page.transcript().firstSeenIndex);
     await this.#show();
+  }
+
+  #shownWith(wanted) {
+    const transcript = this.#page.transcript();
+    const bodyOf = ({ message_id: id }) => transcript.card(id)?.node.querySelector('.message-body');
+    return wanted ? transcript.messages.filter((message) => says(bodyOf(message), wanted)) : [];
   }
 
   async #step(by) {

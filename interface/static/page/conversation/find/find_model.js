@@ -19,6 +19,23 @@ export function beginningsOf(text, wanted, most) {
 }
 
 /**
+ * What the server found, with the messages that say a text only as they are shown: without the signs of Markdown, or by the title of a
+ * reference.
+ *
+ * @param {{messages: Array<{message_id: string, message_index: number}>, total: number}} found the newest of all that hold it
+ * @param {Array<{message_id: string, message_index: number}>} shown those on the page that say it
+ * @returns {{messages: object[], total: number}} in order
+ */
+export function withShown({ messages, total }, shown) {
+  const known = new Set(messages.map(({ message_id: id }) => id));
+  // Before the first one that is known, the server has counted some that it did not name.
+  const first = total > messages.length ? messages[0].message_index : 0;
+  const more = shown.filter(({ message_id: id, message_index: index }) => !known.has(id) && index >= first);
+  const all = [...messages, ...more].toSorted((one, other) => one.message_index - other.message_index);
+  return { messages: all, total: total + more.length };
+}
+
+/**
  * The messages that hold a text; one of them is the current one.
  *
  * @param {Array<{message_id: string, message_index: number}>} messages in order

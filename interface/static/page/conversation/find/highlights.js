@@ -27,6 +27,9 @@ function rangesIn(node, wanted) {
   });
 }
 
+/** @param {Element|null|undefined} node @param {string} wanted @returns {boolean} whether a text stands there as it is shown */
+export const says = (node, wanted) => Boolean(node) && beginningsOf(node.textContent, wanted, 1).length > 0;
+
 /** What is marked, for each container that shows something found. */
 const marked = new Map();
 
