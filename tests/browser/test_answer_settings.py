@@ -57,9 +57,7 @@ def test_a_new_conversation_is_answered_by_its_own_settings_and_another_one_by_a
     allowed = {"allowed_tools": ["time__convert_time", "time__now"], "agents_allowed_tools": {"gone": ["time__now"]}}
     person.request("PATCH", f"/conversations/{other}/settings", allowed)
     page.goto(f"/interface/{other}")
-    page.fill(INPUT, "/settings")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Enter")
+    run_command(page, "/settings")
     dialog.get_by_label("Preset", exact=True).select_option(label="Pirate")
     expect(dialog.get_by_label("System prompt")).to_have_value("Talk like a pirate.")
     expect(dialog.get_by_label("Model", exact=True).locator("option:checked")).to_have_text("cheap")
@@ -119,6 +117,7 @@ def test_a_prompt_is_written_once_and_used_by_its_name_with_its_fields_filled(
 
 
 def run_command(page: Page, command: str) -> None:
+    page.wait_for_selector("#composer:not([aria-busy])", state="attached")  # it may have been loaded anew
     page.fill(INPUT, command)
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")

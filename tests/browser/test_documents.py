@@ -323,3 +323,45 @@ def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_
     conflict.get_by_role("button", name="Save my text instead").click()
     expect(panel.locator(".document-text")).to_have_text("My text.")
     assert text_of(person, "plan.md") == "My text."
+
+
+def test_a_new_document_is_not_begun_where_there_is_one_or_may_be_none(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("400")
+    page_problems.expect("404")
+    write(person, "notes/other.md", "What was written before.")
+    page = open_page(person, "/interface/?panel=documents")
+    panel = page.locator("#documents")
+    name = panel.get_by_role("textbox", name="Path of a new document")
+    name.fill("notes/.hidden")
+    name.press("Enter")
+    expect(page.locator(".toast-message")).to_contain_text("hidden")
+    expect(name).to_have_value("notes/.hidden")
+    name.fill("notes/other")
+    name.press("Enter")
+    expect(panel.locator(".document-text")).to_have_text("What was written before.")
+    told = page.locator(".toast-message").filter(has_text="There is a document of that path already")
+    expect(told).to_be_visible()
+    page.go_back()
+
+    name.fill("notes/new")
+    name.press("Enter")
+    expect(panel.get_by_role("button", name="Cancel")).to_be_visible()
+    panel.locator(".document-input").fill("One line")
+    expect(panel.get_by_role("button", name="Throw away what I changed")).to_be_visible()
+    panel.locator(".document-input").fill("")
+    panel.get_by_role("button", name="Cancel").click()
+    expect(name).to_be_visible()
+    assert person.get("/api/vault/document?path=notes/new.md").status == 404
+
+
+def test_documents_without_links_are_listed_by_their_titles_and_lead_to_themselves(
+    person: Client, open_page: OpenPage
+) -> None:
+    write(person, "alone.md", "# Quite alone\n\nNobody names it.")
+    page = open_page(person, "/interface/?panel=documents")
+    panel = page.locator("#documents")
+    panel.get_by_text("Documents without links").click()
+    panel.locator(".documents-folded").get_by_role("link", name="Quite alone").click()
+    expect(panel.locator(".document-text")).to_contain_text("Nobody names it.")

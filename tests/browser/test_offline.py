@@ -55,6 +55,7 @@ def test_a_page_that_was_here_before_opens_without_a_network_and_sends_later(
     page.reload()
     expect(page.locator("#composer-input")).to_have_value("And how much sun?")
     expect(page.locator(".sidebar-user-name")).to_have_text(email)
+    page.wait_for_selector("#composer:not([aria-busy])", state="attached")
     page.locator("#composer-input").press("Enter")
     waiting = page.get_by_role("list", name="Messages that are not sent yet").get_by_role("listitem")
     expect(waiting).to_contain_text("And how much sun?")

@@ -31,6 +31,15 @@ export function createDocumentsApi(api) {
   return {
     list,
     read: (path, options) => api.get('/api/vault/document', { path }, options),
+    /** @returns {Promise<object|null>} null where there is none of that path, but may be one */
+    async readIfThere(path) {
+      try {
+        return await api.get('/api/vault/document', { path });
+      } catch (error) {
+        if (error.status === 404) return null;
+        throw error;
+      }
+    },
     graph: () => api.get('/api/vault/graph'),
     /** @param {string|null} version that is replaced; null: a new document */
     save: (path, text, version) => api.put(address(path), { text }, ifVersion(version)),

@@ -40,7 +40,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
   const view = new MarkdownView(preview);
   const save = element('button', { type: 'button', class: 'btn btn-primary btn-sm', text: words.save, onclick: () => store() });
   const look = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', 'aria-pressed': 'false', text: words.preview, onclick: togglePreview });
-  const cancel = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.discard, onclick: discard });
+  const cancel = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: discard });
   const autocomplete = createAutocomplete(input, page, { onComplete: keep });
   let isSaving = false;
   let isClosed = false;
@@ -64,7 +64,12 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
 
   const isUntouched = () => input.value === before.text && version === before.version;
 
+  function tellCancel() {
+    cancel.textContent = isUntouched() ? words.leave : words.discard;
+  }
+
   function keep() {
+    tellCancel();
     kept.set(FORM, keyOf(path), isUntouched() ? null : { text: input.value, version });
   }
 
@@ -119,12 +124,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
 
   /** What the document says now. Raises what the request does, but not for a document that is not there. */
   async function readNow() {
-    try {
-      return await api.read(path);
-    } catch (error) {
-      if (error.status !== 404) throw error;
-      return GONE;
-    }
+    return (await api.readIfThere(path)) ?? GONE;
   }
 
   async function askWhich() {
@@ -207,6 +207,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
     onMoved(path);
   }
 
+  tellCancel();
   const title = element('h2', { class: 'document-title', text: path });
   const node = element('div', { class: 'documents-scroller document-editor' },
     title, conflict, field, preview,

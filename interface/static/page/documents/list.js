@@ -194,7 +194,11 @@ export function createList(page) {
   const none = (text) => [element('p', { class: 'documents-note', text })];
   const drawBroken = ({ broken }) => (broken.length === 0 ? none(words.noBroken) : shownInPart(broken, (link) => element('p', { class: 'documents-broken' },
     element('span', { text: link.wikilink }), documentLink({ path: link.source, title: link.source_title }, page))));
-  const drawOrphans = ({ orphans }) => (orphans.length === 0 ? none(words.noOrphans) : shownInPart(orphans, (entry) => documentLink(entry, page)));
+  function drawOrphans({ orphans, nodes }) {
+    if (orphans.length === 0) return none(words.noOrphans);
+    const titles = new Map(nodes.map(({ path, title }) => [path, title]));
+    return shownInPart(orphans, (path) => documentLink({ path, title: titles.get(path) ?? path }, page));
+  }
   const drawGraph = (graph) => [graphPicture(graph, { addressOf: page.addressOf, onOpen: (path) => page.open({ path }) })];
 
   return {

@@ -10,6 +10,7 @@ import { wide } from '../ui/columns.js';
 import { element, setHidden } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 import { coverPageTitle } from '../ui/notices/page_title.js';
+import { showToast } from '../ui/notices/toast.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { isSomethingOver } from '../ui/controls/popup.js';
 import { createActions } from './actions.js';
@@ -75,7 +76,7 @@ class DocumentsPanel {
     this.#documents = createDocumentsApi(api);
     this.#actions = createActions(this.#documents, { onMoved: (from, to) => this.#moved(from, to) });
     this.#list = createList({
-      ...this.#page, api: this.#documents, begin: (path) => this.#edit({ path, text: '', version: null }),
+      ...this.#page, api: this.#documents, begin: (path) => this.#begin(path),
       attempt: (job, again) => attempt(job, { failed: words.failed, again }),
     });
     frame.addPanel(this.#node);
@@ -240,6 +241,18 @@ class DocumentsPanel {
       },
       hearOfOthers: (changes) => mayChangeLinks(found, changes) && this.#renew(),
     });
+  }
+
+  /** A path that may not be is refused before anything is written; a document that is there already is shown. */
+  async #begin(path) {
+    const looked = await attempt(async () => ({ found: await this.#documents.readIfThere(path) }), { failed: words.failed, again: () => this.#begin(path) });
+    if (!looked) return;
+    if (!looked.found) {
+      this.#edit({ path, text: '', version: null });
+      return;
+    }
+    this.open({ path });
+    showToast(words.thereAlready);
   }
 
   #edit(found) {
