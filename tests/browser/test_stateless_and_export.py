@@ -38,6 +38,7 @@ def test_what_is_not_kept_is_shown_apart_until_one_leaves(
     expect(mark).to_be_hidden()
     sidebar = SidebarPage(page)
     sidebar.choose(sidebar.row("Growing tomatoes"), "Toggle Stateless")
+    expect(mark).to_be_visible()
     expect(mark).to_have_text("Not kept")
 
     shared_model.scripts["main"] = saying("Parsley ", "salt.", pause_after=1)
