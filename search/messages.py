@@ -407,7 +407,7 @@ def conditions_of(query: SearchQuery) -> list[ColumnElement[bool]]:
     ]
 
 
-def is_enough(query: SearchQuery, by_words: Sequence[int]) -> bool:
+def is_enough(query: SearchQuery, by_words: Sequence[object]) -> bool:
     """Whether what the words found will do: quoted words are meant as they are, a single one may not be typed whole."""
     said = query.text.split()
     if query.exact or is_spoken(said):

@@ -253,9 +253,14 @@ class Vault:
         """About a document, in one line; ask: the cheap model may be asked here, which takes seconds. Never raises."""
         return self.summaries.of(self.user_email, path, max_length=max_length, ask=ask)
 
-    def find_excerpts(self, query: str, *, n: int = 8) -> list[Excerpt]:
-        """The parts of documents that say or mean what `query` asks for, words or a question, best first."""
-        return find_excerpts(query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors)
+    def find_excerpts(self, query: str, *, n: int = 8, near: bool = False) -> list[Excerpt]:
+        """The parts of documents that say or mean what `query` asks for, words or a question, best first.
+
+        near: those alone that mean it.
+        """
+        return find_excerpts(
+            query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors, near=near
+        )
 
     def related_excerpts(self, query: str, *, n: int) -> list[Excerpt]:
         """Those that have so much to do with `query` that a model should be given them unasked."""
@@ -263,10 +268,10 @@ class Vault:
             query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors, surely=True
         )
 
-    def find_documents(self, query: str, *, n: int = 3) -> list[Excerpt]:
+    def find_documents(self, query: str, *, n: int = 3, near: bool = False) -> list[Excerpt]:
         """The documents that do, each with its best part."""
         best: dict[str, Excerpt] = {}
-        for excerpt in self.find_excerpts(query, n=_EXCERPTS_A_DOCUMENT * n):
+        for excerpt in self.find_excerpts(query, n=_EXCERPTS_A_DOCUMENT * n, near=near):
             best.setdefault(excerpt.path, excerpt)
         return list(best.values())[:n]
 

@@ -110,17 +110,30 @@ class FileResult(Found):
     created_at: str
 
 
+class DocumentResult(Found):
+    """A document; `snippet` is of its text, or the name by which it was found.
+
+    `path`: relative to the vault. `modified`: when its file was changed, in UTC.
+    """
+
+    kind: Literal["document"]
+    path: str
+    modified: str
+
+
 class OtherResult(Found):
     """A thing of a kind that was added to `search.things.kinds.KINDS`, with the further fields of that kind."""
 
     kind: str
 
 
-_Result = Annotated[MessageResult | ConversationResult | MemoryResult | FileResult, Field(discriminator="kind")]
+_Result = Annotated[
+    MessageResult | ConversationResult | MemoryResult | FileResult | DocumentResult, Field(discriminator="kind")
+]
 
 
 class SearchResults(Warned):
-    """Each kind best first: conversations, files, memories, other things, messages.
+    """Each kind best first: conversations, files, memories, documents, other things, messages.
 
     `next` is the cursor of the next page.
     """

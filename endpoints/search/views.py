@@ -1,4 +1,4 @@
-"""Finding anything of one's own: messages, conversations, memories, files and what else `search.things.kinds` names."""
+"""Finding anything of one's own: messages, conversations, memories and whatever else `search.things.kinds` names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from search.things.kinds import KINDS, Page, SearchableKind, Wanted
 from sentences import say
 
 from . import models as search_models
+from .documents import Documents
 from .memories import Memories
 
 blueprint = Blueprint("search", __name__)
 _OF_A_KIND = 5
 KINDS.setdefault("memory", Memories())
+KINDS.setdefault("document", Documents())
 
 
 @blueprint.get("/search")
@@ -29,7 +31,7 @@ KINDS.setdefault("memory", Memories())
 @answers(search_models.SearchResults)
 @works(Work.SEARCH)
 def search(query: search_models.Search) -> Response:
-    """Messages, conversations, memories and files that fit `q`; of all together, the last three at most five each."""
+    """Messages, conversations, memories, files and documents that fit `q`; of all, at most five each but messages."""
     sought = parse_query(query.q).narrowed(
         conversation=conversation_name(query.conversation) if query.conversation else None,
         sender=query.sender,

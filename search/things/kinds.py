@@ -67,7 +67,7 @@ class SearchableKind(Protocol):
 
     @property
     def takes_filters(self) -> bool:
-        """Whether things of this kind have a sender, a conversation and a time, by which `sender:` and so on filter."""
+        """Whether `search` itself heeds `sender:`, `in:`, `before:` and so on, as far as such things have them."""
         ...
 
     def search(self, wanted: Wanted) -> Page:

@@ -14,11 +14,12 @@ SECRET = "Zanzibar <script>alert(1)</script> is where the treasure lies"
 
 @pytest.fixture(params=["indexed", "not indexed yet"])
 def hidden(ada: Person, settings: Settings, request: pytest.FixtureRequest) -> dict[str, str]:
-    """What Ada said, remembered and called a conversation; its ids."""
+    """What Ada said, remembered, wrote down and called a conversation; its ids."""
     conversation_id = ada.new_conversation()
     ada.put(f"/conversations/{conversation_id}/title", json={"title": "Zanzibar"})
     ada.say(conversation_id, SECRET)
     ada.remember(SECRET)
+    ada.put("/api/vault/document?path=zanzibar.md", json={"text": SECRET})
     if request.param == "indexed":
         index_pending(database=open_store(settings.users_dir))
     details = ada.get(f"/get_conversation_details/{conversation_id}").json
@@ -37,12 +38,12 @@ def test_no_question_finds_what_somebody_else_said(hidden: dict[str, str], ada: 
         'zanzibar" OR "',
         "owner:zanzibar",
     ):
-        for kind in ("all", "message", "conversation", "memory"):
+        for kind in ("all", "message", "conversation", "memory", "document"):
             answer = eve.get("/search", query_string={"q": q, "kind": kind})
             assert answer.status_code == 200, (q, kind)
             assert (answer.json["results"], answer.json["next"]) == ([], None), (q, kind)
             assert "treasure" not in answer.get_data(as_text=True)
-    assert len(ada.get("/search?q=zanzibar").json["results"]) == 3
+    assert len(ada.get("/search?q=zanzibar").json["results"]) == 4
 
 
 def test_what_is_found_says_markup_as_text(hidden: dict[str, str], ada: Person) -> None:

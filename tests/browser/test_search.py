@@ -101,6 +101,26 @@ def test_what_was_said_is_shown_as_text(open_page: OpenPage, person: Client, bre
     assert bread
 
 
+def test_a_document_is_found_shown_as_text_and_opened_in_its_panel(open_page: OpenPage, person: Client) -> None:
+    for path, text in (("a/jelly.md", f"# Jelly\n\n{HOSTILE}"), ("tea.md", "Mint.")):
+        person.put(f"/api/vault/document?path={quote(path)}", {"text": text})
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'quince onerror'})}")
+    expect(page.locator(".search-group-title")).to_have_text(["Documents"])
+    expect(hits(page).locator(".search-hit-title")).to_have_text("Jelly")
+    expect(hits(page).locator(".search-hit-text")).to_contain_text(HOSTILE)
+    expect(hits(page).locator(".search-hit-about")).to_contain_text("a/jelly.md")
+    expect(hits(page).locator("mark")).to_have_text(["onerror", "quince"])
+    expect(page.locator("#search-panel :is(img, b)")).to_have_count(0)
+    page.locator(".search-kinds").get_by_role("button", name="Documents", exact=True).click()
+    assert "kind=document" in page.url
+    hits(page).click()
+    panel = page.locator("#documents")
+    expect(panel.get_by_role("heading", name="Jelly", level=2)).to_be_visible()
+    expect(page.locator("#search-panel")).to_be_hidden()
+    page.go_back()
+    expect(hits(page)).to_have_count(1)
+
+
 def test_commands_and_keys_lead_to_the_search_and_escape_leads_back(
     open_page: OpenPage, person: Client, bread: Talk
 ) -> None:

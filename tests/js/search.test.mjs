@@ -39,6 +39,15 @@ test('results stand in groups, and a full group of a search of everything leads 
   assert.deepEqual(groupsOf([], 'all'), []);
 });
 
+test('documents are a group of their own before files, and can be asked for alone', () => {
+  const documents = Array.from({ length: 5 }, (_, number) => ({ kind: 'document', path: `${number}.md` }));
+  const results = [{ kind: 'file' }, ...documents, { kind: 'message' }];
+  assert.deepEqual(groupsOf(results, 'all').map(({ kind, hasMore }) => [kind, hasMore]), [['document', true], ['file', false], ['message', false]]);
+  assert.equal(groupsOf(documents, 'document')[0].hasMore, false);
+  const state = { q: 'rye', kind: 'document' };
+  assert.deepEqual(parseSearch(formatSearch(state)), state);
+});
+
 test('the route is asked with what was given', async () => {
   const asked = [];
   const api = createSearchApi({ get: async (...given) => asked.push(given) });

@@ -90,16 +90,24 @@ class _Scored(NamedTuple):
 
 
 def find_excerpts(
-    query: str, *, n: int, user_email: str, database: Database, vectors: DocumentVectors, surely: bool = False
+    query: str,
+    *,
+    n: int,
+    user_email: str,
+    database: Database,
+    vectors: DocumentVectors,
+    surely: bool = False,
+    near: bool = False,
 ) -> list[Excerpt]:
     """The best `n` excerpts of the person's documents; none where nothing has to do with `query`. Raises StoreError.
 
-    surely: those alone that are surely related to it in meaning; none where no model can embed.
+    surely: those alone that are surely related to it in meaning. near: those alone that mean something like it,
+    whatever words they share. Both find none where no model can embed.
     """
     query = query[:_LONGEST_QUERY]
     sought = terms(words_of(query))
     meaning = _meaning(query, vectors) if query.strip() else None
-    if surely and meaning is None:
+    if (surely or near) and meaning is None:
         return []
     total = progress_of(database=database, user_email=user_email).documents
     with database.reading() as connection:
@@ -111,7 +119,7 @@ def find_excerpts(
         chunks = store.chunks_of(connection, user_email, list(ids))
     parts = list(_parts(texts, chunks, meaning))
     scored = _scored(parts, {number: title for number, (_, title, _) in texts.items()}, sought, rarities, meaning)
-    chosen = _surely_related(scored) if surely else _relevant(scored)
+    chosen = _surely_related(scored) if surely else _near(scored) if near else _relevant(scored)
     return [_excerpt(each, texts[each.part.document_id]) for each in _distinct(chosen)][:n]
 
 
@@ -207,6 +215,11 @@ def _relevant(scored: Sequence[_Scored]) -> list[_Scored]:
         return []
     least = scored[0].score * _WORST
     return [each for each in scored if each.score >= least and (each.coverage > 0 or each.nearness >= NEAR)]
+
+
+def _near(scored: Sequence[_Scored]) -> list[_Scored]:
+    """Those that mean something like the question."""
+    return [each for each in scored if each.nearness >= NEAR]
 
 
 def _surely_related(scored: Sequence[_Scored]) -> list[_Scored]:

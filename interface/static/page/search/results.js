@@ -5,6 +5,7 @@ import { searchStrings } from '../strings/en/search.js';
 import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/words/times.js';
 import { badgeText, senderName } from '../conversation/message_model.js';
+import { formatDocuments } from '../documents/documents_model.js';
 import { groupsOf, piecesOf } from './search_model.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';
 import { element } from '../ui/dom.js';
@@ -34,6 +35,13 @@ const KINDS = {
     href: formatAddress(hit.conversation_id, hit.message_id),
     target: ['conversation:open', { conversationId: hit.conversation_id, messageId: hit.message_id }],
     icon: 'paperclip',
+  }),
+  document: (hit) => ({
+    title: hit.title,
+    about: [hit.path, shortTime(hit.modified)],
+    href: formatDocuments({ path: hit.path }),
+    target: ['documents:open', { path: hit.path, anchor: null }],
+    icon: 'file-text',
   }),
   memory: (hit) => ({
     title: null,

@@ -1,9 +1,9 @@
 /** What the Search panel shows, as the address of the page says it, and how results are laid out. */
 
 export const PANEL = 'search';
-export const KINDS = ['all', 'message', 'file', 'conversation', 'memory'];
+export const KINDS = ['all', 'message', 'file', 'document', 'conversation', 'memory'];
 /** In the order in which they are shown; of all but messages a search of everything brings at most `FEW`. */
-const ORDER = ['conversation', 'memory', 'file', 'message'];
+const ORDER = ['conversation', 'memory', 'document', 'file', 'message'];
 const FEW = 5;
 
 /**

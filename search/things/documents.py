@@ -1,0 +1,145 @@
+"""Finding documents by their names and by the words of their titles and texts, with the operators of the search.
+
+What documents mean is found by `vault.search`, which works upon this package.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from database.engine.database import Database
+from database.schema import document_names, documents
+from database.search.index import expression_for, folded
+from database.search.owned import DOCUMENTS
+from search import engine_of
+from search.query import SearchQuery
+from search.ranking import Snippet, best, snippet
+
+_SAYING = 4_000
+_READ = 400
+_RANKED_CHARACTERS = 8_000
+_NAMED = 50
+_WORD = re.compile(r"[^\W_]+")
+
+_d, _n = documents.c, document_names.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A document that was found. path: relative to the vault. modified: the file's time, ISO 8601 in UTC."""
+
+    path: str
+    title: str
+    modified: str
+    snippet: Snippet
+
+
+def find_documents(*, database: Database, user_email: str, query: SearchQuery, typed: str) -> dict[str, str | None]:
+    """The person's documents that are called so or say all words of `query`, best first, by path.
+
+    typed: the query as it was typed, since names are compared with their diacritics. Each has the name that fits, or
+    None where its title and text say the words. A query without words finds none. Three statements at most.
+    """
+    if not query.phrases:
+        return {}
+    with database.reading() as connection:
+        named = {} if query.excluded else _named(connection, user_email, query, typed)
+        saying = _saying(connection, user_email, query)
+    said = set(saying)
+    return {path: None if path in said else named[path] for path in dict.fromkeys([*named, *saying])}
+
+
+def documents_in_time(*, database: Database, user_email: str, paths: Collection[str], query: SearchQuery) -> set[str]:
+    """Those of these documents that were changed within the days that `query` names."""
+    with database.reading() as connection:
+        rows = connection.execute(select(_d.path).where(_d.path.in_(paths), *_own(user_email, query)))
+        return set(rows.scalars())
+
+
+def described_documents(
+    *, database: Database, user_email: str, shown: Mapping[str, str | None], query: SearchQuery
+) -> list[FoundDocument]:
+    """What a client is shown of these documents, in this order.
+
+    shown: by path, the text that a snippet is made of; None for the document's own.
+    """
+    with database.reading() as connection:
+        columns = select(_d.path, _d.title, _d.modified_ns, _d.text)
+        rows = connection.execute(columns.where(_d.user_email == user_email, _d.path.in_(shown)))
+        found = {
+            row.path: FoundDocument(
+                path=row.path,
+                title=row.title,
+                modified=datetime.fromtimestamp(row.modified_ns / 1e9, UTC).isoformat(timespec="seconds"),
+                snippet=_snippet(shown[row.path], row.text, query),
+            )
+            for row in rows
+        }
+    return [found[path] for path in shown if path in found]
+
+
+def _snippet(shown: str | None, text: str, query: SearchQuery) -> Snippet:
+    return snippet(text if shown is None else shown, query.phrases, beginning=query.beginning)
+
+
+def _named(connection: Connection, user_email: str, query: SearchQuery, typed: str) -> dict[str, str]:
+    """Path and name of the documents with a name that holds all words: that of the file, an alias, a title."""
+    as_typed = {folded(word): _folded_name(word) for word in _WORD.findall(unicodedata.normalize("NFC", typed))}
+    said = [as_typed.get(word, word) for phrase in query.phrases for word in phrase]
+    holds = [_n.folded.contains(word, autoescape=True) for word in said]
+    rows = connection.execute(
+        select(_d.path, _n.name)
+        .join(documents, _d.document_id == _n.document_id)
+        .where(_n.user_email == user_email, *holds, *_own(user_email, query))
+        .order_by(_n.kind, _d.path)
+        .limit(_NAMED)
+    )
+    found = dict[str, str]()
+    for path, name in rows:
+        found.setdefault(path, name)
+    return found
+
+
+def _saying(connection: Connection, user_email: str, query: SearchQuery) -> list[str]:
+    """Paths of the documents whose titles and texts say all words, best first: the latest changed are ranked."""
+    expression = expression_for(
+        connection,
+        user_email=user_email,
+        phrases=query.phrases,
+        beginning=query.beginning,
+        excluded=query.excluded,
+    )
+    numbers = engine_of(connection).listed(DOCUMENTS.newest(connection, expression, most=_SAYING))
+    # A document may have 2 MiB: it is ranked by its beginning.
+    columns = select(_d.document_id, _d.path, _d.title, func.substr(_d.text, 1, _RANKED_CHARACTERS).label("begins"))
+    fitting = columns.where(_d.document_id.in_(numbers), *_own(user_email, query))
+    rows = connection.execute(fitting.order_by(_d.modified_ns.desc(), _d.document_id.desc()).limit(_READ)).all()
+    paths = {row.document_id: row.path for row in rows}
+    ranked = best([(row.document_id, folded(f"{row.title}\n{row.begins}")) for row in rows], query.phrases)
+    return [paths[number] for number in ranked]
+
+
+def _own(user_email: str, query: SearchQuery) -> list[ColumnElement[bool]]:
+    """The conditions of a document of the person that was changed within the days that `query` names."""
+    conditions = [_d.user_email == user_email]
+    if query.after is not None:
+        conditions.append(_d.modified_ns >= _nanoseconds(query.after))
+    if query.before is not None:
+        conditions.append(_d.modified_ns < _nanoseconds(query.before))
+    return conditions
+
+
+def _nanoseconds(day: str) -> int:
+    """When a day begins in UTC, as files tell the time."""
+    return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1_000_000_000
+
+
+def _folded_name(word: str) -> str:
+    """A word as `document_names.folded` has it (`vault.content.wikilinks.fold`)."""
+    return unicodedata.normalize("NFC", word.casefold())
