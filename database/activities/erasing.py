@@ -13,6 +13,8 @@ from database.schema import activities, conversations, former_short_ids, inbox_i
 _a, _t = activities.c, threads.c
 _reply = activities.alias("reply")
 _member = activities.alias("member")
+# A statement holds at most 32,766 parameters.
+_AT_ONCE = 10_000
 _BLANK: dict[str, Any] = {
     "payload": {},
     "actor_id": "",
@@ -41,6 +43,14 @@ def erase_activities(connection: Connection, seqs: Sequence[int]) -> None:
     connection.execute(update(activities).where(these).values(blank))
     _erase_empty_threads(connection, {row.thread_id for row in rows if row.thread_id is not None}, ids)
     _erase_unneeded(connection, [*ids, *(row.reply_to_id for row in rows if row.reply_to_id is not None)])
+
+
+def erase_blanks(connection: Connection, activity_ids: Sequence[str], *, user_email: str) -> None:
+    """Erase the empty rows that a person's erased conversations left behind with these ids, which come back."""
+    in_conversation = exists().where(conversations.c.conversation_id == _a.conversation_id)
+    blank = (_a.user_email == user_email) & _a.deleted_at.is_not(None) & (_a.actor_id == "") & ~in_conversation
+    for start in range(0, len(activity_ids), _AT_ONCE):
+        connection.execute(delete(activities).where(_a.activity_id.in_(activity_ids[start : start + _AT_ONCE]), blank))
 
 
 def _is_needed(*, but: Sequence[int]) -> ColumnElement[bool]:

@@ -27,10 +27,10 @@ def ids_of_others(
 ) -> dict[str, str]:
     """A new id for each of these that an activity or a thread of another person has, by the id of the file.
 
-    Raises ConflictError where one is this person's own.
+    A thread may go through several files. Raises ConflictError where an activity is this person's own.
     """
     own, new_ids = ids_in_use(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
-    if own:
+    if not own.isdisjoint(activity_ids):
         raise ConflictError(say("file_is_here_already"))
     return new_ids
 
@@ -53,8 +53,13 @@ def ids_in_use(
                 if owner == user_email:
                     own.add(name)
                 else:
-                    new_ids[name] = str(uuid.uuid5(_COPIES, f"{user_email} {name}"))
+                    new_ids[name] = id_of_copy(name, user_email)
     return own, new_ids
+
+
+def id_of_copy(name: str, user_email: str) -> str:
+    """The id that an activity or a thread gets in an account, where another person has the one of the file."""
+    return str(uuid.uuid5(_COPIES, f"{user_email} {name}"))
 
 
 def renamed_activity(activity: NewActivity, new_ids: Mapping[str, str]) -> NewActivity:

@@ -34,6 +34,8 @@ from database.schema import (
 from database.search import index as fulltext_index
 from sentences import say
 
+LINK = "link"
+"""The kind of a note that an activity answers something that is not here yet; see `outside`."""
 CHANGED_SINCE = say("import_changed_since")
 _AT_ONCE = 500
 _SAID = ("text", "status", "chosen_variant", "edited_at")
@@ -317,7 +319,7 @@ class TakenBack:
             self.activities.append(change.thing_id)
         elif change.kind == "first_variant":
             self._answers.append(change.thing_id)
-        else:
+        elif change.kind != LINK:
             self._messages.setdefault(change.thing_id.partition(" ")[0], []).append(change)
 
     def _message(self, message_id: str, changes: Sequence[Change]) -> None:

@@ -55,6 +55,7 @@ from .importing import (
     thread_rows,
     with_new_ids,
 )
+from .outside import NOTHING, Outside, link_or_note, threads_to_store
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
@@ -69,11 +70,13 @@ def update_from_file(
     database: Database,
     user_email: str,
     new_ids: Mapping[str, str],
+    outside: Outside = NOTHING,
     by: BroughtBy | None = None,
 ) -> ImportedFile | None:
     """Bring the conversation of a file up to date; None where it is not here, or the file has not all of it.
 
-    new_ids: of other things that messages name, by their ids there. by: the import that notes what is changed.
+    new_ids: of other things that messages name, by their ids there. outside: see `store_file`. by: the import that
+    notes what is changed.
     Raises ConflictError where nothing in it is new, or what the file holds contradicts itself.
     """
     if len(conversations_of_file) != 1 or not _is_whole(imported, conversations_of_file[0]):
@@ -97,10 +100,14 @@ def update_from_file(
         if not new and not update_.changed:
             return _nothing_new(update_.differing)
         rows = thread_rows(connection, threads_of_file, all_ids, user_email=user_email)
-        if new_threads := [row for row in rows if row["thread_id"] not in known]:
+        named = outside.renamed(all_ids)
+        if new_threads := threads_to_store(connection, rows, named, user_email=user_email):
             connection.execute(insert(threads), new_threads)
+        dropped = link_or_note(update_.notes, named, {each.activity.activity_id: here for each in new})
         update_.finish(conversations_of_file[0].columns["updated_at"])
-        return ImportedFile(conversations=0, activities=len(new), updated=1, differing=update_.differing)
+        return ImportedFile(
+            conversations=0, activities=len(new), dropped=dropped, updated=1, differing=update_.differing
+        )
 
     try:
         return database.write(job)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
+from database.activities.erasing import erase_blanks
 from database.activities.renaming import ids_of_others, renamed, renamed_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities, insert_into_new
 from database.agents.repository import id_of_slug
@@ -45,6 +46,7 @@ from database.schema import (
 from sentences import say
 
 from .changes import BroughtBy, Notes, note_conversation, note_said
+from .outside import NOTHING, Outside, link_or_note, threads_to_store
 from .workspaces import Folder, workspace_at, workspace_or_default
 
 _OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
@@ -270,6 +272,7 @@ def store_file(
     database: Database,
     user_email: str,
     new_ids: Mapping[str, str] = MappingProxyType({}),
+    outside: Outside = NOTHING,
     by: BroughtBy | None = None,
 ) -> ImportedFile:
     """Store conversations, activities in order, and their threads, in one transaction.
@@ -277,9 +280,9 @@ def store_file(
     Conversations of another account get new ids; a friendly id that is taken is made anew. Activities and threads
     whose ids another person's have get new ones, and so does whatever names them in the file: nobody learns from an
     import what others have. A thread of a session that the person has a thread of already is none of that session.
-    new_ids: of other things that messages name, by their ids there. by: the import that notes what it brings.
-    Raises ConflictError where an activity or a thread is the person's already, or what the file holds contradicts
-    itself.
+    new_ids: of other things that messages name, by their ids there. outside: what the file names that
+    is not in it. by: the import that notes what it brings.
+    Raises ConflictError where an activity is the person's already, or what the file holds contradicts itself.
     """
 
     def job(connection: Connection) -> ImportedFile:
@@ -288,9 +291,12 @@ def store_file(
             each.conversation_id: _own_id(connection, each, user_email, is_empty=each.conversation_id not in used)
             for each in conversations_of_file
         }
-        activities_of_file, new_threads = _as_stored(
+        erase_blanks(connection, [each.activity.activity_id for each in imported], user_email=user_email)
+        activities_of_file, thread_rows_of_file, all_ids = _as_stored(
             connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email
         )
+        named = outside.renamed(all_ids)
+        new_threads = threads_to_store(connection, thread_rows_of_file, named, user_email=user_email)
         friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in conversations_of_file}
         without_agent = list[tuple[str, str]]()
         for each in conversations_of_file:
@@ -316,11 +322,15 @@ def store_file(
         notes = Notes(connection, user_email, None if by is None else by.import_id)
         _store_imported(notes, activities_of_file, ids, friendly_ids)
         insert_rows(connection, threads, new_threads)
+        rooms = {each.activity.activity_id: ids.get(each.conversation_id) for each in activities_of_file}
+        dropped = link_or_note(notes, named, rooms)
         record_listed(
             connection,
             [read_live(connection, user_email=user_email, conversation_id=each) for each in friendly_ids],
         )
-        return ImportedFile(conversations=len(ids), activities=len(imported), without_agent=without_agent)
+        return ImportedFile(
+            conversations=len(ids), activities=len(imported), dropped=dropped, without_agent=without_agent
+        )
 
     try:
         return database.write(job)
@@ -363,8 +373,8 @@ def _as_stored(
     others: Mapping[str, str],
     *,
     user_email: str,
-) -> tuple[Sequence[ImportedActivity], list[dict[str, Any]]]:
-    """The activities, and the rows of the threads, with ids and sessions that are free.
+) -> tuple[Sequence[ImportedActivity], list[dict[str, Any]], Mapping[str, str]]:
+    """The activities, and the rows of the threads, with ids and sessions that are free; the new ids.
 
     others: the ids that conversations and other things of the file get. Raises ConflictError.
     """
@@ -375,9 +385,8 @@ def _as_stored(
         user_email=user_email,
     )
     new_ids |= {former: own for former, own in others.items() if former != own}
-    return with_new_ids(connection, imported, new_ids), thread_rows(
-        connection, threads_of_file, new_ids, user_email=user_email
-    )
+    rows = thread_rows(connection, threads_of_file, new_ids, user_email=user_email)
+    return with_new_ids(connection, imported, new_ids), rows, new_ids
 
 
 def with_new_ids(

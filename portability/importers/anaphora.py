@@ -27,6 +27,7 @@ from database.history.attachments import Attachment, attachments_by_id
 from database.imports.changes import BroughtBy
 from database.imports.exported import update_from_file
 from database.imports.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
+from database.imports.outside import NOTHING, Outside
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError
@@ -207,6 +208,7 @@ class _File:
     threads: Sequence[_Thread]
     activities: Sequence[_Activity]
     dropped: int = 0
+    outside: Outside = NOTHING
 
 
 def import_export(
@@ -227,7 +229,8 @@ def import_export(
 
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
-    What names an activity or a thread outside of the file is dropped, and counted.
+    What answers an activity outside of the file answers it here, if the person has it, or the import that `by` says
+    brings it; else that, and what names a thread outside of the file, is dropped, and counted.
     A conversation that is here already is brought up to date, where the file has all of one conversation; messages
     that say something else in it than here, which stays, are counted.
     Raises BrokenImportError for anything else than such a file, ConflictError where something of it is in this account
@@ -253,10 +256,11 @@ def import_export(
     threads = [_thread(each) for each in file.threads]
     own: dict[str, Any] = {"database": database, "user_email": user_email, "by": by}
     own["new_ids"] = {former: each.attachment_id for former, each in kept.items()}
+    own["outside"] = file.outside
     stored = update_from_file(activities, conversations, threads, **own)
     if stored is None:
         stored = store_file(activities, conversations, threads, **own)
-    return replace(stored, dropped=file.dropped)
+    return replace(stored, dropped=stored.dropped + file.dropped)
 
 
 def _own_files(database: Database, user_email: str) -> KeepFiles:
@@ -354,7 +358,7 @@ def _check_places(file: _File) -> None:
 
 
 def _within_itself(file: _File) -> _File:
-    """The file without references to what it does not hold, which may be another person's.
+    """The file without references to what it does not hold, which may be another person's: they are told apart.
 
     A thread whose root is not in the file begins with its first activity there; without any, it is dropped.
     """
@@ -370,12 +374,15 @@ def _within_itself(file: _File) -> _File:
         if each.thread_id in first
     ]
     known = {"reply_to_id": {None, *ids}, "thread_id": {None, *(each.thread_id for each in threads)}}
-    activities, dropped = [], len(rootless)
+    activities, dropped, answered = [], 0, dict[str, str]()
     for each in file.activities:
         foreign = {name: None for name, here in known.items() if getattr(each, name) not in here}
-        dropped += len(foreign)
+        dropped += "thread_id" in foreign
+        if each.reply_to_id is not None and "reply_to_id" in foreign:
+            answered[each.id] = each.reply_to_id
         activities.append(each.model_copy(update=foreign) if foreign else each)
-    return _File(file.conversations, threads, activities, dropped)
+    begun = [each.thread_id for each in rootless]
+    return _File(file.conversations, threads, activities, dropped, Outside(answered, begun))
 
 
 def _thread(thread: _Thread) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import IO, Any, NamedTuple
 
-from database.imports.line_index import TOO_LARGE, LineIndex
+from database.engine.line_index import TOO_LARGE, LineIndex
 from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import (

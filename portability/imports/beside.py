@@ -13,6 +13,7 @@ from database.engine.errors import ConflictError, InvalidChangeError
 from database.history.attachments import Attachment
 from database.imports.changes import BroughtBy
 from database.imports.importing import ImportedFile
+from database.imports.outside import link_noted
 from database.imports.repository import Import
 from database.imports.storing import Stored
 from database.imports.workspaces import add_workspace
@@ -72,6 +73,12 @@ class Beside:
             raise InvalidChangeError(say("import_documents_not_here"))
         return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
 
+    def linked(self, which: Import) -> Iterator[FailedItem]:
+        """Link conversations of an export that answer each other, now that all are here; what leads nowhere."""
+        own: dict[str, Any] = {"import_id": which.import_id, "user_email": which.user_email}
+        for title, count in link_noted(database=self._database, **own).items():
+            yield FailedItem(title or which.file_name, say("import_references_dropped", count=count))
+
     def _export(
         self,
         each: ImportedExport,
@@ -120,7 +127,7 @@ class Beside:
         """Store memories or settings. Those of an archive count as one thing, memories of other files each."""
         if self._store_part is None:
             raise InvalidChangeError(say("import_memories_not_here"))
-        own: dict[str, Any] = {"import_id": which.import_id}
+        own: dict[str, Any] = {"import_id": which.import_id, "failures": failures}
         if isinstance(each, ImportedPart):
             return Stored(imported=int(self._store_part(which.user_email, each, **own)))
         stored, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)

@@ -26,7 +26,7 @@ from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import ArchivedWorkspaces, folders_of
 from portability.importers.reading.import_file import ImportFile
-from portability.importers.reading.imported import ImportedKnowledgeBase, ImportedPart
+from portability.importers.reading.imported import FailedItem, ImportedKnowledgeBase, ImportedPart
 from sentences import say
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,
@@ -99,11 +99,11 @@ class PartStore:
         self._database = database
         self._memories = memories
 
-    def __call__(self, user_email: str, part: ImportedPart, *, import_id: str) -> bool:
+    def __call__(self, user_email: str, part: ImportedPart, *, import_id: str, failures: list[FailedItem]) -> bool:
         """Store what is not here yet; whether anything was. Raises BrokenImportError, StoreError."""
         own = _Own(self._database, user_email, import_id)
         if part.item == MEMORIES:
-            return any(self._remember(own, part).values())
+            return any(self._remember(own, part, failures).values())
         try:
             settings = _Settings.model_validate(part.content)
         except ValidationError as error:
@@ -120,7 +120,13 @@ class PartStore:
         return any(stored)
 
     def knowledge_base(
-        self, user_email: str, base: ImportedKnowledgeBase, file: ImportFile, *, import_id: str
+        self,
+        user_email: str,
+        base: ImportedKnowledgeBase,
+        file: ImportFile,
+        *,
+        import_id: str,
+        failures: list[FailedItem],
     ) -> tuple[Stored, int]:
         """See `StorePart`. The file is opened for reading alone."""
         try:
@@ -132,15 +138,16 @@ class PartStore:
         if not found:
             raise BrokenImportError(say("import_no_memories"))
         own = _Own(self._database, user_email, import_id)
-        counts = self._remember(own, ImportedPart(base.item, payload))
+        counts = self._remember(own, ImportedPart(base.item, payload), failures)
         new = counts["claims"]
         return Stored(imported=new or int(any(counts.values())), skipped=found - new), left_out
 
-    def _remember(self, own: _Own, part: ImportedPart) -> Mapping[str, int]:
+    def _remember(self, own: _Own, part: ImportedPart, failures: list[FailedItem]) -> Mapping[str, int]:
         """Store memories that are not here yet; how many rows of each table were new. Raises BrokenImportError."""
         result = self._memories(own.user_email).import_data(part.content)
         if not result.success:
             raise BrokenImportError(" ".join(result.errors))
+        failures += [FailedItem(part.item, warning) for warning in result.warnings]
         if audit_id := result.metadata.get("audit_id"):
             own.note(MEMORIES_KIND, audit_id, {"name": part.item})
         rename_pinned(result.metadata["claim_ids"], database=self._database, import_id=own.import_id)

@@ -30,14 +30,23 @@ class StoreDocument(Taker, Protocol):
 
 
 class StorePart(Taker, Protocol):
-    """Stores memories or settings of a person; whether anything was new. Raises BrokenImportError, StoreError."""
+    """Stores memories or settings of a person; whether anything was new. Raises BrokenImportError, StoreError.
 
-    def __call__(self, user_email: str, part: ImportedPart, *, import_id: str) -> bool:
+    failures: gets the references that lead nowhere now.
+    """
+
+    def __call__(self, user_email: str, part: ImportedPart, *, import_id: str, failures: list[FailedItem]) -> bool:
         """See the class."""
         ...
 
     def knowledge_base(
-        self, user_email: str, base: ImportedKnowledgeBase, file: ImportFile, *, import_id: str
+        self,
+        user_email: str,
+        base: ImportedKnowledgeBase,
+        file: ImportFile,
+        *,
+        import_id: str,
+        failures: list[FailedItem],
     ) -> tuple[Stored, int]:
         """Memories of the first implementation: how many are new and were here; how many rows made no sense."""
         ...

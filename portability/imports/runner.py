@@ -254,6 +254,8 @@ class ImportRunner:
         if self._store_files is not None:
             self._keep_files(batch, reading.file, which, self._store_files)
         before, failures = self._others_stored(batch, reading.file, which)
+        if batch.is_last:
+            failures += self._beside.linked(which)
         conversations: list[ArrivingConversation] = batch.conversations
         try:
             return self._store(which, batch, conversations, before, failures, begun=begun)

@@ -279,6 +279,7 @@ def texts_of(person: Person, names: list[str], model: ScriptedChatModel) -> list
 @examples(5)
 @given(steps=steps)
 @example(steps=[("conversation", 0, 0)])
+@example(steps=[("conversation", 0, 0), ("say", 0, 0), ("conversation", 0, 0), ("reply", 1, 0), ("reply", 0, 0)])
 @example(
     steps=[
         ("conversation", 0, 0),

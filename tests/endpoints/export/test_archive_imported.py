@@ -417,3 +417,71 @@ def test_an_archive_of_a_later_schema_is_refused(tmp_path: Path) -> None:
         archive.writestr("manifest.json", json.dumps({"format": "anaphora-account", "schema": 2}))
     with ImportFile(file) as opened, pytest.raises(BrokenImportError, match="the schema 2"):
         list(importer_for(opened).conversations(opened))
+
+
+ANSWERED = {
+    "Where does the castle stand?": None,
+    "Which castle?": None,
+    "It is forty-two.": None,
+    "On a hill.": "Where does the castle stand?",
+    "On which?": "On a hill.",
+}
+
+
+def answered_across(person: Person) -> tuple[str, str]:
+    """Two conversations of a person, by their names; the second answers the first, and the first answers that."""
+    names = []
+    rooms = [person.new_conversation() for _ in range(2)]
+    for room in rooms:
+        person.say(room, "Where does the castle stand?" if room == rooms[0] else "Which castle?")
+        names.append(person.get(f"/get_conversation_details/{room}").json["conversation_friendly_id"])
+    first = person.get(f"/list_messages_by_conversation/{rooms[0]}").json[0]["message_id"]
+    for room, text in zip(rooms[::-1], ("On a hill.", "On which?"), strict=True):
+        reply = {"type": "chat_message", "payload": {"text": text}, "reply_to": first}
+        answer = person.post(f"/api/conversations/{room}/activities", json=reply)
+        assert answer.status_code == 201, answer.text
+        first = answer.json["id"]
+    return names[0], names[1]
+
+
+def told_of(person: Person, names: tuple[str, ...]) -> tuple[dict[str, str | None], set[str]]:
+    """What each activity of these conversations answers, and how their threads begin, all by their texts."""
+    query = {"format": "json", "include": "chat"}
+    told = [person.get("/api/export", query_string={"room": name, **query}).json for name in names]
+    waiting, texts, answered = [each for one in told for each in one["activities"]], {None: None}, {}
+    while waiting:
+        each = waiting.pop()
+        waiting += each["replies"]
+        texts[each["id"]] = each["content"]
+        answered[each["content"]] = each["reply_to_id"]
+    roots = {texts[thread["root_activity_id"]] for one in told for thread in one["threads"]}
+    return {text: texts[other] for text, other in answered.items()}, roots
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_conversations_that_answer_each_other_come_in_whole_in_any_order(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, is_reversed: bool
+) -> None:
+    names = answered_across(ada)
+    made, file = archive_of(app, ada, tmp_path / "made.zip"), tmp_path / "ada.zip"
+    with zipfile.ZipFile(made) as former, zipfile.ZipFile(file, "w") as archive:
+        sorted_names = sorted(former.namelist(), key=lambda name: (names[0] in name) != is_reversed)
+        for name in ["manifest.json", *(each for each in sorted_names if each != "manifest.json")]:
+            archive.writestr(name, former.read(name))
+    came = imported(app, eve, file)
+    assert (came["state"], came["imported"], came["failures"]) == ("done", 2, [])
+    assert told_of(eve, names) == told_of(ada, names) == (ANSWERED, {"Where does the castle stand?"})
+    assert imported(app, eve, file)["imported"] == 0
+
+
+def test_one_of_two_conversations_that_answer_each_other_comes_back_from_the_archive(
+    app: Flask, ada: Person, tmp_path: Path
+) -> None:
+    names = answered_across(ada)
+    file = archive_of(app, ada, tmp_path / "ada.zip")
+    room = ada.get(f"/api/export?room={names[0]}&format=json").json["conversation"]["conversation_id"]
+    assert ada.delete(f"/delete_conversation/{room}").status_code < 300
+    assert ada.delete(f"/bin/{room}").status_code < 300
+    came = imported(app, ada, file)
+    assert (came["state"], came["imported"], came["failures"]) == ("done", 1, [])
+    assert told_of(ada, names) == (ANSWERED, {"Where does the castle stand?"})
