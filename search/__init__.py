@@ -49,6 +49,9 @@ class Engine(Protocol):
     def says(self, said: ColumnElement[str], words: str) -> ColumnElement[bool]:
         """Whether `said` holds `words` as they are, case included."""
 
+    def has_more_than_ascii(self, text: ColumnElement[str]) -> ColumnElement[bool]:
+        """Whether `text` has characters that SQL doesn't fold: its case and its diacritics are to be compared here."""
+
     def left_out(self, connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
         """The conversations whose messages are not to be found, at most a few hundred; and whether these are all."""
 
@@ -61,7 +64,7 @@ class Engine(Protocol):
         fragments: Sequence[str],
         among: Sequence[str] | None,
     ) -> Iterable[Row[Any]]:
-        """The conversations whose titles hold all `fragments`, newest first; of those with ids `among`, if given."""
+        """The conversations whose titles may hold all `fragments`, newest first; `among`: of those with these ids."""
 
 
 def engine_of(connection: Connection) -> Engine:

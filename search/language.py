@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from database.search.index import folded
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _ALIKE = 0.65
 _SHARED = 0.3
+_COMPARED = 100
 _MOST_TERMS = 24
 _ENGLISH = """
     a about after again all also am an and any are as at be because been before being but by can could did do does doing
@@ -102,7 +104,9 @@ def _stemmer(language: str) -> BaseStemmer:
 def nearest_names(typed: str, names: Iterable[str], *, most: int) -> list[str]:
     """At most `most` of `names` that are spelled much like `typed`, nearest first, whatever the case."""
     sought = typed.lower()
-    likely = (name for name in dict.fromkeys(names) if _shared(sought, name.lower()) >= _SHARED)
+    shares = {name: _shared(sought, name.lower()) for name in names}
+    # Comparing two names character by character takes twenty times as long as counting what they have in common.
+    likely = nlargest(_COMPARED, (name for name, share in shares.items() if share >= _SHARED), key=shares.__getitem__)
     scored = [(SequenceMatcher(None, sought, name.lower(), autojunk=False).ratio(), name) for name in likely]
     alike = sorted((-ratio, name) for ratio, name in scored if ratio >= _ALIKE)
     return [name for _, name in alike[:most]]

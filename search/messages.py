@@ -36,7 +36,7 @@ from .embedding import query_vector
 from .language import is_spoken, terms
 from .meaning import MessageVectors
 from .query import SearchQuery
-from .questions import Found, Scope, answering, is_surely_related, near, relevant
+from .questions import Found, Scope, answering, fitting_keywords, is_surely_related, relevant
 from .ranking import Phrases, Snippet, best, holds, snippet
 from .relevance import unrelated_for
 from .times import spoken_period
@@ -239,9 +239,10 @@ class _Search:
         return best(candidates, self.query.phrases), is_part
 
     def by_meaning(self, asking: Asking, meaning: Meaning | None, up_to: int, *, keywords: bool) -> list[int]:
-        """The messages that say or mean what is asked, best first; of keywords, those alone that mean it."""
+        """The messages that say or mean what is asked, best first; of keywords, those alone that say enough of them."""
         found = self.answers(asking, meaning, up_to)
-        return self._without_excluded([each.seq for each in (near(found) if keywords else relevant(found))])
+        fitting = fitting_keywords(found, self.query.phrases) if keywords else relevant(found)
+        return self._without_excluded([each.seq for each in fitting])
 
     def answers(self, asking: Asking, meaning: Meaning | None, up_to: int) -> list[Found]:
         """What the messages have to do with what is asked, best first."""

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, Text, func, literal, select, text, union
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Text,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    union,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from database.schema import conversations
@@ -113,6 +127,11 @@ def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
     return func.strpos(said, words) > 0
 
 
+def has_more_than_ascii(text: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether `text` has characters that SQL doesn't fold."""
+    return func.octet_length(text) > func.char_length(text)
+
+
 def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
     """A person's temporary conversations, and those in the bin, the last 200 of each; and whether these are all."""
     c = conversations.c
@@ -131,17 +150,20 @@ def titled(
     fragments: Sequence[str],
     among: Sequence[str] | None,
 ) -> Iterable[Row[Any]]:
-    """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
+    """Friendly id, title, id and time of the conversations whose titles may hold all `fragments`, newest first.
 
-    Case of ASCII letters doesn't count. Temporary conversations are left out.
+    Titles with other than ASCII characters, which SQL doesn't fold as we do, are left to the caller. Temporary
+    conversations are left out.
     """
     c = conversations.c
     query = select(c.conversation_friendly_id, c.title, c.conversation_id, c.updated_at).where(
         c.user_email == user_email,
         c.deleted_at.is_(None),
         c.expires_at.is_(None),
-        *(func.lower(c.title).contains(fragment.lower(), autoescape=True) for fragment in fragments),
     )
+    if fragments:
+        holds = (func.lower(c.title).contains(fragment, autoescape=True) for fragment in fragments)
+        query = query.where(or_(and_(*holds), has_more_than_ascii(c.title)))
     if domain is not None:
         query = query.where(c.domain == domain)
     if among is not None:

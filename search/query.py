@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from database.search.index import words
+from database.search.index import UNSPACED_CHARACTER, words
 
 SENDERS = ("user", "model")
 _LENGTH = 2_000
@@ -32,6 +32,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+_BETWEEN_UNSPACED = re.compile(f"(?<={UNSPACED_CHARACTER.pattern}) (?={UNSPACED_CHARACTER.pattern})")
 
 Phrases = tuple[tuple[str, ...], ...]
 
@@ -65,6 +67,11 @@ class SearchQuery:
     def text(self) -> str:
         """The words alone."""
         return " ".join(word for phrase in self.phrases for word in phrase)
+
+    @property
+    def written(self) -> str:
+        """The words alone, as people write them: those of a phrase in a script without spaces stand together."""
+        return " ".join(_BETWEEN_UNSPACED.sub("", " ".join(phrase)) for phrase in self.phrases)
 
     def narrowed(
         self,

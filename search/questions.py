@@ -157,9 +157,15 @@ def relevant(found: Sequence[Found]) -> list[Found]:
     return [each for each in found if each.score >= found[0].score * _WORST][:_SHOWN]
 
 
-def near(found: Sequence[Found]) -> list[Found]:
-    """Those that mean something like it, whatever words they share."""
-    return [each for each in found if each.similarity is not None and each.similarity >= NEAR][:_SHOWN]
+def fitting_keywords(found: Sequence[Found], phrases: Sequence[Sequence[str]]) -> list[Found]:
+    """Those that mean something like a few words, given as phrases, or say enough of them, in whatever forms."""
+    enough = enough_keywords(phrases)
+    return [each for each in found if (each.similarity or 0.0) >= NEAR or each.coverage >= enough][:_SHOWN]
+
+
+def enough_keywords(phrases: Sequence[Sequence[str]]) -> float:
+    """The share of a few words, given as phrases, that is enough; of words that belong together, no part is."""
+    return ENOUGH_WORDS if all(len(phrase) == 1 for phrase in phrases) else math.inf
 
 
 def is_surely_related(nearness: float, coverage: float) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, LargeBinary, Row, Select, cast, func, select
 
 from database.engine.statements import rows_of
 from database.search.lengths import lengths_of
@@ -164,6 +164,11 @@ def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:
     return func.instr(said, words) > 0
 
 
+def has_more_than_ascii(text: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether `text` has characters that SQL doesn't fold."""
+    return func.length(cast(text, LargeBinary)) > func.length(text)
+
+
 def left_out(connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
     """A person's temporary conversations, and those in the bin, the last 200 of each; and whether these are all."""
     found = [row[0] for row in rows_of(connection, _LEFT_OUT, {"user_email": user_email, "most": _BINS})]
@@ -178,15 +183,18 @@ def titled(
     fragments: Sequence[str],
     among: Sequence[str] | None,
 ) -> Iterable[Row[Any]]:
-    """Friendly id, title, id and time of the conversations whose titles hold all `fragments`, newest first.
+    """Friendly id, title, id and time of the conversations whose titles may hold all `fragments`, newest first.
 
-    Case of ASCII letters doesn't count. Temporary conversations are left out.
+    Titles with other than ASCII characters, which SQL doesn't fold as we do, are left to the caller. Temporary
+    conversations are left out.
     """
     # A word has neither of LIKE's wildcards in it.
-    conditions = {"title LIKE ?": [f"%{fragment}%" for fragment in fragments]}
-    conditions["domain = ?"] = [domain] if domain is not None else []
-    sql = "".join(f" AND {condition}" for condition, values in conditions.items() for _ in values)
-    parameters = (user_email, *(value for values in conditions.values() for value in values))
+    holds = " AND ".join("title LIKE ?" for _ in fragments)
+    sql = f" AND ({holds} OR length(CAST(title AS BLOB)) > length(title))" if fragments else ""
+    parameters: tuple[str, ...] = (user_email, *(f"%{fragment}%" for fragment in fragments))
+    if domain is not None:
+        sql += " AND domain = ?"
+        parameters = (*parameters, domain)
     if among is None:
         return connection.exec_driver_sql(_TITLED.format(index=_BY_TITLE, conditions=sql), parameters)
     sql += " AND conversation_id IN (SELECT value FROM json_each(?))"

@@ -253,13 +253,15 @@ class Vault:
         """About a document, in one line; ask: the cheap model may be asked here, which takes seconds. Never raises."""
         return self.summaries.of(self.user_email, path, max_length=max_length, ask=ask)
 
-    def find_excerpts(self, query: str, *, n: int = 8, near: bool = False) -> list[Excerpt]:
+    def find_excerpts(
+        self, query: str, *, n: int = 8, keywords: Sequence[Sequence[str]] | None = None
+    ) -> list[Excerpt]:
         """The parts of documents that say or mean what `query` asks for, words or a question, best first.
 
-        near: those alone that mean it.
+        keywords: the phrases of a few words, of which more is asked.
         """
         return find_excerpts(
-            query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors, near=near
+            query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors, keywords=keywords
         )
 
     def related_excerpts(self, query: str, *, n: int) -> list[Excerpt]:
@@ -268,10 +270,12 @@ class Vault:
             query, n=n, user_email=self.user_email, database=self.database, vectors=self.vectors, surely=True
         )
 
-    def find_documents(self, query: str, *, n: int = 3, near: bool = False) -> list[Excerpt]:
+    def find_documents(
+        self, query: str, *, n: int = 3, keywords: Sequence[Sequence[str]] | None = None
+    ) -> list[Excerpt]:
         """The documents that do, each with its best part."""
         best: dict[str, Excerpt] = {}
-        for excerpt in self.find_excerpts(query, n=_EXCERPTS_A_DOCUMENT * n, near=near):
+        for excerpt in self.find_excerpts(query, n=_EXCERPTS_A_DOCUMENT * n, keywords=keywords):
             best.setdefault(excerpt.path, excerpt)
         return list(best.values())[:n]
 

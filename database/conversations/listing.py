@@ -31,6 +31,7 @@ from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.engine.statements import Prepared, Row, pipelined
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
+from database.search.index import folded_name
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from sentences import say
 
@@ -94,7 +95,8 @@ class ListPage(TypedDict, total=False):
 
     limit: None for no limit. cursor: of the previous page. Archived conversations are excluded, included
     (`include_archived`), or the only ones (`archived_only`). tag, workspace_id: only conversations that have this tag,
-    that lie in this workspace. q: only those whose title has each of these words in it, whatever the case.
+    that lie in this workspace. q: only those whose title has each of these words in it, whatever the case and the
+    diacritics.
     """
 
     limit: int | None
@@ -139,7 +141,7 @@ def _listed(
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
     if cursor is not None:
         wanted["before_time"], wanted["before_id"] = decode_cursor(cursor)
-    tag, place, words = page.get("tag"), page.get("workspace_id"), (page.get("q") or "").casefold().split()
+    tag, place, words = page.get("tag"), page.get("workspace_id"), folded_name(page.get("q") or "").split()
     if tag is not None:
         wanted["tag"] = tag
     if place is not None:
@@ -174,10 +176,15 @@ def _listed(
 def _titled(
     query: Prepared, connection: Connection, words: Sequence[str], limit: int | None, wanted: Mapping[str, Any]
 ) -> list[Row]:
-    """The first rows whose title has all of `words`, one more than `limit`. The engines fold case each in its way."""
+    """The first rows whose title has all of `words`, one more than `limit`. The engines fold each in its way."""
     with closing(query.some(connection, **wanted)) as rows:
-        fitting = (row for row in rows if all(word in row[_TITLE].casefold() for word in words))
+        fitting = (row for row in rows if _holds(row[_TITLE], words))
         return list(islice(fitting, None if limit is None else limit + 1))
+
+
+def _holds(title: str, words: Sequence[str]) -> bool:
+    plain = folded_name(title)
+    return all(word in plain for word in words)
 
 
 @cache

@@ -49,6 +49,7 @@ _BEGINNING_WITH = """
 OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 # Scripts that don't part words by spaces: each character stands alone, and adjacent ones are found as a phrase.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W_{UNSPACED}]|[\u0900-\u0dff])+")
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
@@ -89,6 +90,40 @@ def words(text: str) -> list[str]:
     if text.isascii():
         return text.lower().translate(_BREAKS).split()  # as below, five times as fast
     return WORD.findall(folded(text))
+
+
+def word_runs(text: str) -> list[tuple[str, ...]]:
+    """The words of `text`, folded, each alone; but those together that are a run of a script without spaces."""
+    plain, runs, end = folded(text), list[tuple[str, ...]](), -1
+    for match in WORD.finditer(plain):
+        word, is_unspaced = match[0], UNSPACED_CHARACTER.match(match[0]) is not None
+        if is_unspaced and match.start() == end:
+            runs[-1] = (*runs[-1], word)
+        else:
+            runs.append((word,))
+        end = match.end() if is_unspaced else -1
+    return runs
+
+
+def folded_name(text: str) -> str:
+    """`text` as names (titles, names of files) are compared: as `folded` has it, and "ß" is "ss"."""
+    return folded(text).casefold()
+
+
+def name_words(text: str) -> list[str]:
+    """The words of a name, as `folded_name` has them; of a script without spaces each character is one."""
+    return [word.casefold() for word in words(text)]
+
+
+def names_sought(phrases: Sequence[Sequence[str]]) -> list[str]:
+    """What names are asked for: the words of each phrase as `name_words` has them, side by side."""
+    return [" ".join(name_words(" ".join(phrase))) for phrase in phrases]
+
+
+def is_called(name: str, sought: Sequence[str]) -> bool:
+    """Whether all of `names_sought` stand in a name, within its words, too."""
+    plain = " ".join(name_words(name))
+    return all(part in plain for part in sought)
 
 
 def indexed_text(*, seq: int, user_email: str, conversation_id: str, text: str) -> IndexedText:

@@ -7,7 +7,6 @@ other domains are cached too; the caller filters by reading the conversations.
 
 from __future__ import annotations
 
-import re
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -21,12 +20,12 @@ from database.changes import CONVERSATION, ChangesSeen, changed_since, changes_s
 from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.schema import conversations
+from database.search.index import name_words, names_sought, word_runs
 
 _PEOPLE = 8
 _MOST_TITLES = 50_000
 """Of somebody with more conversations, no titles are held: SQL looks through them."""
 _MOST_CHANGED = 500
-_WORD = re.compile(r"[^\W_]+")
 _c = conversations.c
 _ALL = Prepared(
     select(_c.conversation_id, _c.title)
@@ -36,8 +35,13 @@ _ALL = Prepared(
 
 
 def title_words(title: str) -> str:
-    """The words of a title, each behind a space, whatever their case."""
-    return "".join(f" {word}" for word in _WORD.findall(title.casefold()))
+    """The words of a title, each behind a space, whatever their case and their diacritics."""
+    return "".join(f" {word}" for word in name_words(title))
+
+
+def typed_words(typed: str) -> list[str]:
+    """What a title is asked for: each word typed; the characters of a run without spaces stand side by side."""
+    return names_sought(word_runs(typed))
 
 
 class PersonTitles:
@@ -71,12 +75,12 @@ class HeldTitles:
         self._people: OrderedDict[str, PersonTitles] = OrderedDict()
 
     def titled(self, connection: Connection, user_email: str, words: Sequence[str]) -> list[str] | None:
-        """The ids of the person's conversations in whose titles each of `words` begins a word.
+        """The ids of the person's conversations in whose titles each of `words`, see `typed_words`, begins a word.
 
         None where the person has too many conversations for it.
         """
         titles = self._of(connection, user_email)
-        return None if titles is None else list(titles.with_words([f" {word.casefold()}" for word in words]))
+        return None if titles is None else list(titles.with_words([f" {word}" for word in words]))
 
     def forget(self, user_email: str) -> None:
         """Drop the titles of a person."""

@@ -33,7 +33,7 @@ class Documents:
             return Page(warnings=[say("filters_for_messages")] if wanted.is_only_kind else ())
         found = dict[str, str | None]()
         if wanted.mode != "meaning":
-            found = find_documents(**own, query=query, typed=wanted.asking.text)
+            found = find_documents(**own, query=query)
         warnings = list[str]()
         if self._asks_for_meaning(wanted, list(found)):
             meant = _meant(wanted, warnings, most=end + 1)
@@ -58,18 +58,19 @@ class Documents:
 def _meant(wanted: Wanted, warnings: list[str], *, most: int) -> dict[str, str]:
     """The documents that answer what is asked, nearest first: by path, the part that does.
 
-    Of keywords, those alone that mean something like them: the words were looked for already.
+    Of keywords, those alone that mean something like them or say enough of them: all were looked for already.
     """
     meaning = wanted.asking.meaning(warnings)
     if meaning is None and wanted.asking.vectors.model() is not None:
         return {}  # the model does not answer: the vault is not to wait for it again
     query, typed = wanted.query, wanted.asking.text
     is_question = wanted.mode == "meaning" or is_spoken(query.text.split())
+    keywords = None if is_question else query.phrases
     # With operators left out; the vector of a text that was typed without any is known by now.
     text = typed if words(typed) == query.text.split() else query.text
     try:
         vault = current_state().vaults.of(wanted.user_email)
-        return {each.path: each.text for each in vault.find_documents(text, n=most, near=not is_question)}
+        return {each.path: each.text for each in vault.find_documents(text, n=most, keywords=keywords)}
     except VaultUnavailableError:
         log.warning("a search goes on without the meaning of documents", exc_info=True)
         return {}

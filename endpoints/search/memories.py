@@ -23,7 +23,7 @@ class Memories:
         begin, end = wanted.span()
         try:
             api = knowledge()
-            found = api.search(wanted.query.text, k=end + 1)
+            found = api.search(wanted.query.written, k=end + 1)
             claims = [result.claim for result in unwrap(found)]
             described = described_all(api, claims[begin:end])
         except KnowledgeError:

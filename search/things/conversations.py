@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -24,8 +24,10 @@ from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import conversations, messages
-from database.search.titles import title_words, titles_of
+from database.search.index import names_sought
+from database.search.titles import title_words, titles_of, typed_words
 from search import engine_of
+from search.query import SearchQuery
 from search.relevance import NEAR
 
 if TYPE_CHECKING:
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
 
 _LONGEST_QUERY = 200
 _MOST_LOOKED_UP = 1_000
+_DRAWN = 4
 _PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
 _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
-_WORD = re.compile(r"[^\W_]+")
 
 _c, _m = conversations.c, messages.c
 
@@ -70,8 +72,8 @@ def autocomplete_conversations(
     """The user's live conversations that `q` may mean, at most `limit`; temporary ones are not offered.
 
     First those whose friendly id begins with `q`, then those in whose title each word of `q` begins a word, whatever
-    the case; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be referred to, and
-    is offered only `with_unnamed`. At most three queries, and as many again after titles were written.
+    its case and diacritics; newest first in both. An empty `q` means the newest. What has no friendly id yet can't be
+    referred to, and is offered only `with_unnamed`. At most three queries, and as many again after titles were written.
     """
     typed = _PREFIX.sub("", storable(q).strip()[:_LONGEST_QUERY]).lower()
     with database.reading() as connection:
@@ -79,14 +81,44 @@ def autocomplete_conversations(
             return [
                 _suggestion(row) for row in _newest(connection, user_email, domain, limit, with_unnamed=with_unnamed)
             ]
-        found: list[_Offered | Row[Any]] = list(_by_friendly_id(connection, user_email, domain, typed, limit))
-        words = _WORD.findall(typed)
-        if words and len(found) < limit:
-            seen = {row.conversation_id for row in found}
-            titled = _by_title(database, connection, user_email, domain, words)
-            others = (row for row in titled if row.conversation_id not in seen)
-            found += islice((row for row in others if with_unnamed or row.conversation_friendly_id), limit - len(found))
-    return [_suggestion(row) for row in found]
+        by_id = list(_by_friendly_id(connection, user_email, domain, typed, limit))
+        titled = _by_title(database, connection, user_email, domain, typed_words(typed)) if len(by_id) < limit else ()
+        return _suggestions(by_id, titled, limit=limit, with_unnamed=with_unnamed)
+
+
+def conversations_called(
+    *, database: Database, user_email: str, query: SearchQuery, limit: int
+) -> list[ConversationSuggestion]:
+    """The user's live conversations whose friendly ids or titles `query` may mean, as `autocomplete_conversations`.
+
+    The words of a phrase stand side by side.
+    """
+    words = names_sought(query.phrases)
+    with database.reading() as connection:
+        by_id = list(_by_friendly_id(connection, user_email, None, query.text, limit))
+        titled = _by_title(database, connection, user_email, None, words) if len(by_id) < limit else ()
+        return _suggestions(by_id, titled, limit=limit)
+
+
+def conversations_spelled_like(
+    *, database: Database, user_email: str, typed: str, limit: int
+) -> list[ConversationSuggestion]:
+    """The user's live conversations whose friendly ids share the longest beginning, or the end, with a misspelled one.
+
+    typed: of a friendly id. Those that come right before and behind it in the order of ids, at most `limit` each way,
+    and those with its last four characters, which are drawn at random. Three queries.
+    """
+    typed = storable(typed)[:_LONGEST_QUERY].lower()
+    name, end = _c.conversation_friendly_id, typed[-_DRAWN:]
+    own = _offered(user_email, None).order_by(None)
+    asked = [
+        own.where(name < typed).order_by(name.desc()),
+        own.where(name >= typed).order_by(name),
+        own.where(func.substr(name, func.length(name) - _DRAWN + 1) == end).order_by(name),
+    ]
+    with database.reading() as connection:
+        found = [row for query in asked for row in connection.execute(query.limit(limit))]
+    return [_suggestion(row) for row in {row.conversation_id: row for row in found}.values()]
 
 
 def conversations_meant(
@@ -177,19 +209,32 @@ def _by_friendly_id(
 def _by_title(
     database: Database, connection: Connection, user_email: str, domain: str | None, words: Sequence[str]
 ) -> Iterator[Row[Any]]:
-    """Titles are compared here, since SQL ignores the case of ASCII letters alone; what it can rule out, it does."""
-    sure = [word for word in words if word.isascii() or word.upper() == word]
-    begun = [f" {word.casefold()}" for word in words]
+    """Titles are compared here, since SQL folds ASCII letters alone; what it can rule out, it does."""
+    if not words:
+        return
+    begun = [f" {word}" for word in words]
+    fragments = [part for word in words for part in word.split()]
     known = titles_of(database).titled(connection, user_email, words)
     if known is not None and len(known) > _MOST_LOOKED_UP:
         known = None  # SQL looks through all titles faster
     if known == []:
         return
-    own: dict[str, Any] = {"user_email": user_email, "domain": domain, "fragments": sure}
+    own: dict[str, Any] = {"user_email": user_email, "domain": domain, "fragments": fragments}
     for row in engine_of(connection).titled(connection, **own, among=known):
         title = title_words(row.title)
         if all(word in title for word in begun):
             yield row
+
+
+def _suggestions(
+    by_id: Sequence[_Offered], titled: Iterable[Row[Any]], *, limit: int, with_unnamed: bool = False
+) -> list[ConversationSuggestion]:
+    """Those found by their friendly ids, then those found by their titles."""
+    seen = {row.conversation_id for row in by_id}
+    others = (row for row in titled if row.conversation_id not in seen)
+    named = (row for row in others if with_unnamed or row.conversation_friendly_id)
+    shown: list[_Offered | Row[Any]] = [*by_id, *islice(named, max(0, limit - len(by_id)))]
+    return [_suggestion(row) for row in shown]
 
 
 def _suggestion(row: _Offered | Row[Any]) -> ConversationSuggestion:

@@ -5,17 +5,17 @@ What documents mean is found by `vault.search`, which works upon this package.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from database.engine.database import Database
 from database.schema import document_names, documents
-from database.search.index import expression_for, folded
+from database.search.index import expression_for, folded, is_called, names_sought
 from database.search.owned import DOCUMENTS
 from search import engine_of
 from search.query import SearchQuery
@@ -25,7 +25,7 @@ _SAYING = 4_000
 _READ = 400
 _RANKED_CHARACTERS = 8_000
 _NAMED = 50
-_WORD = re.compile(r"[^\W_]+")
+_AT_ONCE = 500
 
 _d, _n = documents.c, document_names.c
 
@@ -40,16 +40,16 @@ class FoundDocument:
     snippet: Snippet
 
 
-def find_documents(*, database: Database, user_email: str, query: SearchQuery, typed: str) -> dict[str, str | None]:
+def find_documents(*, database: Database, user_email: str, query: SearchQuery) -> dict[str, str | None]:
     """The person's documents that are called so or say all words of `query`, best first, by path.
 
-    typed: the query as it was typed, since names are compared with their diacritics. Each has the name that fits, or
-    None where its title and text say the words. A query without words finds none. Three statements at most.
+    Each has the name that fits, or None where its title and text say the words. A query without words finds none. Three
+    statements at most.
     """
     if not query.phrases:
         return {}
     with database.reading() as connection:
-        named = {} if query.excluded else _named(connection, user_email, query, typed)
+        named = {} if query.excluded else _named(connection, user_email, query)
         saying = _saying(connection, user_email, query)
     said = set(saying)
     return {path: None if path in said else named[path] for path in dict.fromkeys([*named, *saying])}
@@ -88,21 +88,23 @@ def _snippet(shown: str | None, text: str, query: SearchQuery) -> Snippet:
     return snippet(text if shown is None else shown, query.phrases, beginning=query.beginning)
 
 
-def _named(connection: Connection, user_email: str, query: SearchQuery, typed: str) -> dict[str, str]:
+def _named(connection: Connection, user_email: str, query: SearchQuery) -> dict[str, str]:
     """Path and name of the documents with a name that holds all words: that of the file, an alias, a title."""
-    as_typed = {folded(word): _folded_name(word) for word in _WORD.findall(unicodedata.normalize("NFC", typed))}
-    said = [as_typed.get(word, word) for phrase in query.phrases for word in phrase]
-    holds = [_n.folded.contains(word, autoescape=True) for word in said]
-    rows = connection.execute(
+    # Names are compared here: `folded` has diacritics, by which links tell documents apart.
+    sought = names_sought(query.phrases)
+    holds = [_n.folded.contains(word, autoescape=True) for part in sought for word in part.split()]
+    may_hold = or_(and_(*holds), engine_of(connection).has_more_than_ascii(_n.folded))
+    names = (
         select(_d.path, _n.name)
         .join(documents, _d.document_id == _n.document_id)
-        .where(_n.user_email == user_email, *holds, *_own(user_email, query))
+        .where(_n.user_email == user_email, may_hold, *_own(user_email, query))
         .order_by(_n.kind, _d.path)
-        .limit(_NAMED)
+        .execution_options(yield_per=_AT_ONCE)
     )
     found = dict[str, str]()
-    for path, name in rows:
-        found.setdefault(path, name)
+    with closing(connection.execute(names)) as rows:
+        for path, name in islice((row for row in rows if is_called(row.name, sought)), _NAMED):
+            found.setdefault(path, name)
     return found
 
 
@@ -138,8 +140,3 @@ def _own(user_email: str, query: SearchQuery) -> list[ColumnElement[bool]]:
 def _nanoseconds(day: str) -> int:
     """When a day begins in UTC, as files tell the time."""
     return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1_000_000_000
-
-
-def _folded_name(word: str) -> str:
-    """A word as `document_names.folded` has it (`vault.content.wikilinks.fold`)."""
-    return unicodedata.normalize("NFC", word.casefold())

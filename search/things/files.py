@@ -6,16 +6,18 @@ A file is found where a live message of the person has it; of several such messa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, exists, func, select
+from sqlalchemy import Connection, Select, and_, exists, func, or_, select
 
 from conversation_reference_utils import file_reference
 from database.engine.database import Database
 from database.messages.message import MessageRow, places_of, rows_numbered
 from database.schema import attachments, conversations, file_passages, message_parts, messages
-from database.search.index import expression_for, folded, words
+from database.search.index import expression_for, folded, is_called, names_sought, word_runs, words
 from database.search.owned import PASSAGES
 from database.search.passages import StoredPassage
 from search import engine_of
@@ -28,8 +30,8 @@ from search.questions import (
     Scope,
     by_coverage,
     counted_in,
+    fitting_keywords,
     is_surely_related,
-    near,
     rarities_of,
     relevant,
     word_score,
@@ -41,6 +43,7 @@ _SAYING = 4_000
 _READ = 400
 _CANDIDATES = 160
 _NAMED = 50
+_AT_ONCE = 500
 _OF_ONE_FILE = 3
 _LONGEST_QUERY = 2_000
 _MOST_WORDS = 32
@@ -115,16 +118,17 @@ def find_files(
         if search is None:
             return FoundFiles([], warnings)
         by_words = [] if is_question or mode == "meaning" else search.by_words()
-    meaning = None
-    if asking is not None and mode != "words" and (is_question or mode == "meaning" or not is_enough(query, by_words)):
-        # The model is asked outside of a transaction: a provider may take a second.
-        meaning = asking.meaning(warnings)
+    asks = mode == "meaning" or is_question or (mode == "auto" and not is_enough(query, by_words))
+    # The model is asked outside of a transaction: a provider may take a second.
+    meaning = asking.meaning(warnings) if asking is not None and asks else None
     with database.reading() as connection:
         search = replace(search, connection=connection)
         meant = list[int]()
-        if asking is not None and (meaning is not None or is_question or mode == "meaning"):
+        if asking is not None and asks:
             found = search.answers(asking, meaning)
-            meant = [each.seq for each in (relevant(found) if is_question or mode == "meaning" else near(found))]
+            is_whole = is_question or mode == "meaning"
+            fitting = relevant(found) if is_whole else fitting_keywords(found, query.phrases)
+            meant = [each.seq for each in fitting]
         ids = list(dict.fromkeys([*by_words, *meant]))
         return FoundFiles(search.described(ids, named=[] if mode == "meaning" else search.named(), most=most), warnings)
 
@@ -157,7 +161,7 @@ def messages_with_files(
 
     The last word may be the beginning of one.
     """
-    query = SearchQuery(phrases=tuple((word,) for word in words(q[:_LONGEST_QUERY])[:_MOST_WORDS]), beginning=True)
+    query = SearchQuery(phrases=tuple(word_runs(q[:_LONGEST_QUERY])[:_MOST_WORDS]), beginning=True)
     if not query.phrases:
         return []
     with database.reading() as connection:
@@ -203,12 +207,16 @@ class _Search:
 
     def named(self) -> list[FileUse]:
         """The files whose names hold all words, pictures too; one of several of the same content."""
-        holds = [
-            func.lower(_a.name).contains(word, autoescape=True) for phrase in self.query.phrases for word in phrase
-        ]
         if self.scope.excluded:
             return []
-        return list(_first_of_each(self._uses(and_(*holds), most=_NAMED)).values())
+        # Names are compared here, since SQL folds ASCII letters alone; what it can rule out, it does.
+        sought = names_sought(self.query.phrases)
+        holds = [func.lower(_a.name).contains(word, autoescape=True) for part in sought for word in part.split()]
+        may_hold = or_(and_(*holds), engine_of(self.connection).has_more_than_ascii(_a.name))
+        each_use = self._used(may_hold).execution_options(yield_per=_AT_ONCE)
+        with closing(self.connection.execute(each_use)) as rows:
+            named = (FileUse._make([*row, 0]) for row in rows if is_called(row.name, sought))
+            return list(_first_of_each(islice(named, _NAMED)).values())
 
     def answers(self, asking: Asking, meaning: Meaning | None) -> list[Found]:
         """What the passages have to do with what is asked, best first; `seq` is the id of the passage."""
@@ -280,7 +288,10 @@ class _Search:
 
     def _uses(self, which: Any, *, most: int) -> list[FileUse]:
         """The messages of the scope that have files which fit `which`, the first message first."""
-        query: Select[Any] = (
+        return [FileUse._make([*row, 0]) for row in self.connection.execute(self._used(which).limit(most))]
+
+    def _used(self, which: Any) -> Select[Any]:
+        query = (
             select(
                 _a.sha256,
                 _a.attachment_id,
@@ -301,8 +312,7 @@ class _Search:
             .join(conversations, _c.conversation_id == _m.conversation_id)
             .where(_a.user_email == self.scope.user_email, which, *self.scope.visible())
         )
-        rows = self.connection.execute(query.order_by(_m.seq, _p.part_id).limit(most))
-        return [FileUse._make([*row, 0]) for row in rows]
+        return query.order_by(_m.seq, _p.part_id)
 
 
 def _first_of_each(uses: Iterable[FileUse]) -> dict[str, FileUse]:

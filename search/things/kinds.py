@@ -17,7 +17,7 @@ from search.messages import Asking, FoundMessage, Mode, search_messages
 from search.query import SearchQuery
 from search.ranking import snippet
 
-from .conversations import ConversationSuggestion, autocomplete_conversations, conversations_meant
+from .conversations import ConversationSuggestion, conversations_called, conversations_meant
 from .files import FoundFile, find_files, reference_to
 
 _LAST = 1_000
@@ -84,7 +84,7 @@ class Conversations:
         """See `SearchableKind`."""
         begin, end = wanted.span()
         own: dict[str, Any] = {"database": wanted.database, "user_email": wanted.user_email}
-        hits = autocomplete_conversations(**own, q=wanted.query.text, limit=end + 1)
+        hits = conversations_called(**own, query=wanted.query, limit=end + 1)
         if wanted.mode == "meaning" or (wanted.mode == "auto" and self._asks_for_meaning(wanted, len(hits))):
             known = {hit["conversation_id"] for hit in hits}
             meant = conversations_meant(**own, asking=wanted.asking, limit=end + 1)

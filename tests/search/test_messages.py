@@ -22,7 +22,7 @@ from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
 from database.history.editing import delete_message
 from database.history.reading import list_messages
-from database.search.index import folded
+from database.search.index import folded, word_runs
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
 from search.messages import FoundMessages, search_messages
@@ -278,6 +278,11 @@ def test_the_number_of_queries_does_not_depend_on_what_is_found(
     with statements() as seen:
         search(database, q)
     assert len(seen) <= 9
+
+
+def test_words_of_scripts_without_spaces_stand_together_where_they_were_typed_so() -> None:
+    assert parse_query('日本 旅行 rye-flour "white 小麦粉"').written == "日本 旅行 rye flour white 小麦粉"
+    assert word_runs("日本 旅行 Größe-a") == [("日", "本"), ("旅", "行"), ("große",), ("a",)]
 
 
 def test_filters_are_read_and_what_is_none_is_taken_for_words() -> None:

@@ -172,6 +172,28 @@ def test_keywords_that_find_little_are_asked_by_meaning_too_and_what_says_them_c
     assert "An attorney wrote to us." in ask("lawyer vacation")
 
 
+@pytest.mark.parametrize("question", ["What about bread?", "and the bread", "the breads", "bread?", "Was ist bread?"])
+@pytest.mark.parametrize("phase", ["none", "ready"])
+def test_a_short_question_is_found_by_the_words_that_count(
+    say: Any, ask: Any, model: Thesaurus, question: str, phase: Any
+) -> None:
+    model.phase = phase
+    say(("I baked a bread in the morning.", "Well done."), ("It rained.", "All day."))
+    say(("My automobile rattles.", "What about the garage?"))
+    assert "I baked a bread in the morning." in ask(question)[:2]
+    assert "My automobile rattles." not in ask(question)
+    assert ask(question, mode="words") == ([] if len(question) > 6 else ["I baked a bread in the morning."])
+
+
+def test_of_keywords_that_find_little_enough_has_to_be_said(say: Any, ask: Any, model: Thesaurus) -> None:
+    model.phase = "none"
+    say(("The rye bread is dark.", "Lower the heat."), ("The zeppelin lands.", "At last."), ("本を読む。", "はい。"))
+    say(*((f"Bread number {number}", "Fine.") for number in range(8)))
+    assert ask("bread garage lantern") == []
+    assert {"The rye bread is dark.", "The zeppelin lands."} <= set(ask("rye zeppelin"))
+    assert ask("日本") == []
+
+
 def test_quoted_words_are_meant_as_they_are(say: Any, ask: Any) -> None:
     say(("My automobile rattles.", "Have it looked at."))
     assert ask('"what is wrong with my car"') == []

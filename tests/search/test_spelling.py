@@ -26,6 +26,12 @@ def test_what_is_like_no_name_gets_none(typed: str) -> None:
     assert nearest_names(typed, NAMES, most=3) == []
 
 
+def test_the_name_that_was_meant_is_found_among_thousands_that_are_like_it() -> None:
+    names = [f"prefer_tea_number_{number:04d}" for number in range(3_000)]
+    for number in range(0, 3_000, 500):
+        assert f"prefer_tea_number_{number:04d}" in nearest_names(f"prefer_tee_number_{number:04d}", names, most=3)
+
+
 def test_others_are_looked_up_by_the_beginnings_of_the_words() -> None:
     assert beginnings("bread_startr_k3f9") == ["brea", "star", "k3f9", "br"]
     assert beginnings("") == []

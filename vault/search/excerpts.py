@@ -30,6 +30,7 @@ from search.questions import (
     WORDS,
     by_coverage,
     counted_in,
+    enough_keywords,
     is_surely_related,
     rarities_of,
     word_score,
@@ -97,17 +98,17 @@ def find_excerpts(
     database: Database,
     vectors: DocumentVectors,
     surely: bool = False,
-    near: bool = False,
+    keywords: Sequence[Sequence[str]] | None = None,
 ) -> list[Excerpt]:
     """The best `n` excerpts of the person's documents; none where nothing has to do with `query`. Raises StoreError.
 
-    surely: those alone that are surely related to it in meaning. near: those alone that mean something like it,
-    whatever words they share. Both find none where no model can embed.
+    surely: those alone that are surely related to it in meaning; none where no model can embed. keywords: the phrases
+    of a query that is a few words: those alone that mean something like it or say enough of the words.
     """
     query = query[:_LONGEST_QUERY]
     sought = terms(words_of(query))
     meaning = _meaning(query, vectors) if query.strip() else None
-    if (surely or near) and meaning is None:
+    if surely and meaning is None:
         return []
     total = progress_of(database=database, user_email=user_email).documents
     with database.reading() as connection:
@@ -119,7 +120,9 @@ def find_excerpts(
         chunks = store.chunks_of(connection, user_email, list(ids))
     parts = list(_parts(texts, chunks, meaning))
     scored = _scored(parts, {number: title for number, (_, title, _) in texts.items()}, sought, rarities, meaning)
-    chosen = _surely_related(scored) if surely else _near(scored) if near else _relevant(scored)
+    chosen = (
+        _surely_related(scored) if surely else _relevant(scored) if keywords is None else _fitting(scored, keywords)
+    )
     return [_excerpt(each, texts[each.part.document_id]) for each in _distinct(chosen)][:n]
 
 
@@ -217,9 +220,10 @@ def _relevant(scored: Sequence[_Scored]) -> list[_Scored]:
     return [each for each in scored if each.score >= least and (each.coverage > 0 or each.nearness >= NEAR)]
 
 
-def _near(scored: Sequence[_Scored]) -> list[_Scored]:
-    """Those that mean something like the question."""
-    return [each for each in scored if each.nearness >= NEAR]
+def _fitting(scored: Sequence[_Scored], keywords: Sequence[Sequence[str]]) -> list[_Scored]:
+    """Those that mean something like a few words, or say enough of them."""
+    enough = enough_keywords(keywords)
+    return [each for each in scored if each.nearness >= NEAR or each.coverage >= enough]
 
 
 def _surely_related(scored: Sequence[_Scored]) -> list[_Scored]:

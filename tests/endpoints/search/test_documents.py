@@ -45,6 +45,14 @@ def with_model(app: Flask, model: Thesaurus) -> AppState:
     return app.extensions[EXTENSION]
 
 
+def test_a_document_is_found_by_its_name_without_diacritics_and_by_a_short_question(ada: Person) -> None:
+    put(ada, "Köln.md", "Sourdough wants patience.")
+    put(ada, "b.md", "What about the garden?")
+    for q in ("koln", "Köln", "what about sourdough?", "and the sourdough"):
+        assert found(ada, q) == ["Köln.md"]
+    assert found(ada, "and the sourdough", mode="words") == []
+
+
 def test_a_document_is_found_among_other_things_with_the_link_to_it(ada: Person) -> None:
     ada.say(ada.new_conversation(), "How long does a sourdough starter keep?")
     put(ada, "kitchen/bread.md", "# Bread\n\nSourdough wants patience.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
 
+from database.search.index import folded
 from endpoints.http.scope import EXTENSION
-from endpoints.search.models import ConversationResult, MemoryResult, MessageResult, SearchResults
+from endpoints.search.models import ConversationResult, FileResult, MemoryResult, MessageResult, SearchResults
 from search.things.kinds import KINDS, Page, Wanted
 from tests.endpoints.conftest import Person, refused, told
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
@@ -160,6 +162,44 @@ def test_nobody_finds_what_belongs_to_others(ada: Person, talk: str, person: Cal
     assert theirs.get_data(as_text=True).replace(name, "") == missing.get_data(as_text=True).replace(
         "x" * len(name), ""
     )
+
+
+@pytest.mark.parametrize("q", ["Müller", "muller", "Café", "cafe", "Größe", "grosse", "İstanbul", "istanbul", "日本"])
+def test_conversations_are_found_by_titles_in_any_script(ada: Person, q: str) -> None:
+    titles = ["Müller Projekt", "Café planning", "Größe von Teig", "İstanbul trip", "日本 旅行", "本を読む日"]
+    for title in titles:
+        here = ada.new_conversation()
+        ada.say(here, "What is that?")
+        ada.put(f"/conversations/{here}/title", json={"title": title})
+    begins = {"mu": 0, "ca": 1, "gr": 2, "is": 3, "日本": 4}
+    (expected,) = (titles[place] for beginning, place in begins.items() if folded(q).startswith(beginning))
+    for kind in ("conversation", "all"):
+        results = [each for each in found(ada, q, kind=kind).results if isinstance(each, ConversationResult)]
+        assert [each.title for each in results] == [expected]
+    listed = ada.get("/list_conversation_by_user/assistant", query_string={"q": q}).json
+    assert [each["title"] for each in listed] == [expected]
+
+
+def test_memories_are_found_by_whole_runs_of_characters_without_spaces(ada: Person) -> None:
+    ada.remember("日本に行きたい")
+    ada.remember("毎晩本を読む")
+    assert [each.title for each in found(ada, "日本", kind="memory").results] == [
+        each.title for each in found(ada, "行きたい", kind="memory").results
+    ]
+    assert len(found(ada, "本", kind="memory").results) == 2
+    assert len(found(ada, "日本 読む", kind="memory").results) == 2
+
+
+def test_a_file_is_found_by_the_words_of_its_name(ada: Person) -> None:
+    name = "Müller Bericht.txt"
+    sent = ada.post(f"/attachments?name={quote(name)}", data=b"Zahlen.", content_type="application/octet-stream")
+    ada.say(ada.new_conversation(), "Look.", files=[sent.json["attachment_id"]])
+    for q in ("Müller", "muller", "BERICHT"):
+        (file,) = found(ada, q, kind="file").results
+        assert isinstance(file, FileResult)
+        assert file.title == name
+        hits = ada.get(f"/conversations/{file.conversation_friendly_id}/messages", query_string={"q": q}).json
+        assert [hit["files"] for hit in hits] == [[{"number": 1, "name": name}]]
 
 
 def test_what_was_said_comes_as_text_with_places(ada: Person) -> None:

@@ -14,7 +14,7 @@ from database.engine.database import Database
 from database.search import titles
 from database.search.titles import titles_of
 from search.things import conversations as conversation_search
-from search.things.conversations import autocomplete_conversations
+from search.things.conversations import autocomplete_conversations, conversations_spelled_like
 
 pytestmark = pytest.mark.contract
 
@@ -57,12 +57,23 @@ def test_what_the_composer_puts_before_an_id_is_understood(database: Database, q
         ("What's the best approach?", "appr best"),
         ("Straße nach Rom", "straße"),
         ("机器学习 入门", "机器"),
+        ("Müller Projekt", "muller"),
+        ("Café planning", "cafe"),
+        ("Große Pläne", "grosse plane"),
+        ("İstanbul trip", "istanbul"),
+        ("旅行日本", "日本"),
+        ("日本 2026", "2026日本"),
     ],
 )
 def test_each_typed_word_begins_a_word_of_the_title_whatever_the_case(database: Database, title: str, q: str) -> None:
     make(database, title, "some_thing_aaaa")
     make(database, "Another", "another_bbbb")
     assert offered(database, q) == ["some_thing_aaaa"]
+
+
+def test_characters_without_spaces_stand_side_by_side(database: Database) -> None:
+    make(database, "本を読む日", "reading_aaaa")
+    assert offered(database, "日本") == []
 
 
 def test_the_middle_of_a_word_is_no_match(database: Database) -> None:
@@ -144,14 +155,37 @@ def test_titles_are_found_after_their_changes_were_purged_and_in_another_epoch(d
 
 
 def test_many_titles_are_looked_through_by_the_database(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(database, "Vue", "vue_aaaa")
     for number in range(4):
-        make(database, "React", f"x_{number:04d}")
+        make(database, "Réact" if number == 2 else "React", f"x_{number:04d}")
     expected = ["x_0003", "x_0002", "x_0001", "x_0000"]
     monkeypatch.setattr(conversation_search, "_MOST_LOOKED_UP", 3)
     assert offered(database, "react") == expected
     titles_of(database).forget(ANN)
     monkeypatch.setattr(titles, "_MOST_TITLES", 3)
-    assert offered(database, "react") == expected
+    assert offered(database, "react") == offered(database, "react", domain="assistant") == expected
+    assert offered(database, "react", domain="search") == []
+    assert offered(database, "日本") == []
+
+
+def test_misspelled_ids_are_looked_up_by_their_longest_beginning_and_their_end(database: Database) -> None:
+    for number in range(30):
+        make(database, "Thought", f"deep_thought_k3{chr(97 + number % 26)}{number // 26}")
+    make(database, "Renamed", "bread_starter_k3f9")
+    make(database, "Other", "zebra_zzzz")
+    make(database, "Of Ben", "deep_thought_k3xx", email=BEN)
+    deleted = make(database, "Gone", "deep_thought_k3yy")
+    conversations.delete_conversation(database=database, user_email=ANN, conversation_id=deleted)
+
+    def like(typed: str, limit: int) -> list[str]:
+        own = {"database": database, "user_email": ANN}
+        return [each["friendly_id"] for each in conversations_spelled_like(**own, typed=typed, limit=limit)]
+
+    assert like("deep_thought_k3m9", 1) == ["deep_thought_k3m0", "deep_thought_k3n0"]
+    assert "bread_starter_k3f9" in like("xread_starter_k3f9", 1)
+    assert len(like("deep_thought_k3", 100)) == 32
+    assert like("a", 1) == ["bread_starter_k3f9"]
+    assert len(like("\x00", 1)) == 1
 
 
 def test_what_has_no_friendly_id_is_offered_where_it_is_asked_for(database: Database) -> None:

@@ -49,7 +49,7 @@ def put(vaults: Vaults) -> Put:
 
 def find(database: Database, q: str, *, email: str = ANN) -> list[FoundDocument]:
     own: dict[str, Any] = {"database": database, "user_email": email, "query": parse_query(q)}
-    return described_documents(**own, shown=find_documents(**own, typed=q))
+    return described_documents(**own, shown=find_documents(**own))
 
 
 def paths(found: list[FoundDocument]) -> list[str]:
@@ -80,6 +80,22 @@ def test_a_document_is_found_by_the_names_of_its_file_and_its_aliases(database: 
     assert sorted(paths(found)) == ["Garten in Köln.md", "a.md"]
     assert {each.snippet.text for each in found if each.path != "a.md"} == {"Garten in Köln"}
     assert find(database, "garten paris") == []
+
+
+@pytest.mark.parametrize("q", ["koln", "Köln", "grosse", "Größe", "gross koln", "日本"])
+def test_names_are_found_without_their_diacritics_and_in_scripts_without_spaces(
+    database: Database, put: Put, q: str
+) -> None:
+    put({"Köln.md": "Rosen.", "Größe.md": "Zahlen.", "Große Karte von Köln.md": "Wege.", "旅行日本.md": "Bilder."})
+    put({"本を読む日.md": "Text.", "Other.md": "Nothing."})
+    expected = {
+        "koln": ["Große Karte von Köln.md", "Köln.md"],
+        "gross koln": ["Große Karte von Köln.md"],
+        "grosse": ["Große Karte von Köln.md", "Größe.md"],
+        "日本": ["旅行日本.md"],
+    }
+    expected |= {"Köln": expected["koln"], "Größe": expected["grosse"]}
+    assert sorted(paths(find(database, q))) == expected[q]
 
 
 def test_what_is_called_so_comes_first_and_then_what_says_it_most(database: Database, put: Put) -> None:
@@ -143,5 +159,5 @@ def test_a_search_takes_three_statements_however_much_there_is(
 ) -> None:
     put({f"{number}.md": "rye" for number in range(30)})
     with statements() as asked:
-        found = find_documents(database=database, user_email=ANN, query=parse_query("rye"), typed="rye")
+        found = find_documents(database=database, user_email=ANN, query=parse_query("rye"))
     assert (len(found), len(asked)) == (30, 3)

@@ -109,6 +109,31 @@ def test_a_file_is_found_by_its_name_pictures_too(files: Attachments, send: Any)
     assert [found.snippet.text[slice(*place)] for place in found.snippet.ranges] == ["Holiday", "Kiel"]
 
 
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [
+        ("Müller", ["Müller Bericht.txt"]),
+        ("muller", ["Müller Bericht.txt"]),
+        ("BERICHT mül", ["Müller Bericht.txt"]),
+        ("Größe", ["Größe.txt"]),
+        ("grosse", ["Größe.txt"]),
+        ("grösse", ["Größe.txt"]),
+        ("日本", ["旅行日本.txt"]),
+        ("other.txt", ["Other.txt"]),
+        ("日本語", []),
+    ],
+)
+def test_names_are_found_without_their_diacritics_and_in_scripts_without_spaces(
+    files: Attachments, send: Any, q: str, expected: list[str]
+) -> None:
+    named = ("Müller Bericht.txt", "Größe.txt", "旅行日本.txt", "本を読む日.txt", "Other.txt")
+    send({name: f"Text {number}".encode() for number, name in enumerate(named)})
+    assert names(find(files, q)) == expected
+    here = find(files, "text")[0].use.conversation_id
+    own: dict[str, Any] = {"database": files.database, "user_email": ANN, "conversation_id": here}
+    assert len(messages_with_files(**own, q=q, limit=5)) == len(expected)
+
+
 def test_words_narrow_down_and_filters_count(files: Attachments, send: Any) -> None:
     turn = send({"a.txt": b"rye flour and water"})
     send({"b.txt": b"rye flour and yeast"})
@@ -145,6 +170,18 @@ def test_a_file_is_found_by_what_it_means(files: Attachments, send: Any, vectors
     own: dict[str, Any] = {"database": files.database, "user_email": ANN, "asking": asking, "most": 3}
     assert names(related_files(**own, without=())) == ["garage.pdf"]
     assert related_files(**own, without=[found.use.message_id]) == []
+
+
+def test_a_short_question_finds_files_by_the_words_that_count(
+    files: Attachments, send: Any, vectors: MessageVectors
+) -> None:
+    send({"a.txt": b"My bread is in the oven.", "b.txt": b"What about the garden?"})
+    model = vectors.model()
+    assert isinstance(model, Thesaurus)
+    model.phase = "none"
+    for q in ("What about bread?", "and the bread"):
+        assert find(files, q) == []
+        assert names(find(files, q, mode="auto", vectors=vectors)) == ["a.txt"]
 
 
 def test_a_long_text_is_found_in_all_of_its_passages(files: Attachments, send: Any) -> None:
