@@ -14,7 +14,7 @@ from attachments.storage import Attachments
 from chat.turns.history import History
 from database.connection import open_database
 from database.conversations.consent import PERMISSIONS
-from database.conversations.repository import set_friendly_id, update_conversation
+from database.conversations.repository import require_own_id, set_friendly_id, update_conversation
 from database.conversations.tags import tidy_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -98,7 +98,12 @@ class BundleHistory(History):
             self._refresh()
 
     def accept(self, **question: Any) -> AcceptedTurn:
-        """`History.accept`; `client_message_id` is ignored, since a bundle has one writer."""
+        """`History.accept`; `client_message_id` is ignored, since a bundle has one writer.
+
+        Raises InvalidChangeError where the store that it is registered in can't hold the conversation.
+        """
+        if self.registered_in is not None:
+            require_own_id(self._who["conversation_id"], user_email=self._who["user_email"])
         accepted = super().accept(**{**question, "client_message_id": None})
         self._refresh()
         return accepted

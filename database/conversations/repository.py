@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from conversation_reference_utils import is_friendly_id
 from database.changes import CONVERSATION, record
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
@@ -29,6 +30,7 @@ from database.workspaces.default import default_workspace_id, ensure_default_wor
 from sentences import say
 
 from .conversation import LIVE, ConversationRow, conversation_row, record_listed, select_conversations
+from .friendly_ids import add_alias
 
 _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
 CHANGEABLE = _FLAGS | {"title", "flag", "settings", "memory", "running_summary", "summarised_ordinal"}
@@ -316,8 +318,7 @@ def add_conversation(
         WorkspaceNotFoundError: this user has no such workspace.
         InvalidChangeError: the workspace belongs to another domain, or the id is not one of this user's.
     """
-    if not conversation_id.startswith(f"{user_email}_"):
-        raise InvalidChangeError("The id of a conversation begins with its owner's e-mail address.")
+    require_own_id(conversation_id, user_email=user_email)
     values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain or "assistant"}
 
     def job(connection: Connection) -> None:
@@ -327,6 +328,12 @@ def add_conversation(
             _created(connection, user_email=user_email, conversation_id=conversation_id)
 
     database.write(job)
+
+
+def require_own_id(conversation_id: str, *, user_email: str) -> None:
+    """Raise InvalidChangeError for the id of a conversation that can't be one of this user's."""
+    if not conversation_id.startswith(f"{user_email}_"):
+        raise InvalidChangeError("The id of a conversation begins with its owner's e-mail address.")
 
 
 def get_conversations_for_user(
@@ -346,16 +353,23 @@ def get_conversations_for_user(
 def set_friendly_id(
     *, database: Database, user_email: str, conversation_id: str, conversation_friendly_id: str
 ) -> None:
-    """Give a live conversation exactly this friendly id.
+    """Give a live conversation exactly this friendly id; one that it had goes on leading to it.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
         FriendlyIdTakenError: another conversation of this user has it.
+        InvalidChangeError: no reference could name it.
     """
+    if not is_friendly_id(conversation_friendly_id):
+        raise InvalidChangeError(say("malformed_id"))
     changes = {"conversation_friendly_id": conversation_friendly_id}
+    former = select(conversations.c.conversation_friendly_id).where(_live(user_email, conversation_id))
 
     def job(connection: Connection) -> None:
+        had = connection.execute(former).scalar()
         _update(connection, _live(user_email, conversation_id), changes)
+        if had is not None and had != conversation_friendly_id:
+            add_alias(connection, had, conversation_id, user_email=user_email)
         record_changed(connection, user_email, conversation_id, changes)
 
     try:

@@ -30,7 +30,7 @@ from database.conversations.repository import (
     get_conversation,
 )
 from database.engine.database import Database
-from database.engine.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError, InvalidChangeError
 from database.history.branches import choose_branch
 from database.history.editing import delete_message
 from database.history.reading import list_messages
@@ -299,6 +299,16 @@ def test_a_bundle_registered_in_a_store_is_found_there_by_its_friendly_id(databa
 
 
 @pytest.mark.contract
+def test_a_turn_that_the_store_cant_hold_is_refused_before_anything_is_stored(
+    database: Database, tmp_path: Path
+) -> None:
+    stray = Conversation("ann@example.org", tmp_path / "storage", "b1")
+    for _ in range(2):
+        with pytest.raises(InvalidChangeError):
+            stray.persist_current_turn("How?", "Like this.", users_dir=str(database.folder))
+    assert stray.get_message_list() == []
+
+
 def test_a_registered_bundle_is_in_the_list_with_its_title_and_can_be_referred_to_unsaved(
     database: Database, tmp_path: Path
 ) -> None:

@@ -260,6 +260,21 @@ def test_a_friendly_id_stays_taken_in_the_bin_but_leads_nowhere(database: Databa
         conversations.set_friendly_id(**named, conversation_id=other.conversation_id)
 
 
+def test_a_new_friendly_id_can_be_named_and_the_former_one_goes_on_leading_there(database: Database) -> None:
+    row = make(database)
+    own = {"database": database, "user_email": ANN, "conversation_id": row.conversation_id}
+    for wrong in ("Bad Id!", "", "Trip_aaaa", "a" * 400):
+        with pytest.raises(InvalidChangeError):
+            conversations.set_friendly_id(**own, conversation_friendly_id=wrong)
+    for name in ("trip_aaaa", "voyage_aaaa"):
+        conversations.set_friendly_id(**own, conversation_friendly_id=name)
+    found = {
+        name: conversations.find_by_friendly_id(database=database, user_email=ANN, conversation_friendly_id=name)
+        for name in ("trip_aaaa", "voyage_aaaa", "Bad Id!")
+    }
+    assert found == {"trip_aaaa": row.conversation_id, "voyage_aaaa": row.conversation_id, "Bad Id!": None}
+
+
 def test_two_users_may_have_the_same_friendly_id(database: Database) -> None:
     for email in (ANN, BEN):
         row = make(database, user_email=email)
