@@ -131,9 +131,13 @@ class ChangeNotFoundError(KnowledgeNotFoundError):
 
 
 class ReferenceNotFoundError(KnowledgeNotFoundError):
-    """A reference that names nothing."""
+    """A reference that names nothing. missing: of several groups that it joins, those that are not there."""
 
     noun = "reference"
+
+    def __init__(self, reference: object = "", *, missing: Sequence[str] = ()) -> None:
+        super().__init__(reference)
+        self.details = {"missing": list(missing)} if missing else {}
 
 
 class AmbiguousReferenceError(KnowledgeError):

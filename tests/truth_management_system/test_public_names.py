@@ -150,8 +150,17 @@ class TestCallsOfTheFirstImplementation:
         plan = distiller.extract_and_propose("", "I prefer tea. I live in Lisbon.", "")
         with pytest.raises(InvalidKnowledgeError, match="no answer"):
             distiller.execute_plan(plan, "perhaps")
+        assert not distiller.execute_plan(plan, None)["executed"]  # no answer approves nothing
         assert distiller.execute_plan(plan, "all", approved_indices=[1]).executed
         assert [claim.statement for claim in api.claims.list()] == ["I live in Lisbon."]
+
+    def test_what_is_left_out_is_nothing_and_what_is_no_action_is_refused(self, api: StructuredAPI) -> None:
+        distiller = ConversationDistiller(api, {}, api.config)
+        assert distiller.extract_and_propose(None, None, None).candidates == []  # type: ignore[arg-type]
+        assert LLMHelpers({}, api.config).generate_tags("I run daily", "health", None)
+        refused = TextOrchestrator(api, {}, api.config).execute_confirmed_action({"action": "delete"}, "claim_1")  # type: ignore[arg-type]
+        assert not refused.action_result.success
+        assert "confirmed" in refused.action_result.errors[0]
 
     def test_nothing_to_remember_asks_nothing(self, api: StructuredAPI) -> None:
         plan = ConversationDistiller(api, {}, api.config).extract_and_propose("", "What time is it?", "Noon.")

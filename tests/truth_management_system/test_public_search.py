@@ -53,6 +53,23 @@ class TestSearch:
         assert parameters == ["active", "health", "fact"]
         assert sum(condition.count("?") for condition in conditions) == len(parameters)
 
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            SearchFilters(context_domains=["health"]),
+            SearchFilters(tags=["gym"]),
+            SearchFilters(context_domains=["health"], claim_types=["fact"], tags=["gym"]),
+        ],
+    )
+    def test_conditions_in_somebodys_own_statement_are_about_its_rows(
+        self, db: PKBDatabase, claims: ClaimCRUD, filters: SearchFilters
+    ) -> None:
+        claims.add(claim("I run", context_domain="health"), tags=["gym"])
+        claims.add(claim("I work", context_domain="work"), tags=["office"])
+        conditions, parameters = filters.to_sql_conditions()
+        rows = db.fetchall(f"SELECT statement FROM claims WHERE {' AND '.join(conditions)}", parameters)
+        assert [row["statement"] for row in rows] == ["I run"]
+
     def test_contested_claims_are_left_out_on_request(self) -> None:
         assert SearchFilters().include_contested is True
         assert SearchFilters(include_contested=False).to_sql_conditions()[1] == ["active"]

@@ -91,15 +91,14 @@ class LLMHelpers:
         return taken
 
     def generate_tags(
-        self, statement: str, context_domain: str | None = None, existing_tags: Sequence[str] = ()
+        self, statement: str, context_domain: str | None = None, existing_tags: Sequence[str] | None = ()
     ) -> list[str]:
         """At most four lowercase tags, one at least; the model is shown some of the `existing_tags`.
 
         Where no model answers: existing tags whose words the statement has, then words of the statement.
         """
-        return self.model_tags(statement, context_domain, existing_tags) or _rule_tags(
-            statement, context_domain, existing_tags
-        )
+        known = existing_tags or ()
+        return self.model_tags(statement, context_domain, known) or _rule_tags(statement, context_domain, known)
 
     def model_tags(
         self, statement: str, context_domain: str | None = None, existing_tags: Sequence[str] = ()

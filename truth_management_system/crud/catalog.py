@@ -6,9 +6,9 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from sqlalchemy import Integer, Table, bindparam, cast, func, select
+from sqlalchemy import Integer, Select, Table, bindparam, cast, func, select
 
 from sentences import say
 
@@ -114,11 +114,11 @@ class DomainCatalog(Catalog):
 
     def claims_of_domain(self, name: str, limit: int | None = None) -> builtins.list[Claim]:
         """The active and contested claims whose primary or further domains hold `name`, newest change first."""
-        return held_claims(self.db, _OF_DOMAIN, user=self.user_email, domain=name.lower(), limit=limit)
+        return held_claims(self.db, _OF_DOMAIN, user=self.user_email, identity=name.lower(), limit=limit)
 
     def count_claims(self, name: str) -> int:
         """How many `claims_of_domain` gives without a limit."""
-        return count_held(self.db, _OF_DOMAIN, user=self.user_email, domain=name.lower())
+        return count_held(self.db, _OF_DOMAIN, user=self.user_email, identity=name.lower())
 
     def _counts(self) -> dict[str, int]:
         return domain_counts(self.db, self.user_email)
@@ -146,11 +146,13 @@ def _counting_domains(*, some: bool) -> Prepared:
     return Prepared(select(both.c.domain, total).group_by(both.c.domain).having(total > 0))
 
 
-_OF_DOMAIN = Holding(
-    select(claim_domains.c.claim_rowid).where(
-        claim_domains.c.user_email == bindparam("user"), claim_domains.c.domain == bindparam("domain")
-    )
-)
+def in_domain(place: str = "") -> Select[Any]:
+    """A query for the `claim_rowid`s of the domain `:identity` of `:user`. place: see `Groups.belonging`."""
+    of_user = claim_domains.c.user_email == bindparam("user")
+    return select(claim_domains.c.claim_rowid).where(of_user, claim_domains.c.domain == bindparam(f"identity{place}"))
+
+
+_OF_DOMAIN = Holding(in_domain())
 _BY_TYPE = Prepared(
     select(claims.c.claim_type, func.count())
     .where(claims.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))

@@ -25,6 +25,7 @@ from .base import (
     begins,
     counted,
     listed,
+    listed_ids,
     one_of,
     owned,
     paged,
@@ -95,7 +96,8 @@ class ClaimCRUD(OwnedRows[Claim]):
         with self._recording("add", claim.claim_id, row["statement"]) as changes:
             row["claim_number"] = self._next_number()
             row["friendly_id"] = insert_named(changes, "claims", row, text=row["statement"])
-            self._file(changes, claim.claim_id, listed(tags, "tags"), listed(entities, "entities"), contexts or ())
+            filed = listed(tags, "tags"), listed(entities, "entities"), listed_ids(contexts)
+            self._file(changes, claim.claim_id, *filed)
         for column, value in row.items():
             setattr(claim, column, value)
         return claim

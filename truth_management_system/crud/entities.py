@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Select, bindparam, except_, func, literal, select
@@ -12,6 +12,7 @@ from sqlalchemy import Select, bindparam, except_, func, literal, select
 from sentences import say
 
 from ..database import Prepared
+from ..database.audit_log import ChangeSet
 from ..errors import DuplicateNameError, EntityNotFoundError, InvalidKnowledgeError
 from ..models import ENTITY_COLUMNS, Entity
 from ..schema.operators import contains, in_order
@@ -19,6 +20,7 @@ from ..schema.tables import claim_entities, entities
 from ..utils import name_key
 from .base import counted, owned, required_text
 from .claim_fields import category_name
+from .friendly_ids import hand_over_aliases
 from .groups import LONGEST_NAME, Groups, further_data, one_line
 
 _PARTS = (
@@ -84,7 +86,8 @@ class EntityCRUD(Groups[Entity]):
     def merge(self, source_id: str, target_id: str) -> Entity:
         """Let one entity become part of another, which keeps the names of both; returns the latter.
 
-        Raises EntityNotFoundError, and InvalidKnowledgeError for an entity and itself.
+        The id of the former leads to the latter. Raises EntityNotFoundError, and InvalidKnowledgeError for an entity
+        and itself.
         """
         if source_id == target_id:
             raise InvalidKnowledgeError(say("entity_merged_with_itself"))
@@ -92,26 +95,38 @@ class EntityCRUD(Groups[Entity]):
             source, target = self.existing(source_id), self.existing(target_id)
             with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
                 changes.insert_many("claim_entities", self._parts_to_take(source_id, target_id))
-                self._update(changes, target_id, {"meta_json": _with_aliases(target, source)})
+                self._keep_names(changes, target, [source.name, *self.aliases(source)])
+                hand_over_aliases(changes, self._thing(source), self._thing(target), [source.friendly_id])
                 self._delete(changes, source)
             return self.existing(target_id)
 
     @staticmethod
     def aliases(entity: Entity) -> builtins.list[str]:
-        """The names of the entities that became part of this one."""
+        """The names that this one had before, and those of the entities that became part of it."""
         names = json.loads(entity.meta_json or "{}").get("aliases")
         return [name for name in names if isinstance(name, str)] if isinstance(names, builtins.list) else []
 
     @classmethod
-    def _belonging(cls) -> Select[Any]:
+    def belonging(cls, place: str = "") -> Select[Any]:
+        """See `Groups`."""
         joined = in_order(entities, claim_entities, claim_entities.c.entity_id == entities.c.entity_id)
-        of_user = (entities.c.entity_id == bindparam("identity"), entities.c.user_email == bindparam("user"))
+        of_user = (entities.c.entity_id == bindparam(f"identity{place}"), entities.c.user_email == bindparam("user"))
         return select(claim_entities.c.claim_id).select_from(joined).where(*of_user)
 
     def _check_place(self, row: Mapping[str, Any]) -> None:
         given = {"name": name_key(row["name"]), "kind": row["entity_type"], "identity": row["entity_id"]}
         if self._number(_NAMESAKES, **given):
             raise DuplicateNameError(say("entity_exists", name=row["name"]))
+
+    def _keep_former_name(self, changes: ChangeSet, before: Entity) -> None:
+        self._keep_names(changes, self.existing(before.entity_id), [before.name])
+
+    def _keep_names(self, changes: ChangeSet, entity: Entity, names: Iterable[str]) -> None:
+        """Let further names lead to an entity."""
+        known = dict.fromkeys([*self.aliases(entity), *names])
+        known.pop(entity.name, None)
+        meta = json.loads(entity.meta_json or "{}") | {"aliases": list(known)}
+        self._update(changes, entity.entity_id, {"meta_json": json.dumps(meta, ensure_ascii=False)})
 
     def _find_by_alias(self, name: str) -> builtins.list[Entity]:
         wanted = name_key(name)
@@ -127,9 +142,3 @@ def _given(entity_type: str | None, query: str) -> dict[str, str]:
     """The conditions of a list by name, each with its parameter."""
     words = name_key(query)
     return ({"words": words} if words else {}) | ({"entity_type": entity_type} if entity_type else {})
-
-
-def _with_aliases(target: Entity, source: Entity) -> str:
-    names = dict.fromkeys([*EntityCRUD.aliases(target), source.name, *EntityCRUD.aliases(source)])
-    names.pop(target.name, None)
-    return json.dumps(json.loads(target.meta_json or "{}") | {"aliases": list(names)}, ensure_ascii=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, exists, literal, literal_column, select
+from sqlalchemy import BigInteger, ColumnElement, Table, and_, bindparam, exists, literal, literal_column, select
 
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError
@@ -25,6 +25,7 @@ class SearchFilters:
         statuses: Active and contested ones, unless told otherwise.
         context_domains, claim_types: Any of these, primary or further.
         tags, entities, contexts: Ids; claims that have any of each. Sub-tags and sub-contexts count.
+        claim_ids: These claims alone.
         valid_at: ISO time at which the claim is valid; a `valid_to` without a time of day is the end of that day.
         created_after, created_before, updated_after, updated_before: ISO times. A time without a zone is UTC.
         pinned: Only pinned (True) or only others (False).
@@ -37,6 +38,7 @@ class SearchFilters:
     tags: list[str] = field(default_factory=list)
     entities: list[str] = field(default_factory=list)
     contexts: list[str] = field(default_factory=list)
+    claim_ids: list[str] = field(default_factory=list)
     valid_at: str | None = None
     created_after: str | None = None
     created_before: str | None = None
@@ -85,6 +87,7 @@ class SearchFilters:
             "tags": self.tags,
             "entities": self.entities,
             "contexts": self.contexts,
+            "claim_ids": self.claim_ids,
         }
 
     def _times(self) -> dict[str, str | None]:
@@ -120,12 +123,14 @@ def _filed_below(groups: Table, ties: Table, key: str, parent: str, name: str) -
 
 
 _CONTESTED = ClaimStatus.CONTESTED.value
+# By its name, so that a condition that stands alone, as text, is about the row of the statement it comes into.
+_THIS_ROW = literal_column("claims.claim_rowid", BigInteger)
 _STATEMENTS: dict[str, ColumnElement[Any]] = {
     "uncontested": claims.c.status != literal(_CONTESTED),
     "pinned": claims.c.pinned == literal_column("1"),
     "unpinned": claims.c.pinned == literal_column("0"),
     "context_domains": exists(literal_column("1")).where(
-        claim_domains.c.claim_rowid == claims.c.claim_rowid, among(claim_domains.c.domain, "context_domains")
+        claim_domains.c.claim_rowid == _THIS_ROW, among(claim_domains.c.domain, "context_domains")
     ),
     "claim_types": holds_any(claims.c.claim_types, "claim_types"),
     "tags": _filed_below(tags, claim_tags, "tag_id", "parent_tag_id", "tags"),
@@ -133,6 +138,7 @@ _STATEMENTS: dict[str, ColumnElement[Any]] = {
         select(claim_entities.c.claim_id).where(among(claim_entities.c.entity_id, "entities"))
     ),
     "contexts": _filed_below(contexts, context_claims, "context_id", "parent_context_id", "contexts"),
+    "claim_ids": among(claims.c.claim_id, "claim_ids"),
     "created_after": claims.c.created_at >= bindparam("created_after"),
     "created_before": claims.c.created_at < bindparam("created_before"),
     "updated_after": claims.c.updated_at >= bindparam("updated_after"),
@@ -151,6 +157,7 @@ _ONE_OF_MANY = {
     "tag": "tags",
     "entity": "entities",
     "context": "contexts",
+    "claim_id": "claim_ids",
 }
 _LISTS = frozenset(_ONE_OF_MANY.values())
 _SWITCHES = frozenset({"pinned", "include_contested"})

@@ -31,7 +31,7 @@ from .base import (
     prefix_bounds,
     required_text,
 )
-from .friendly_ids import insert_named
+from .friendly_ids import Thing, add_aliases, insert_named
 
 LONGEST_NAME = 200
 LONGEST_DESCRIPTION = 10_000
@@ -74,7 +74,7 @@ class Groups(OwnedRows[Group], ABC):
         return self.model(**row)
 
     def edit(self, identity: str, changes: Mapping[str, Any]) -> Group | None:
-        """Change fields of one; None where there is no such one.
+        """Change fields of one; None where there is no such one. By its former name it is still found.
 
         Raises InvalidKnowledgeError for fields that can't be changed and values that make no sense,
         DuplicateNameError for a name that another one has.
@@ -90,6 +90,8 @@ class Groups(OwnedRows[Group], ABC):
                 self._check_place(before.to_dict() | fields)
                 with self._recording(self._action(fields), identity, before.name, fields=fields) as recorded:
                     self._update(recorded, identity, fields)
+                    if name_key(fields.get("name", before.name)) != name_key(before.name):
+                        self._keep_former_name(recorded, before)
             return self.get(identity)
 
     def delete(self, identity: str) -> bool:
@@ -130,12 +132,15 @@ class Groups(OwnedRows[Group], ABC):
     @classmethod
     @cache
     def _holding(cls) -> Holding:
-        return Holding(cls._belonging())
+        return Holding(cls.belonging())
 
     @classmethod
     @abstractmethod
-    def _belonging(cls) -> Select[Any]:
-        """A query for the `claim_id`s that belong to the group `:identity` of `:user`."""
+    def belonging(cls, place: str = "") -> Select[Any]:
+        """A query for the `claim_id`s that belong to the group `:identity` of `:user`.
+
+        place: behind the names in the query, where it is a part of a statement with others of its kind.
+        """
 
     @abstractmethod
     def _check_place(self, row: Mapping[str, Any]) -> None:
@@ -143,6 +148,13 @@ class Groups(OwnedRows[Group], ABC):
 
     def _action(self, fields: Mapping[str, Any]) -> str:
         return "edit"
+
+    def _keep_former_name(self, changes: ChangeSet, before: Group) -> None:
+        """Let the name that one had before lead to it."""
+        add_aliases(changes, self._thing(before), [before.name])
+
+    def _thing(self, group: Group) -> Thing:
+        return Thing(self.noun, getattr(group, self.key))
 
     def _delete(self, changes: ChangeSet, group: Group) -> None:
         changes.delete(self.table.name, {self.key: getattr(group, self.key)})

@@ -17,6 +17,7 @@ from ..models import TAG_COLUMNS, Tag
 from ..schema.tables import claim_tags, tags
 from ..utils import name_key
 from .base import owned
+from .friendly_ids import hand_over_aliases
 from .groups import further_data, one_line
 from .tree import Trees, parent_id
 
@@ -83,7 +84,8 @@ class TagCRUD(Trees[Tag]):
     def merge(self, source_id: str, target_id: str) -> Tag:
         """Let one tag, with its claims and all below it, become part of another; returns the latter.
 
-        Raises TagNotFoundError, InvalidKnowledgeError for a tag and itself, CycleError for one above the other.
+        Its id and its names lead to the latter. Raises TagNotFoundError, InvalidKnowledgeError for a tag and itself,
+        CycleError for one above the other.
         """
         if source_id == target_id:
             raise InvalidKnowledgeError(say("tag_merged_with_itself"))
@@ -115,6 +117,8 @@ class TagCRUD(Trees[Tag]):
     def _take_over(self, changes: ChangeSet, source: Tag, target: Tag) -> None:
         rows = self.db.rows(_TO_TAKE, user=self.user_email, source=source.tag_id, target=target.tag_id)
         changes.insert_many("claim_tags", [{"claim_id": claim_id, "tag_id": target.tag_id} for (claim_id,) in rows])
+        names = [source.friendly_id, *([source.name] if name_key(source.name) != name_key(target.name) else [])]
+        hand_over_aliases(changes, self._thing(source), self._thing(target), names)
         _give_up_name(changes, source)
         for child in self._children(source.tag_id):
             self._adopt(changes, child, target.tag_id)

@@ -76,14 +76,14 @@ class Trees(Groups[Node]):
         return Prepared(cls._owned(cls.table.c[cls.key].in_(select(above.c.id))))
 
     @classmethod
-    def _belonging(cls) -> Select[Any]:
-        """What is filed in it and up to ten levels below it."""
+    def belonging(cls, place: str = "") -> Select[Any]:
+        """What is filed in it and up to ten levels below it: see `Groups`."""
         group, tie = cls.table, cls.links
         top = select(
             group.c[cls.key].label("id"), literal_column("0").label("depth"), group.c.user_email.label("owner")
         )
-        top = top.where(group.c[cls.key] == bindparam("identity"), group.c.user_email == bindparam("user"))
-        below = top.cte("below", recursive=True)
+        top = top.where(group.c[cls.key] == bindparam(f"identity{place}"), group.c.user_email == bindparam("user"))
+        below = top.cte(f"below{place}", recursive=True)
         # The owner goes along from step to step: compared with a parameter, SQLite would first read all groups of
         # everybody, to make a Bloom filter of this person's.
         is_below = (group.c[cls.parent] == below.c.id) & (group.c.user_email == below.c.owner)

@@ -26,10 +26,10 @@ from database.engine.text import storable
 from sentences import say
 
 from ..errors import ChangeNotFoundError, UndoConflictError
-from ..schema import KEYS, metadata
+from ..schema import ALIASED, KEYS, metadata
 from ..schema.operators import among, list_as_json
 from ..schema.tables import audit_log, claim_links
-from .change_set import ROWID, TIMES, ChangeSet, digest
+from .change_set import ROWID, TIMES, ChangeSet, digest, taken_ids
 from .pkb_database import PKBDatabase, Prepared
 
 __all__ = [
@@ -243,6 +243,9 @@ def _put_back(changes: ChangeSet, table: str, some: Sequence[StoredImage]) -> No
     rows = [before for _, _, before, _ in some]
     if any(row is not None for row in changes.rows(table, rows)):
         raise UndoConflictError(say("undo_there_again"))
+    names = [row["friendly_id"] for row in rows] if table in ALIASED else []
+    if taken_ids(changes.db, changes.user_email, names):
+        raise UndoConflictError(say("undo_place_taken"))
     # Its number in the file may be another row's by now.
     unnumbered = [{name: value for name, value in row.items() if not name.endswith(ROWID)} for row in rows]
     changes.insert_many(table, unnumbered)

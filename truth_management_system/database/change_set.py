@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2s
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Table, bindparam, delete, func, insert, select, union_all, update
 
-from ..schema import DEPENDENTS, KEYS, metadata
-from ..schema.operators import among, unindexed
+from ..schema import ALIASED, DEPENDENTS, KEYS, metadata
+from ..schema.operators import among, caseless, unindexed
 from .pkb_database import PKBDatabase, Prepared
 
 Row = dict[str, Any]
@@ -95,6 +95,9 @@ class ChangeSet:
         identities = _listed(KEYS[table][:1], rows)
         for dependent, column in DEPENDENTS.get(table, ()):
             self._delete_rows(dependent, self._select(dependent, (column,), identities))
+        if table in ALIASED:
+            things = [[ALIASED[table], identity] for identity in identities]
+            self._delete_rows("aliases", self._select("aliases", ("kind", "thing_id"), things))
         self._delete_rows(table, rows)
         return len(rows)
 
@@ -129,6 +132,26 @@ class ChangeSet:
         names = stored_columns(table)
         rows = self.db.rows(_selecting(table, columns), user=self.user_email, keys=keys)
         return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+_NAMED = (metadata.tables[table].c for table in ALIASED)
+_TAKEN = Prepared(
+    union_all(
+        *(
+            select(func.lower(rows.friendly_id)).where(
+                rows.user_email == bindparam("user"), among(caseless(rows.friendly_id), "names")
+            )
+            for rows in _NAMED
+        )
+    )
+)
+
+
+def taken_ids(db: PKBDatabase, user_email: str, names: Collection[str]) -> set[str]:
+    """Those of `names`, in lower case, that are the readable id of a claim, context, entity or tag of the user."""
+    if not names:
+        return set()
+    return {name for (name,) in db.rows(_TAKEN, user=user_email, names=[name.lower() for name in names])}
 
 
 def digest(table: str, row: Mapping[str, Any]) -> dict[str, str]:

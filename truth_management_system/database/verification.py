@@ -8,12 +8,12 @@ from pathlib import Path
 
 from database.maintenance.findings import FileConnection, Finding, IndexSums, Rule, examine, first_ones, guarded, look
 
-from ..schema import postgresql, sqlite
+from ..schema import ALIASED, KEYS, postgresql, sqlite
 from ..schema.fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS
 from ..utils import is_reserved, is_well_formed
 from .pkb_database import PKBDatabase
 
-_NUMBERS, _DOMAINS, _VECTORS = "claim numbers", "domains of claims", "vectors"
+_NUMBERS, _DOMAINS, _VECTORS, _ALIASES = "claim numbers", "domains of claims", "vectors", "aliases"
 _INDEXES = {
     "index of claims": ("claims", "claim_rowid", CLAIM_SEARCH_COLUMNS),
     "index of notes": ("notes", "note_rowid", NOTE_SEARCH_COLUMNS),
@@ -62,6 +62,11 @@ _FORGET_VECTORS = [
     (_FOREIGN_VECTORS.format(noun=noun), f"DELETE FROM {noun}_embeddings WHERE embedding_seq = ?")
     for noun in ("claim", "note")
 ]
+_LEADS_NOWHERE = " AND ".join(
+    f"NOT EXISTS (SELECT 1 FROM {table} WHERE aliases.kind = '{kind}' AND {table}.{KEYS[table][0]} = aliases.thing_id "
+    f"AND {table}.user_email = aliases.user_email)"
+    for table, kind in ALIASED.items()
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -109,6 +114,12 @@ RULES: tuple[Rule, ...] = (
         )
         for noun in ("claim", "note")
     ),
+    Rule(
+        name=_ALIASES,
+        sql=f"SELECT alias, kind, user_email FROM aliases WHERE {_LEADS_NOWHERE}",
+        what="The alias {0!r} leads to no {1} of {2}.",
+        derived=True,
+    ),
 )
 
 
@@ -127,6 +138,9 @@ def repair_knowledge(db: PKBDatabase, rules: Collection[str]) -> Iterator[str]:
     if _VECTORS in rules:
         forgotten = (_each(db, wrong, [delete]) for wrong, delete in _FORGET_VECTORS)
         yield f"{sum(forgotten)} vectors were thrown away; a server makes them again."
+    if _ALIASES in rules:
+        dead = db.execute(f"DELETE FROM aliases WHERE {_LEADS_NOWHERE}").rowcount
+        yield f"{dead} aliases that led nowhere were deleted."
     for rule in _INDEXES:
         if rule in rules:
             reindex_knowledge(db, only=(rule,))

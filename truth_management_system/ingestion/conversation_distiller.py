@@ -41,7 +41,7 @@ class ConversationDistiller(Distiller):
         rules make the plan, at once. Never raises for what is in the texts; without a model, the person's own sentences
         about themselves are taken, and `warnings` say so.
         """
-        summary, told, answer = map(readable, (conversation_summary, user_message, assistant_message))
+        summary, told, answer = map(readable, (conversation_summary or "", user_message or "", assistant_message or ""))
         told = told.encode()[:MOST_TEXT_BYTES].decode(errors="ignore")
         request = without_request(told)
         reader = self._reader(DEFAULT_TYPE, DEFAULT_DOMAIN)
@@ -75,6 +75,7 @@ class ConversationDistiller(Distiller):
     ) -> IngestResult:
         """As of `Distiller`; `user_response` may also be "none", or the numbers of a plan's `user_prompt` ("1,3").
 
+        None is no answer: nothing is carried out.
         approved_indices: used instead, where it is given; counted from 0.
         """
         approved = _approved(user_response) if approved_indices is None else list(approved_indices)
@@ -122,8 +123,10 @@ def _by_rules(reader: FactReader, told: str) -> list[IngestCandidate]:
 
 
 def _approved(user_response: Approved) -> Approved:
-    if not isinstance(user_response, str) or user_response.strip().lower() == "all":
-        return None if isinstance(user_response, str) else user_response
+    if not isinstance(user_response, str):
+        return user_response or ()
+    if user_response.strip().lower() == "all":
+        return None
     numbers = [] if user_response.strip().lower() == "none" else re.split(r"[\s,;]+", user_response.strip(" ,;"))
     if not all(number.isdecimal() for number in numbers):
         raise InvalidKnowledgeError(f'{user_response!r} is no answer; use "all", "none", or numbers such as "1,3".')

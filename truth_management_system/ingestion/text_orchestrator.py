@@ -184,9 +184,9 @@ class TextOrchestrator:
             "pin": self.api.pin_claim,
             "unpin": lambda claim_id: self.api.pin_claim(claim_id, pin=False),
         }
-        if action not in acts:
+        if not isinstance(action, str) or action not in acts:
             return ActionResult(
-                False, action, "claim", errors=[f"{action!r} can't be confirmed; use one of {', '.join(acts)}."]
+                False, str(action), "claim", errors=[f"{action!r} can't be confirmed; use one of {', '.join(acts)}."]
             )
         claim = self.api.resolve_claim_identifier(target_id)
         return acts[action](claim.claim_id if claim else target_id)

@@ -150,13 +150,14 @@ class ClaimActions(ApiParts):
     @outcome("get", "claim")
     def get_claim_by_friendly_id(self, friendly_id: str) -> Outcome:
         """`.data` is the Claim."""
-        found = self.claims.get_by_friendly_id(str(friendly_id).removeprefix("@"))
+        name = str(friendly_id)
+        found = self.claims.get_by_friendly_id(name.removeprefix("@")) or self.references.former_claim(name)
         claim = present_or(ClaimNotFoundError, friendly_id, found)
         return Outcome(claim, claim.claim_id)
 
     def resolve_claim_identifier(self, identifier: str | int) -> Claim | None:
-        """The claim that `42`, `#42`, `claim_42`, `@…`, a UUID or a readable id names."""
-        return self.references.claim(str(identifier))
+        """The claim that `42`, `#42`, `claim_42`, `@…`, a UUID or a readable id, of today or a former one, names."""
+        return self.references.claim(str(identifier)) or self.references.former_claim(str(identifier))
 
     @outcome("pin", "claim")
     def pin_claim(self, claim_id: str, pin: bool = True) -> Outcome:

@@ -15,7 +15,7 @@ from ..database import PKBDatabase, Prepared
 from ..schema import metadata
 from ..schema.operators import among
 from ..schema.sqlite import TOTAL_CHANGES
-from ..schema.tables import audit_log, claims
+from ..schema.tables import aliases, audit_log, claims
 from ..search.vector_cache import forget_vectors, remove_files
 
 _ROWS_AT_ONCE: ColumnElement[int] = literal_column("200")
@@ -31,7 +31,7 @@ _SLICED = (
     ("plans", "plan_id"),
     ("audit_log", "audit_seq"),
 )
-_SMALL = ("claim_types_catalog", "context_domains_catalog", "claim_numbers")
+_SMALL = ("aliases", "claim_types_catalog", "context_domains_catalog", "claim_numbers")
 _INDEXES = ("claims_fts", "notes_fts")
 
 
@@ -77,6 +77,7 @@ def erase_claims(db: PKBDatabase, claim_ids: Sequence[str]) -> None:
     ids = claim_ids
     with db.transaction():
         db.run(_ERASE_CLAIMS, ids=ids)
+        db.run(_ERASE_ALIASES, ids=ids)
         db.run(_FORGET_CHANGES, ids=ids)
 
 
@@ -113,6 +114,7 @@ _TODAY = (
 )
 _CHANGES_OF = Prepared(select(audit_log.c.audit_id).where(among(audit_log.c.object_id, "ids")))
 _ERASE_CLAIMS = Prepared(delete(claims).where(among(claims.c.claim_id, "ids")))
+_ERASE_ALIASES = Prepared(delete(aliases).where(aliases.c.kind == literal("claim"), among(aliases.c.thing_id, "ids")))
 _FORGET_CHANGES = Prepared(
     update(audit_log).where(among(audit_log.c.object_id, "ids")).values(title=literal(""), **_NOTHING_KEPT)
 )

@@ -29,6 +29,7 @@ from ..portability import (
     read_first_knowledge_base,
 )
 from ..resolution.autocomplete import autocomplete
+from ..resolution.near_ids import ids_around
 from ..results import ActionResult
 from ..search.relevance import is_near, is_relevant
 from ..search.vectors import EmbeddingIndexer
@@ -123,7 +124,8 @@ class _Finding(ApiParts):
         """What a reference names: `.data` is `{type, claims, total_count, source_id, source_name, notes}`.
 
         limit: of a group, only so many claims, those that were changed last. A name that several things bear: type
-        "ambiguous", with their `candidates`.
+        "ambiguous", with their `candidates`. Several groups joined by "&": see `Resolved`; `missing` in the `details`
+        of an error are those that are not there.
         """
         resolved: ActionResult = self._resolve_reference(reference_id, limit)
         if resolved.metadata.get("error_code") == AmbiguousReferenceError.code:
@@ -137,7 +139,8 @@ class _Finding(ApiParts):
         try:
             found = self.references.resolve(str(reference_id), limit=limit)
         except ReferenceNotFoundError as error:
-            error.message = f"No memory or context found with ID: {reference_id}"
+            named = ", ".join(error.details.get("missing", ())) or reference_id
+            error.message = f"No memory or context found with ID: {named}"
             raise
         return Outcome(found.as_dict(), found.source_id)
 
@@ -145,6 +148,11 @@ class _Finding(ApiParts):
     def autocomplete(self, prefix: str, limit: int = 10) -> Outcome:
         """`.data`: `{memories, contexts, entities, tags, domains}`, what begins with `prefix` first, then by words."""
         return Outcome(autocomplete(self.db, self.owner, _text(prefix), limit=_count(limit, limit)))
+
+    @outcome("read", "reference")
+    def ids_around(self, typed: str, limit: int = 100) -> Outcome:
+        """`.data`: `{kind, friendly_id, title}` of the ids that come before and behind `typed`, `limit` each way."""
+        return Outcome(ids_around(self.db, self.owner, _text(typed), limit=_count(limit, limit)))
 
 
 class _Keeping(ApiParts):
@@ -164,10 +172,14 @@ class _Keeping(ApiParts):
     def import_data(self, payload: Mapping[str, Any], mode: str = "merge") -> Outcome:
         """Take in what `export_data` gave; twice adds nothing. `.data`: how many rows of each table came in.
 
-        `.metadata["claim_ids"]`: of claims that have another id here than there, that id by the former.
+        `.metadata["claim_ids"]`: of claims that have another id here than there, that id by the former;
+        `["renamed"]`: `[{kind, former, friendly_id, leads}]` of things that have another readable id here, and whether
+        the former one leads to them; `.warnings` name those where it doesn't.
         """
         imported = import_data(self.db, self.owner, payload, mode=mode)
-        return Outcome(imported["counts"], metadata={name: imported[name] for name in ("skipped", "claim_ids")})
+        told = {name: imported[name] for name in ("skipped", "claim_ids")}
+        renamed = [each._asdict() for each in imported["renamed"]]
+        return Outcome(imported["counts"], warnings=imported["warnings"], metadata={**told, "renamed": renamed})
 
     @outcome("list", "audit")
     def get_audit_log(self, action: str | None = None, limit: int = 100, before: int | None = None) -> Outcome:

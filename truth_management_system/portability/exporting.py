@@ -60,6 +60,7 @@ _TABLES: dict[str, tuple[Sequence[str], Prepared]] = {
     "context_claims": _ties(tables.context_claims, ("context_id", "claim_id")),
     "claim_links": _rows(tables.claim_links, _LINK_COLUMNS, "created_at", "link_id"),
     "conflict_sets": _rows(tables.conflict_sets, CONFLICT_SET_COLUMNS, "created_at", "conflict_set_id"),
+    "aliases": _rows(tables.aliases, ("kind", "alias", "thing_id"), "kind", "alias", "thing_id"),
     "conflict_set_members": _ties(tables.conflict_set_members, ("conflict_set_id", "claim_id")),
 }
 

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, func, literal, select
 from sqlalchemy.dialects.postgresql import insert
 
-from sentences import otherwise
+from sentences import Sentence, otherwise, say
 
 from ..constants import ClaimType, ContextDomain
-from ..crud.friendly_ids import check_given
+from ..crud.friendly_ids import Thing, alias_row, can_be_alias, check_given
 from ..database import PKBDatabase, Prepared
 from ..database.audit_log import ChangeSet, recording
+from ..database.change_set import taken_ids
 from ..errors import InvalidKnowledgeError
-from ..schema import metadata
-from ..schema.operators import among, caseless
+from ..schema import ALIASED, KEYS, metadata
+from ..schema.operators import among
 from ..schema.tables import claim_numbers
 from ..utils import friendly_id_candidates, name_key
 from .payload import Row, read_payload
@@ -109,9 +110,7 @@ def _set_last_number(db: PKBDatabase, owner: str, number: int) -> None:
     db.run(_SET_NUMBER, user=owner, number=number)
 
 
-def free_friendly_ids(
-    db: PKBDatabase, owner: str, table: str, wanted: Sequence[Wish], *, suffix: str = ""
-) -> list[str]:
+def free_friendly_ids(db: PKBDatabase, owner: str, wanted: Sequence[Wish], *, suffix: str = "") -> list[str]:
     """A readable id for each: the one that it would keep, where that is well-formed and free, else a new one."""
     candidates = [_candidates(wish, suffix) for wish in wanted]
     names = [""] * len(wanted)
@@ -119,7 +118,7 @@ def free_friendly_ids(
     waiting = list(range(len(wanted)))
     while waiting:
         tried = {index: next(candidates[index]) for index in waiting}
-        used |= _taken(db, owner, table, tried.values())
+        used |= taken_ids(db, owner, tried.values())
         waiting = []
         for index, name in tried.items():
             if name.lower() in used:
@@ -131,23 +130,11 @@ def free_friendly_ids(
 
 
 def _candidates(wish: Wish, suffix: str) -> Iterator[str]:
-    # An id that can't be kept is replaced without asking.
+    # An id that can't be kept is replaced; it may become an alias.
     with suppress(InvalidKnowledgeError):
         check_given(wish.friendly_id, suffix=suffix)
         yield wish.friendly_id
     yield from friendly_id_candidates(wish.text, suffix, kind=wish.kind)
-
-
-def _taken(db: PKBDatabase, owner: str, table: str, names: Collection[str]) -> set[str]:
-    rows = db.rows(_named(table), user=owner, names=[name.lower() for name in names])
-    return {name for (name,) in rows}
-
-
-@cache
-def _named(table: str) -> Prepared:
-    rows = metadata.tables[table].c
-    query = select(func.lower(rows.friendly_id)).where(rows.user_email == bindparam("user"))
-    return Prepared(query.where(among(caseless(rows.friendly_id), "names")))
 
 
 _Place = tuple[str, str]
@@ -194,7 +181,7 @@ def place(db: PKBDatabase, owner: str, kind: Kind, rows: Sequence[Row]) -> tuple
 
 def _with_friendly_ids(db: PKBDatabase, owner: str, kind: Kind, new: list[Row]) -> list[Row]:
     wanted = [Wish(row["friendly_id"], row["name"], kind=row.get("entity_type", "")) for row in new]
-    names = free_friendly_ids(db, owner, kind.table, wanted, suffix=kind.suffix)
+    names = free_friendly_ids(db, owner, wanted, suffix=kind.suffix)
     return [row | {"friendly_id": name} for row, name in zip(new, names, strict=True)]
 
 
@@ -211,6 +198,13 @@ def _places(table: str, key: str, within: str) -> Prepared:
     query = select(rows.name_key, func.coalesce(rows[within], literal("")), rows[key])
     query = query.where(rows.user_email == bindparam("user"), among(rows.name_key, "names"))
     return Prepared(query.order_by(rows.created_at.desc()))
+
+
+@cache
+def _bearing(table: str, key: str) -> Prepared:
+    rows = metadata.tables[table].c
+    named = (rows.user_email == bindparam("user"), among(rows.name_key, "names"))
+    return Prepared(select(rows.name_key, rows[key]).where(*named))
 
 
 def _parents_first(kind: Kind, rows: Sequence[Row]) -> list[Row]:
@@ -231,6 +225,11 @@ _KINDS = (
     Kind("tags", "tag_id", suffix="_tag", within="parent_tag_id"),
     Kind("contexts", "context_id", suffix="_context", within="parent_context_id", names_differ=False),
 )
+_SOMETHING = Thing("", "")
+"""A thing that has a readable id, whichever."""
+
+_MOST_WARNINGS = 50
+
 _CATALOGS: dict[str, tuple[str, str, Collection[str]]] = {
     "type": ("claim_types_catalog", "type_name", set(ClaimType)),
     "domain": ("context_domains_catalog", "domain_name", set(ContextDomain)),
@@ -243,8 +242,9 @@ def import_data(
     """Put an export into the knowledge base of one user, as one change; without a user, `import_data(db, payload)`.
 
     What has an id, or a name in its place, that the user has already is that very thing and stays as it is. Numbers and
-    readable ids are kept where they are free. Gives `{"counts": {table: rows added}, "skipped": {table: rows left out},
-    "audit_id": str or None, "claim_ids": {id in the payload: id here, where that is another one}}`. Raises
+    readable ids are kept where they are free; other readable ids become aliases where nothing else has them. Gives
+    `{"counts": {table: rows added}, "skipped": {table: rows left out}, "audit_id": str or None, "claim_ids": {id in the
+    payload: id here, where that is another one}, "renamed": [Renamed], "warnings": [Sentence]}`. Raises
     InvalidKnowledgeError for a payload that makes no sense; then nothing is stored.
     """
     if not isinstance(user_email, str | None):
@@ -258,20 +258,43 @@ def import_data(
         skipped = {table: len(given) - counts[table] for table, given in rows.items()}
         changes.title = f"{counts['claims']:,} memories"
         changes.detail |= {"counts": counts, "skipped": skipped}
-    renamed = {former: own for former, own in merge.ids["claim_id"].items() if former != own}
-    audit_id = changes.audit_id if any(counts.values()) else None
-    return {"counts": counts, "skipped": skipped, "audit_id": audit_id, "claim_ids": renamed}
+    return {
+        "counts": counts,
+        "skipped": skipped,
+        "audit_id": changes.audit_id if changes.images else None,
+        "claim_ids": {former: own for former, own in merge.ids["claim_id"].items() if former != own},
+        "renamed": merge.renamed,
+        "warnings": [each.warning for each in merge.renamed if not each.leads][:_MOST_WARNINGS],
+    }
+
+
+class Renamed(NamedTuple):
+    """A thing that has another readable id here than in the payload; leads: whether the former one leads to it."""
+
+    kind: str
+    former: str
+    friendly_id: str
+    leads: bool
+
+    @property
+    def warning(self) -> Sentence:
+        """What a person should know where the former id doesn't lead to it."""
+        return say("memory_renamed", former=self.former, reference=self.friendly_id)
 
 
 @dataclass(slots=True)
 class _Merge:
-    """One import on its way. `ids`: for each key column, what became of the ids in the payload."""
+    """One import on its way.
+
+    ids: for each key column, what became of the ids in the payload. renamed: readable ids that are others here.
+    """
 
     changes: ChangeSet
     owner: str
     rows: Mapping[str, list[Row]]
     ids: dict[str, dict[str, str]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    renamed: list[Renamed] = field(default_factory=list)
 
     @property
     def db(self) -> PKBDatabase:
@@ -291,6 +314,7 @@ class _Merge:
         self._ties("context_claims", "claim_id", "context_id")
         self._ties("conflict_set_members", "conflict_set_id", "claim_id")
         self._categories()
+        self._aliases()
         return {table: self.counts[table] for table in self.rows}
 
     def _new(self, table: str, key: str, rows: Sequence[Row]) -> list[Row]:
@@ -307,9 +331,7 @@ class _Merge:
         rows = sorted(self.rows["claims"], key=lambda row: row["claim_number"] or float("inf"))
         new = self._new("claims", "claim_id", rows)
         numbers = free_numbers(self.db, self.owner, [row["claim_number"] for row in new])
-        names = free_friendly_ids(
-            self.db, self.owner, "claims", [Wish(row["friendly_id"], row["statement"]) for row in new]
-        )
+        names = free_friendly_ids(self.db, self.owner, [Wish(row["friendly_id"], row["statement"]) for row in new])
         given = zip(new, numbers, names, strict=True)
         self._insert("claims", [row | {"claim_number": n, "friendly_id": name} for row, n, name in given])
 
@@ -359,6 +381,53 @@ class _Merge:
                 if name not in stored and name not in built_in
             ]
             self._insert(table, rows, counted_as="catalogs")
+
+    def _aliases(self) -> None:
+        """Those of the payload, and readable ids that things could not keep."""
+        keys = {kind: KEYS[table][0] for table, kind in ALIASED.items()}
+        led = [
+            (row["alias"], row["kind"], self.ids[keys[row["kind"]]].get(row["thing_id"]))
+            for row in self.rows["aliases"]
+        ]
+        given = [alias_row(self.owner, alias, Thing(kind, thing_id)) for alias, kind, thing_id in led if thing_id]
+        self._insert("aliases", self._unseen("aliases", KEYS["aliases"], given))
+        changed = [each for table in ALIASED for each in self._changed_ids(table)]
+        bearers = self._bearers([former for _, former, _ in changed])
+        rows = []
+        for thing, former, friendly_id in changed:
+            alias = name_key(former)
+            leads = can_be_alias(former) and bearers[alias] <= {thing}
+            if leads:
+                bearers[alias].add(thing)
+                rows.append(alias_row(self.owner, alias, thing))
+            self.renamed.append(Renamed(thing.kind, former, friendly_id, leads))
+        self.changes.insert_many("aliases", self._unseen("aliases", KEYS["aliases"], rows))
+
+    def _bearers(self, names: Sequence[str]) -> dict[str, set[Thing]]:
+        """What bears each of these names here, or once did, by the name as names are compared."""
+        aliases = [name_key(name) for name in names]
+        bearers: dict[str, set[Thing]] = {alias: set() for alias in aliases}
+        for alias in taken_ids(self.db, self.owner, aliases):
+            bearers[alias].add(_SOMETHING)
+        for kind in _KINDS:
+            for name, thing_id in self.db.rows(_bearing(kind.table, kind.key), user=self.owner, names=aliases):
+                bearers[name].add(Thing(ALIASED[kind.table], thing_id))
+        for name, *thing in stored_where(self.db, "aliases", ("alias", "kind", "thing_id"), "user_email", [self.owner]):
+            if name in bearers:
+                bearers[name].add(Thing(*thing))
+        return bearers
+
+    def _changed_ids(self, table: str) -> list[tuple[Thing, str, str]]:
+        """Things that have another readable id here: with that of the payload, and that of here."""
+        kind, (key,) = ALIASED[table], KEYS[table]
+        wanted = [(self.ids[key][row[key]], row["friendly_id"]) for row in self.rows[table] if row["friendly_id"]]
+        stored = stored_where(self.db, table, (key, "friendly_id"), key, [thing_id for thing_id, _ in wanted])
+        names: dict[str, str] = {thing_id: name for thing_id, name in stored}  # noqa: C416
+        return [
+            (Thing(kind, thing_id), former, names[thing_id])
+            for thing_id, former in dict.fromkeys(wanted)
+            if former.lower() != names[thing_id].lower()
+        ]
 
     def _insert(self, table: str, rows: Sequence[Row], *, counted_as: str = "") -> None:
         self.changes.insert_many(table, rows)

@@ -18,6 +18,8 @@ from ..crud.notes import NoteCRUD
 from ..crud.tags import TagCRUD
 from ..errors import InvalidKnowledgeError
 from ..models import Claim, ConflictSet, Context, Entity, Note, Tag
+from ..schema import ALIASED
+from ..utils import name_key
 
 EXPORT_VERSION = 1
 _LONGEST_ID = 200
@@ -104,6 +106,14 @@ def _part(given: Mapping[str, Any]) -> Row:
     return {"claim_id": _id(given, "claim_id"), "entity_id": _id(given, "entity_id"), "role": role}
 
 
+def _alias(given: Mapping[str, Any]) -> Row:
+    kind = given.get("kind")
+    if kind not in ALIASED.values():
+        raise InvalidKnowledgeError(f"{kind!r} is nothing that has aliases.")
+    alias = name_key(required_text(given.get("alias"), "alias", longest=_LONGEST_ID))
+    return {"kind": kind, "alias": alias, "thing_id": _id(given, "thing_id")}
+
+
 def _category(given: Mapping[str, Any]) -> Row:
     kind = given.get("kind")
     if kind not in ("type", "domain"):
@@ -148,5 +158,6 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Row]] = {
     "claim_links": _link,
     "conflict_sets": _conflict_set,
     "conflict_set_members": _tie("conflict_set_id", "claim_id"),
+    "aliases": _alias,
     "catalogs": _category,
 }

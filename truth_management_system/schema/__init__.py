@@ -11,7 +11,7 @@ from . import sqlite as sqlite
 from .migrations import FIRST_VERSION, SCHEMA_VERSION, statements
 from .tables import metadata
 
-__all__ = ["DEPENDENTS", "FIRST_VERSION", "KEYS", "SCHEMA_VERSION", "metadata", "statements"]
+__all__ = ["ALIASED", "DEPENDENTS", "FIRST_VERSION", "KEYS", "SCHEMA_VERSION", "metadata", "statements"]
 
 KEYS: dict[str, tuple[str, ...]] = {
     "claims": ("claim_id",),
@@ -27,6 +27,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "conflict_set_members": ("conflict_set_id", "claim_id"),
     "claim_types_catalog": ("user_email", "type_name"),
     "context_domains_catalog": ("user_email", "domain_name"),
+    "aliases": ("user_email", "alias", "kind", "thing_id"),
 }
 """Tables whose changes are recorded, and the columns that name a row."""
 
@@ -45,3 +46,9 @@ DEPENDENTS: dict[str, tuple[tuple[str, str], ...]] = {
     "conflict_sets": (("conflict_set_members", "conflict_set_id"),),
 }
 """Rows that are deleted with a row: (table, column that names it)."""
+
+ALIASED: dict[str, str] = {"claims": "claim", "entities": "entity", "tags": "tag", "contexts": "context"}
+"""Tables of things with readable ids, each with the `kind` by which `aliases` names its rows.
+
+An alias is deleted with the thing that it leads to.
+"""

@@ -272,6 +272,16 @@ def _catalog(name: str, column: str) -> Table:
 claim_types_catalog = _catalog("claim_types_catalog", "type_name")
 context_domains_catalog = _catalog("context_domains_catalog", "domain_name")
 
+aliases = Table(
+    "aliases",
+    metadata,
+    _owner(),
+    *_texts("alias kind thing_id"),
+    PrimaryKeyConstraint("user_email", "alias", "kind", "thing_id"),
+    sqlite_with_rowid=False,
+)
+Index("idx_aliases_thing", aliases.c.kind, aliases.c.thing_id)
+
 plans = Table(
     "plans",
     metadata,

@@ -268,8 +268,7 @@ def _spaced(searched: Searched, words: Sequence[str], last_number: int, k: int) 
     rare = [word for word in words if found[word].rows.lengths]
     common = {word: found[word] for word in words if len(newest[word]) >= NEWEST_HITS}
     _find_together(searched, rare, common, most)
-    if len(set[int]().union(*(word.rows.lengths for word in found.values()))) < k:
-        _find_apart(searched, common, max(_FEWEST_APART, 2 * k))
+    _find_apart(searched, found, common, k)
     return list(found.values())
 
 
@@ -302,11 +301,15 @@ def _find_together(searched: Searched, rare: Sequence[str], common: Mapping[str,
             word.rows.add(together.lengths, together.weights)
 
 
-def _find_apart(searched: Searched, common: Mapping[str, _Word], limit: int) -> None:
-    """The newest rows with the common word that says the most."""
-    if common:
-        name, word = max(common.items(), key=lambda item: item[1].rarity)
-        newest = searched.newest_rows(whole(name), beginning=_beginning(name), limit=limit)
+def _find_apart(searched: Searched, found: Mapping[str, _Word], common: Mapping[str, _Word], k: int) -> None:
+    """Where fewer than `k` rows are found, the newest with a common word, those first that say the most.
+
+    Where no conditions leave rows out, the first such word has enough.
+    """
+    for name, word in sorted(common.items(), key=lambda item: -item[1].rarity):
+        if len(set[int]().union(*(each.rows.lengths for each in found.values()))) >= k:
+            return
+        newest = searched.newest_rows(whole(name), beginning=_beginning(name), limit=max(_FEWEST_APART, 2 * k))
         word.rows.add(newest.lengths, newest.weights)
 
 

@@ -83,6 +83,15 @@ def test_memories_beside_folders_of_conversations_come_along(app: Flask, ada: Pe
     assert remembered(ada) == {"i_sail_07": 7}
 
 
+def test_the_report_names_ids_that_lead_nowhere_now(app: Flask, ada: Person, tmp_path: Path) -> None:
+    claims = [old_claim(number, user=ada.email, friendly_id=name) for number, name in enumerate(("agent_bo", "mem_1"))]
+    came = imported(app, ada, knowledge_base(tmp_path / "pkb.sqlite", *claims))
+    assert (came["state"], came["imported"]) == ("done", 2)
+    (failure,) = came["failures"]
+    assert (failure["item"], failure["reason"].split()[:3]) == ("pkb.sqlite", ["What", "was", "@agent_bo"])
+    assert ada.get("/pkb/resolve/mem_1").json["claims"][0]["claim_number"] == 1
+
+
 @pytest.mark.parametrize(
     ("schema", "claims", "reason"),
     [

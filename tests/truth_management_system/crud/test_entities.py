@@ -92,13 +92,13 @@ def test_an_edit_changes_what_is_given_and_records_it(ann: Person) -> None:
     assert (edited.name, edited.friendly_id, json.loads(edited.meta_json or "")) == (
         "John",
         entity.friendly_id,
-        {"age": 40},
+        {"age": 40, "aliases": ["Jon"]},
     )
     change = ann.last_change()
     assert (change["action"], change["object_type"], change["title"]) == ("edit", "entity", "Jon")
     assert json.loads(change["detail"])["fields"]["name"] == "John"
     assert ann.entities.find_by_name("john") == [edited]
-    assert ann.entities.find_by_name("jon") == []
+    assert ann.entities.find_by_name("jon") == [edited]
 
 
 def test_an_edit_that_changes_nothing_leaves_no_trace(ann: Person) -> None:

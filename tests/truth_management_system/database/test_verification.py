@@ -33,6 +33,8 @@ DAMAGES = [
     ("index of notes", ["INSERT INTO notes_fts(notes_fts) VALUES ('delete-all')"], True),
     ("vectors", ["UPDATE claim_embeddings SET user_email = 'eve@example.org'"], True),
     ("vectors", ["UPDATE claim_embeddings SET vector = x'010203'"], True),
+    ("aliases", ["INSERT INTO aliases VALUES ('ann@example.org', 'x', 'tag', 'nothing')"], True),
+    ("aliases", ["INSERT INTO aliases SELECT 'eve@example.org', 'x', 'claim', claim_id FROM claims"], True),
     ("friendly ids", ["UPDATE claims SET friendly_id = 'no id' WHERE claim_rowid = 1"], False),
     ("friendly ids", ["UPDATE tags SET friendly_id = 'claim_7'"], False),
     ("friendly ids", ["DROP INDEX idx_claims_friendly_id", "UPDATE claims SET friendly_id = 'same_one'"], False),

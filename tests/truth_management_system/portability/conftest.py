@@ -18,7 +18,7 @@ def filled(ann: Person) -> Person:
     backend = ann.context("Backend", alpha)
     ann.contexts.edit(alpha.context_id, {"description": "What we build"})
     health = ann.tag("health")
-    ann.tag("running", health)
+    ann.tags.edit(ann.tag("jogging", health).tag_id, {"name": "running"})
     people = [{"name": "John Smith", "type": "person", "role": "subject"}]
     one = ann.claim("I run at dawn", tags=["running"], contexts=[alpha.context_id], possible_questions=["When?"])
     ann.claim("John reviews code", contexts=[backend.context_id], entities=people, context_domain="work")

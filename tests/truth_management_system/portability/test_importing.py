@@ -54,6 +54,7 @@ def test_an_export_says_what_it_is_and_counts_what_it_holds(filled: Person) -> N
         "conflict_sets": 1,
         "conflict_set_members": 2,
         "catalogs": 2,
+        "aliases": 1,
     }
     assert {table: len(rows) for table, rows in data["data"].items()} == data["counts"]
 
@@ -186,6 +187,94 @@ def test_readable_ids_are_kept_where_free_and_well_formed(ann: Person) -> None:
     assert sum(name.startswith("swim_fast_") for name in names) == 5
 
 
+LEAK = {"claim_id": "c-1", "statement": "The parser leaks", "claim_type": "fact", "context_domain": "work"}
+
+
+def test_an_id_that_could_not_be_kept_leads_to_its_claim(ann: Person) -> None:
+    api = StructuredAPI(ann.db, {}, ann.db.config, ANN)
+    result = api.import_data(payload(claims=[LEAK | {"friendly_id": "memory_leak_parser_a3f2"}]))
+    (claim,) = ann.claims.list()
+    renamed = {"kind": "claim", "former": "memory_leak_parser_a3f2", "friendly_id": claim.friendly_id, "leads": True}
+    assert (result.metadata["renamed"], result.warnings) == ([renamed], [])
+    assert claim.friendly_id != "memory_leak_parser_a3f2"
+    for name in ("memory_leak_parser_a3f2", "@Memory_Leak_Parser_a3f2"):
+        assert api.resolve_reference(name).object_id == "c-1"
+        assert api.resolve_claim_identifier(name) == claim
+        assert api.get_claim_by_friendly_id(name).data == claim
+    again = api.import_data(payload(claims=[LEAK | {"friendly_id": "memory_leak_parser_a3f2"}]))
+    assert (again.metadata["renamed"], again.metadata.get("audit_id")) == ([renamed], None)
+    assert api.undo(result.metadata["audit_id"]).success
+    assert not api.resolve_reference("memory_leak_parser_a3f2").success
+    assert ann.db.select("SELECT * FROM aliases") == []
+
+
+@pytest.mark.parametrize(
+    "former",
+    [
+        "claim_7",
+        "agent_bo",
+        "memory",
+        "conversation_react_a3f2_message_3",
+        "health_domain",
+        "bad id!",
+        "run_dawn_a1b2",
+        "Alpha",
+        "sea_context",
+    ],
+)
+def test_an_id_that_means_something_else_is_named_with_the_new_one(ann: Person, former: str) -> None:
+    ann.claim("I run at dawn", friendly_id="run_dawn_a1b2")
+    ann.contexts.add(Context.create("Alpha", friendly_id="sea_context"))
+    ann.context("Alpha Centauri")
+    api = StructuredAPI(ann.db, {}, ann.db.config, ANN)
+    given = {"tags": [Tag.create("fit", friendly_id="alpha").to_dict()]} if former == "Alpha" else {}
+    result = api.import_data(payload(claims=[LEAK | {"friendly_id": former}], **given))
+    claim = ann.claims.get("c-1")
+    assert claim is not None
+    (renamed,) = result.metadata["renamed"]
+    assert (renamed["former"], renamed["friendly_id"], renamed["leads"]) == (former, claim.friendly_id, False)
+    assert result.warnings == [
+        f"What was @{former} is @{claim.friendly_id} here. @{former} doesn't lead to it: write @{claim.friendly_id}."
+    ]
+    assert api.resolve_reference(former).object_id != "c-1"
+
+
+def test_an_id_of_a_conversation_that_is_not_there_leads_on(ann: Person) -> None:
+    result = import_data(ann.db, ANN, payload(claims=[LEAK | {"friendly_id": "conversation_rules_a1b2"}]))
+    assert [each.leads for each in result["renamed"]] == [True]
+
+
+def test_a_claim_gets_another_id_than_a_context_of_the_import(ann: Person) -> None:
+    tables = {
+        "contexts": [Context.create("Swimming", friendly_id="morning_sport").to_dict()],
+        "claims": [LEAK | {"friendly_id": "Morning_Sport"}],
+    }
+    result = import_data(ann.db, ANN, payload(**tables))
+    assert ann.contexts.get_by_friendly_id("morning_sport") is not None
+    assert [(each.kind, each.former, each.leads) for each in result["renamed"]] == [("claim", "Morning_Sport", False)]
+
+
+def test_the_id_of_a_group_leads_to_the_one_of_that_name_that_is_here(ann: Person) -> None:
+    tag = ann.tag("fitness")
+    given = payload(tags=[Tag.create("Fitness", friendly_id="get_fit_tag").to_dict()])
+    result = import_data(ann.db, ANN, given)
+    assert result["renamed"] == [("tag", "get_fit_tag", "fitness_tag", True)]
+    api = StructuredAPI(ann.db, {}, ann.db.config, ANN)
+    assert api.resolve_reference("@get_fit_tag").object_id == tag.tag_id
+
+
+def test_aliases_come_along_and_lead_to_what_the_things_are_here(filled: Person, ben: Person) -> None:
+    data = exported(filled)
+    running = filled.tags.find_by_name("running")[0]
+    assert data["data"]["aliases"] == [{"kind": "tag", "alias": "jogging", "thing_id": running.tag_id}]
+    import_data(ben.db, BEN, data)
+    api = StructuredAPI(ben.db, {}, ben.db.config, BEN)
+    assert api.resolve_reference("@jogging").object_id == ben.tags.find_by_name("running")[0].tag_id
+    lost = [{"kind": "tag", "alias": "x", "thing_id": "nothing"}]
+    result = import_data(ben.db, BEN, payload(aliases=lost))
+    assert (result["counts"]["aliases"], result["skipped"]["aliases"], result["audit_id"]) == (0, 1, None)
+
+
 def test_groups_get_the_ids_that_groups_have(ann: Person) -> None:
     tables = {
         "entities": [Entity.create("John Smith", "person").to_dict()],
@@ -307,6 +396,8 @@ MALFORMED: list[tuple[Any, str]] = [
     (payload(claims=[GOOD | {"created_at": "yesterday"}]), "yesterday"),
     (payload(claims=[GOOD | {"created_at": "0001-01-01T00:00:00+14:00"}]), "time"),
     (payload(claims=[GOOD | {"friendly_id": ["x"]}]), "friendly_id"),
+    (payload(aliases=[{"kind": "note", "alias": "x", "thing_id": "n"}]), "has aliases"),
+    (payload(aliases=[{"kind": "tag", "alias": " ", "thing_id": "t"}]), "alias is empty"),
     (payload(claims=[GOOD | {"source_activity_id": 5}]), "source"),
     (payload(notes=[{"note_id": "n", "body": ""}]), r"data.notes\[0\]"),
     (payload(entities=[{"entity_id": "e", "name": "x"}]), r"data.entities\[0\]"),

@@ -169,7 +169,8 @@ class TestNames:
 
     def test_of_things_with_one_id_the_first_in_the_order_is_named(self, api: StructuredAPI) -> None:
         for kind in ("tag", "entity", "context", "claim"):
-            made = KINDS[kind](api, "Robert", "robby")
+            made = KINDS[kind](api, "Robert", f"robby-{kind}")
+            rename(api, {"entity": "entities"}.get(kind, f"{kind}s"), f"robby-{kind}", "robby")
             assert named(api, "@robby") == named(api, "@ROBBY") == (kind, made.object_id)
 
     def test_exact_case_comes_before_another_case_even_of_a_later_step(self, api: StructuredAPI) -> None:
@@ -221,7 +222,6 @@ class TestNames:
         group = context(api, "Alpha")
         api.edit_context(group.context_id, name="Beta")
         assert named(api, "beta") == named(api, "alpha_context") == ("context", group.context_id)
-        assert missed(api, "alpha")
 
 
 class TestStatuses:
@@ -297,6 +297,124 @@ class TestStatuses:
             added(api, name, tags=["kept"])
         api.edit_claim(api.claims.list(order_by="claim_number")[0].claim_id, confidence=0.4)
         assert statements(api, "kept_tag") == ["One", "Three", "Two"]
+
+
+class TestJoins:
+    """`a_domain&b_tag`: the claims that all of the groups hold."""
+
+    @pytest.fixture
+    def stored(self, api: StructuredAPI) -> list[Claim]:
+        """Claims 0 to 3: one in every group, one in all but the tag, one with the tag alone, one that was retracted."""
+        group = context(api, "Health Goals")
+        below = context(api, "Running", group)
+        mum = [{"name": "Mum", "type": "person"}]
+        everything = {"tags": ["fitness"], "entities": mum, "contexts": [below.context_id]}
+        claims = [
+            added(api, "Everywhere", **everything),
+            added(api, "Untagged", **{**everything, "tags": []}),
+            api.add_claim("Tagged", "fact", "work", auto_extract=False, tags=["fitness"]).data,
+            added(api, "Gone", **everything),
+        ]
+        api.delete_claim(claims[3].claim_id)
+        return claims
+
+    @pytest.mark.parametrize(
+        ("reference", "expected"),
+        [
+            ("health_domain&fitness_tag", ["Everywhere"]),
+            ("@fitness_tag&health_domain", ["Everywhere"]),
+            ("health_domain&mum_person_entity", ["Untagged", "Everywhere"]),
+            ("health_goals_context&mum_person_entity&health_domain&fitness_tag", ["Everywhere"]),
+            ("health_goals_context&running_context", ["Untagged", "Everywhere"]),
+            ("work_domain&fitness_tag", ["Tagged"]),
+            ("work_domain&health_domain", []),
+            ("Fitness_TAG&WORK_domain", ["Tagged"]),
+            ("fitness_tag&fitness_tag", ["Tagged", "Everywhere"]),
+        ],
+    )
+    @pytest.mark.usefixtures("stored")
+    def test_all_groups_hold_what_is_given(self, api: StructuredAPI, reference: str, expected: list[str]) -> None:
+        assert statements(api, reference) == expected
+        assert resolved(api, reference)["total_count"] == len(expected)
+
+    @pytest.mark.usefixtures("stored")
+    def test_the_groups_are_named(self, api: StructuredAPI) -> None:
+        data = resolved(api, "@Health_domain&FITNESS_tag")
+        assert (data["type"], data["joins"]) == ("domain", ["domain", "tag"])
+        assert (data["source_id"], data["source_name"]) == ("health_domain&fitness_tag", "health & fitness")
+        assert "joins" not in resolved(api, "health_domain")
+
+    def test_two_groups_of_a_kind_are_kept_apart(self, api: StructuredAPI) -> None:
+        added(api, "Both", tags=["one", "two"])
+        added(api, "One", tags=["one"])
+        added(api, "Two", tags=["two"])
+        assert statements(api, "one_tag&two_tag") == ["Both"]
+
+    @pytest.mark.usefixtures("stored")
+    def test_groups_that_are_not_there_are_named(self, api: StructuredAPI) -> None:
+        for reference, missing in (
+            ("health_domain&fitnes_tag", ["fitnes_tag"]),
+            ("no_context&health_domain&no_tag", ["no_context", "no_tag"]),
+        ):
+            result = api.resolve_reference(reference)
+            assert result.metadata["error_code"] == "reference_not_found"
+            assert result.metadata["details"] == {"missing": missing}
+            assert result.errors == [f"{MISSED}{', '.join(missing)}"]
+
+    @pytest.mark.parametrize(
+        "reference", ["fitness_tag&claim_1", "fitness_tag&", "&fitness_tag", "a&b", "fitness_tag&fitness"]
+    )
+    @pytest.mark.usefixtures("stored")
+    def test_what_joins_no_groups_is_one_name(self, api: StructuredAPI, reference: str) -> None:
+        assert missed(api, reference)
+        assert missed(api, "&".join(["fitness_tag"] * 5))
+
+    def test_a_claim_that_is_called_like_a_group_is_none(self, api: StructuredAPI, stored: list[Claim]) -> None:
+        rename(api, "claims", stored[0].friendly_id, "odd_tag")
+        assert api.resolve_reference("health_domain&odd_tag").metadata["details"] == {"missing": ["odd_tag"]}
+
+    def test_a_group_is_found_by_its_name_too(self, api: StructuredAPI) -> None:
+        group = context(api, "Price tag", friendly_id="prices")
+        added(api, "Cheap", contexts=[group.context_id])
+        data = resolved(api, "health_domain&price_tag")
+        assert (data["source_id"], [claim.statement for claim in data["claims"]]) == (
+            "health_domain&price_tag",
+            ["Cheap"],
+        )
+
+    def test_a_name_that_two_groups_bear_is_ambiguous_within_the_join(self, api: StructuredAPI) -> None:
+        for top in ("Home", "Work"):
+            context(api, "Price tag", context(api, top))
+        result = api.resolve_reference("health_domain&price_tag")
+        assert result.metadata["error_code"] == "ambiguous"
+        refs = [candidate["ref"] for candidate in result.data["candidates"]]
+        assert all(ref.startswith("@health_domain&price_tag") and ref.endswith("_context") for ref in refs)
+        assert [resolved(api, ref)["joins"] for ref in refs] == [["domain", "context"]] * 2
+
+    def test_as_many_as_are_wanted_the_newest_first_in_one_question(self, api: StructuredAPI) -> None:
+        for number in range(4):
+            added(api, f"Fact {number}", tags=["kept"])
+        for limit, numbers, total in ((2, [3, 2], 4), (4, [3, 2, 1, 0], 4), (None, [3, 2, 1, 0], 4)):
+            before = api.db.statements
+            data = api.resolve_reference("health_domain&kept_tag", limit=limit).data
+            # One for each group (a domain is looked up among the person's own), one for the claims, one that counts.
+            assert api.db.statements - before <= 4
+            assert [claim.statement for claim in data["claims"]] == [f"Fact {number}" for number in numbers]
+            assert data["total_count"] == total
+
+    def test_others_have_no_part_in_a_join(self, api: StructuredAPI) -> None:
+        ann, ben = api.for_user("ann@example.org"), api.for_user("ben@example.org")
+        group = context(ann, "Work")
+        stored = added(ben, "Ben's", tags=["kept"])
+        added(ann, "Ann's", tags=["kept"])
+        api.db.execute("INSERT INTO context_claims VALUES (?, ?)", (group.context_id, stored.claim_id))
+        assert resolved(ann, "work_context&kept_tag")["claims"] == []
+        details = ben.resolve_reference("work_context&kept_tag").metadata["details"]
+        assert (
+            details
+            == ben.resolve_reference("work_context&health_domain").metadata["details"]
+            == {"missing": ["work_context"]}
+        )
 
 
 class TestTrees:

@@ -182,6 +182,24 @@ def test_old_hits_of_a_common_word_are_found_through_a_rarer_one_and_through_fil
     assert "Tea number 9" in found(search.search("tea", k=3))
 
 
+@pytest.mark.parametrize("query", ["cake", "tea cake", "cake item", "tea cake item", "item tea"])
+def test_filters_find_what_says_any_word_though_all_of_them_are_common(
+    ann: Person, search: FTSSearchStrategy, monkeypatch: pytest.MonkeyPatch, query: str
+):
+    monkeypatch.setattr(fulltext, "NEWEST_HITS", 5)
+    for number in range(12):
+        ann.claim(f"Tea item {number}")
+        ann.claim(f"Cake item {number}")
+    ann.claim("Only cake and no other", context_domain="health")
+    ann.claim("Only tea", context_domain="health")
+    for number in range(12):
+        ann.claim(f"Cake newer {number}")
+        ann.claim(f"Tea newer {number}")
+    expected = {"Only cake and no other"} if "cake" in query else set()
+    expected |= {"Only tea"} if "tea" in query else set()
+    assert set(found(search.search(query, filters=SearchFilters(context_domains=["health"])))) == expected
+
+
 def test_a_word_that_most_memories_share_says_little_though_few_of_them_are_looked_at(
     ann: Person, search: FTSSearchStrategy, monkeypatch: pytest.MonkeyPatch
 ):
