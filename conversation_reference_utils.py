@@ -47,7 +47,7 @@ CONV_REF_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:message|msg)_([a-
 CONV_RANGE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)_(?:messages|msgs)_([0-9]+)-([0-9]+)$")
 CONV_WHOLE_PATTERN = re.compile(r"^(?:conversation|conv)_(.+)$")
 FILE_REF_PATTERN = re.compile(
-    r"^((?:conversation|conv)_.+_(?:message|msg)_[a-z0-9]+)_file_([0-9]{1,4})(?:_pages_([0-9]{1,9})-([0-9]{1,9}))?$"
+    r"^((?:conversation|conv)_.+_(?:message|msg)_[a-z0-9]+)_file_([0-9]+)(?:_pages_([0-9]+)-([0-9]+))?$"
 )
 _FRIENDLY_ID = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _LONGEST_FRIENDLY_ID = 100
@@ -174,8 +174,8 @@ def parse_file_reference(ref: str) -> FileReference | None:
     match = FILE_REF_PATTERN.fullmatch(ref.removeprefix("@").lower())
     if match is None:
         return None
-    pages = (int(match[3]), int(match[4])) if match[3] else None
-    return FileReference(message=match[1], number=int(match[2]), pages=pages)
+    pages = (_index(match[3]), _index(match[4])) if match[3] else None
+    return FileReference(message=match[1], number=_index(match[2]), pages=pages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +257,11 @@ def _index(digits: str) -> int:
     return int(digits) if len(digits) <= _LONGEST_INDEX else 10**_LONGEST_INDEX
 
 
+def message_index(identifier: str) -> int | None:
+    """The index that the identifier of a message means, or None where it can only be a hash: it has a leading zero."""
+    return _index(identifier) if _INDEX.fullmatch(identifier) else None
+
+
 def partition(friendly_ids: Iterable[str]) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Divide references into those to conversations and those to the knowledge base, each in the order given.
 
@@ -279,6 +284,10 @@ _REFERENCE = re.compile(
     r"|@(?P<name>[a-zA-Z][a-zA-Z0-9_-]{2,})"
     r"|#(?:(?P<activity>[0-9a-fA-F]{6,32})|(?P<number>[0-9]{1,5}))(?![a-zA-Z0-9_])(?!-[a-zA-Z0-9])"
 )
+_GROUP = re.compile(r".+_(?:context|entity|tag|domain)", re.IGNORECASE)
+_JOINED_NAME = re.compile(r"&([a-zA-Z][a-zA-Z0-9_-]*)")
+MOST_JOINED = 4
+"""How many groups a reference joins at most."""
 # Spelled out, because \s and \w mean other characters in JavaScript. A right-hand quote opens in some languages.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _INVISIBLE = r"\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
@@ -296,13 +305,20 @@ def is_activity_name(name: str) -> bool:
     return name.startswith("#")
 
 
+def joined_groups(name: str) -> tuple[str, ...]:
+    """The groups that a reference such as `health_domain&fitness_tag` joins; () for any other reference."""
+    parts = tuple(name.split("&"))
+    return parts if 1 < len(parts) <= MOST_JOINED and all(map(_GROUP.fullmatch, parts)) else ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedReferences:
     """The references of a message, each once, in order of appearance.
 
     Attributes:
-        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`. Six to 32 hexadecimal digits keep their `#`, in
-            lowercase: they name an activity, unless they are a colour. None that is in `claim_ids`.
+        friendly_ids: Names without `@`, as typed; `#42` is `claim_42`, joined groups are one name. Six to 32
+            hexadecimal digits keep their `#`, in lowercase: they name an activity, unless they are a colour. None that
+            is in `claim_ids`.
         claim_ids: Ids from the older form `@memory:<id>`.
         clean_text: The text without references and with single spaces, for retrieval. What may be a colour stays.
         spans: Where they stand in the text, start and end of each occurrence.
@@ -337,6 +353,15 @@ def parse_references(text: str) -> ParsedReferences:
         clean_text=_SPACES.sub(" ", kept).strip(" "),
         spans=tuple(one[:2] for one in found),
     )
+
+
+def read_reference(ref: str) -> ParsedReferences:
+    """What a message that is `ref` and nothing else names; the `@` may be missing. Other text is a name as it is."""
+    text = ref if ref.startswith(("@", "#")) else f"@{ref}"
+    parsed = parse_references(text)
+    if parsed.spans == ((0, len(text)),):
+        return parsed
+    return ParsedReferences(friendly_ids=(ref.removeprefix("@"),), claim_ids=(), clean_text="", spans=())
 
 
 AGENT_PREFIX = "agent_"
@@ -378,4 +403,20 @@ def _read(match: re.Match[str], text: str) -> _Found | None:
         return None if is_fragment else _Found(start, end, match[0].lower(), "")
     # The bare words are beginnings of the older form.
     is_name = len(name) > _SHORTEST_NAME and name.lower() not in {"@memory", "@mem"}
-    return _Found(start, end, name[1:], "") if is_name else None
+    if not is_name:
+        return None
+    end = _end_of_join(text, start + 1, end)
+    return _Found(start, end, text[start + 1 : end], "")
+
+
+def _end_of_join(text: str, start: int, end: int) -> int:
+    """Where the groups end that `&` joins to the name from `start` to `end`: there, where it joins none."""
+    if not _GROUP.fullmatch(text, start, end):
+        return end
+    for _ in range(MOST_JOINED - 1):
+        further = _JOINED_NAME.match(text, end)
+        name = further[1].rstrip("-_") if further else ""
+        if not _GROUP.fullmatch(name):
+            break
+        end += len(f"&{name}")
+    return end

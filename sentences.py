@@ -358,6 +358,7 @@ _KNOWLEDGE = {
     "no_export_of_memories": 'This is no export of a knowledge base: "data" is missing.',
     "export_version_unknown": "An export of version {version} can't be read; this program reads version 1.",
     "export_not_whole": "The export is not whole.",
+    "memory_renamed": "What was @{former} is @{reference} here. @{former} doesn't lead to it: write @{reference}.",
     "undone_already": "This change was undone already.",
     "undo_not_kept": "What was there before this change is not kept any more.",
     "undo_place_taken": "Something else has this name or id now, or what it belonged to is gone. Nothing was undone.",

@@ -27,8 +27,11 @@ from conversation_reference_utils import (
     classify_conversation_reference,
     generate_conversation_friendly_id,
     generate_message_short_hash,
+    joined_groups,
+    parse_file_reference,
     parse_references,
     partition,
+    read_reference,
     unique_message_short_hash,
 )
 
@@ -39,6 +42,8 @@ MARKDOWN = st.lists(
     st.sampled_from(
         [
             "@foo_bar",
+            "@a_tag",
+            "&b_tag",
             "@mem:a1",
             "#42",
             "`",
@@ -431,6 +436,8 @@ class TestParsing:
     @pytest.mark.parametrize(
         "text",
         [
+            "@a_tag" + "&a_tag" * 100_000,
+            "@a_tag&" + "a" * 200_000,
             "@a" + "-_" * 100_000 + "x",
             "@mem:" + "-" * 200_000,
             "` `` " * 40_000,
@@ -439,10 +446,50 @@ class TestParsing:
             "> " * 100_000,
             "```\n@a" * 40_000,
         ],
-        ids=["hyphens", "empty id", "backticks", "runs of every length", "backslashes", "quotations", "fences"],
+        ids=[
+            "joins",
+            "a joined name",
+            "hyphens",
+            "empty id",
+            "backticks",
+            "runs of every length",
+            "backslashes",
+            "quotations",
+            "fences",
+        ],
     )
     def test_hostile_texts_are_read_to_their_end(self, text: str) -> None:
         assert len(parse_references(f"{text} @last_one").spans) <= 2
+
+    @pytest.mark.parametrize(
+        ("ref", "names"),
+        [
+            ("#99", (("claim_99",), ())),
+            ("#A1B2C3", (("#a1b2c3",), ())),
+            ("health_domain&fitness_tag", (("health_domain&fitness_tag",), ())),
+            ("@memory:abc-1", ((), ("abc-1",))),
+            ("@my_plan", (("my_plan",), ())),
+            ("my_plan", (("my_plan",), ())),
+            ("[[Plan #2]]", (("[[Plan #2]]",), ())),
+            ("No. 5", (("No. 5",), ())),
+            ("@my_plan and more", (("my_plan and more",), ())),
+            ("@", (("",), ())),
+        ],
+    )
+    def test_a_reference_alone_is_read_as_in_a_message(self, ref: str, names: tuple[Any, Any]) -> None:
+        read = read_reference(ref)
+        assert (read.friendly_ids, read.claim_ids) == names
+
+    @pytest.mark.parametrize("name", ["a_tag", "a_tag&b", "b&a_tag", "a_tag&", "&a_tag", "&".join(["a_tag"] * 5), ""])
+    def test_what_joins_no_groups(self, name: str) -> None:
+        assert joined_groups(name) == ()
+
+    def test_a_file_and_its_pages_have_any_number(self) -> None:
+        found = parse_file_reference(f"@conv_a_b4f2_msg_1_file_{'9' * 5_000}_pages_12345678901-{'9' * 5_000}")
+        assert found is not None
+        assert found.number > 99_999
+        assert found.pages is not None
+        assert found.pages[0] == 12_345_678_901
 
     @given(MARKDOWN)
     def test_the_spans_are_in_order_apart_and_what_is_left_is_the_clean_text(self, text: str) -> None:

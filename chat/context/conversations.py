@@ -14,6 +14,7 @@ from chat.prompting.items import PkbItem, cut, shorten
 from conversation_reference_utils import (
     ConversationReference,
     classify_conversation_reference,
+    message_index,
     unique_message_short_hash,
 )
 from database.engine.errors import ConversationNotFoundError, NotFoundError
@@ -382,21 +383,18 @@ def _kind(reference: str, parts: ConversationReference) -> str:
 
 
 def _find(conversation: AddressableConversation, identifier: str) -> Message | None:
-    if not identifier.isdigit():
-        return conversation.message_by_hash(identifier)
-    # A leading zero marks an old hash: an index has none.
-    is_index = len(identifier) <= 15 and not identifier.startswith("0")
-    message = conversation.message_at(int(identifier)) if is_index else None
-    if message is None and len(identifier) == 6:
-        return conversation.message_by_hash(identifier)  # an old hash may be all digits
-    return message
+    index = message_index(identifier)
+    message = None if index is None else conversation.message_at(index)
+    # An old hash may be all digits.
+    return message or conversation.message_by_hash(identifier)
 
 
 def _missing_message(ref: str, identifier: str, conversation: AddressableConversation, title: str) -> Resolution:
-    if not identifier.isdigit() or (identifier.startswith("0") and len(identifier) > 1):
+    index = message_index(identifier)
+    if index is None:
         return _failed(ref, "message", "not_found", say("no_such_hash"), title=title)
     count = conversation.get_metadata()["message_count"]
-    note = say("counted_from_one") if int(identifier[:16]) == 0 else say("conversation_has", count=int(count))
+    note = say("counted_from_one") if index == 0 else say("conversation_has", count=int(count))
     return _failed(ref, "message", "out_of_range", note, title=title)
 
 

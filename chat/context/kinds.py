@@ -24,6 +24,7 @@ from conversation_reference_utils import (
     AGENT_PREFIX,
     classify_conversation_reference,
     is_activity_name,
+    joined_groups,
     parse_file_reference,
 )
 from database.activities.reading import Activity
@@ -31,7 +32,7 @@ from database.activities.suggesting import suggest_activities
 from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.language import beginnings, nearest_names
-from search.things.conversations import autocomplete_conversations
+from search.things.conversations import autocomplete_conversations, conversations_spelled_like
 from sentences import say
 from vault.content.wikilinks import parse_wikilink, without_extension
 
@@ -40,9 +41,12 @@ from .conversations import ConversationReferences, kind_of
 from .memories import Knowledge
 
 _UNKNOWN = frozenset({"not_found", "unavailable"})
-_MOST_CORRECTED = 3
+_MOST_CORRECTED = 10
+"""Each takes dozens of statements, and a pasted text may hold thousands of names that are nobody's."""
 _MOST_CANDIDATES = 3
-_COMPARED = 50
+_SUGGESTED = 50
+_AROUND = 500
+_SHORTEST_PART = 3
 _LONGEST_TITLE = 200
 
 
@@ -113,8 +117,9 @@ class _Conversations:
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
         """See `ReferenceKind`. What begins like a conversation and is none may be the name of something else."""
+        # With a title, the conversation is there.
         return [
-            replace(found, passes_on=(found.entry.kind, found.entry.status) == ("conversation", "not_found"))
+            replace(found, passes_on=found.entry.status in ("not_found", "malformed") and not found.entry.title)
             for found in scope.conversations.resolve(names)
         ]
 
@@ -363,16 +368,23 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     """The things of the person whose names are spelled much like `name`: `{kind, ref, title}` each, nearest first."""
     if is_wikilink(name):
         return _documents_meant(name, scope)
+    if joined := joined_groups(name):
+        return _groups_meant(joined, scope)
     parts = classify_conversation_reference(name)
     is_message = parts is not None and parts.kind in ("message", "range")
     # Of a message, the conversation is misspelled: what follows its name is kept.
     typed = f"conversation_{parts.conv_fid}" if parts is not None and is_message else name
     rest = name[name.lower().rindex(parts.conv_fid) + len(parts.conv_fid) :] if parts is not None and is_message else ""
+    bare = typed.removeprefix("conversation_").removeprefix("conv_")
+    suggested = (
+        each
+        for beginning in beginnings(bare)
+        for kind in _offering(beginning)
+        for each in kind.suggest(beginning, scope, limit=_SUGGESTED)
+    )
     known = {
         each.reference: each
-        for beginning in beginnings(typed.removeprefix("conversation_").removeprefix("conv_"))
-        for kind in _offering(beginning)
-        for each in kind.suggest(beginning, scope, limit=_COMPARED)
+        for each in (*_spelled_like(bare, scope), *suggested)
         if each.kind == "conversation" or not is_message
     }
     nearest = [known[near] for near in nearest_names(typed, known, most=_MOST_CANDIDATES)]
@@ -382,21 +394,54 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     ]
 
 
+def _spelled_like(name: str, scope: ReferenceScope) -> list[Suggestion]:
+    """Of the ids of conversations and memories those that share the most with a misspelled one, a thousand of each.
+
+    A list that begins so holds the newest alone; these are found however many begin alike.
+    """
+    memories = [
+        Suggestion(kind=each["kind"], reference=each["friendly_id"], title=each["title"])
+        for each in scope.knowledge.spelled_like(name, limit=_AROUND)
+    ]
+    if scope.database is None:
+        return memories
+    own: dict[str, Any] = {"database": scope.database, "user_email": scope.user_email}
+    conversations = conversations_spelled_like(**own, typed=name, limit=_AROUND)
+    return memories + [
+        Suggestion(kind="conversation", reference=f"conversation_{each['friendly_id']}", title=each["title"])
+        for each in conversations
+    ]
+
+
 def _documents_meant(link: str, scope: ReferenceScope) -> list[dict[str, str]]:
     """The documents whose names are spelled much like that of a link; its anchor and its alias are kept."""
     parsed = parse_wikilink(link)
     if parsed is None:
         return []
     name = without_extension(parsed.target.rpartition("/")[2])
+    half = len(name) // 2
+    # Of a name that is misspelled in one place, one of these is right; the shorter parts are of the names of many.
+    parts = [part for part in (name[:-1], name[1:], name[:half], name[half:]) if len(part) >= _SHORTEST_PART]
     known = {
         each.reference: each
-        for beginning in [*beginnings("_".join(name.split())), *(word[:3] for word in name.split())]
-        for each in _Documents().suggest(f"[[{beginning}", scope, limit=_COMPARED)
+        for beginning in [*parts, *beginnings("_".join(name.split())), *(word[:3] for word in name.split())]
+        for each in _Documents().suggest(f"[[{beginning}", scope, limit=_SUGGESTED)
     }
     nearest = [known[near] for near in nearest_names(f"[[{name}]]", known, most=_MOST_CANDIDATES)]
     rest = f"#{parsed.anchor}" if parsed.anchor else ""
     rest += f"|{parsed.alias}" if parsed.alias else ""
     return [{"kind": near.kind, "ref": f"{near.reference[:-2]}{rest}]]", "title": near.title} for near in nearest]
+
+
+def _groups_meant(names: Sequence[str], scope: ReferenceScope) -> list[dict[str, str]]:
+    """The same groups, the first one that is nobody's as what is spelled much like it."""
+    found = zip(names, scope.knowledge.resolve(names), strict=True)
+    missing = next((name for name, each in found if each.entry.status == "not_found"), "")
+    joined = [
+        (near, "&".join(near["ref"].removeprefix("@") if name == missing else name for name in names))
+        for near in (did_you_mean(missing, scope) if missing else ())
+    ]
+    return [{**near, "ref": f"@{name}"} for near, name in joined if joined_groups(name)]
 
 
 def _names_nothing(name: str, found: Resolution) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +28,7 @@ WHOLE = "memories"
 """What stands for the knowledge base itself in a report."""
 _GROUPS = frozenset({"context", "entity", "tag", "domain"})
 _LONGEST_ID = 128
+_DRAWN = re.compile("[a-z0-9]{4}")
 
 
 def not_found(ref: str, reference: str, *, surely: bool) -> ReportEntry:
@@ -74,8 +76,10 @@ def left_out(count: int) -> ReportEntry:
 
 
 def _looks_like_an_id(name: str) -> bool:
+    """Whether `name` is words and what ids end in: four characters that were drawn, a number, or a kind of group."""
     words, _, last = name.lower().rpartition("_")
-    return bool(words) and len(name) <= _LONGEST_ID and (last in _GROUPS or any(letter.isdigit() for letter in last))
+    is_end = last in _GROUPS or _DRAWN.fullmatch(last) is not None or any(letter.isdigit() for letter in last)
+    return bool(words) and len(name) <= _LONGEST_ID and is_end
 
 
 _CONSIDERED = 50
@@ -162,6 +166,12 @@ class Knowledge:
         result = api.autocomplete(typed, limit=limit) if api is not None else None
         return result.data if result is not None and result.success else {}
 
+    def spelled_like(self, typed: str, *, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The ids that share the longest beginning with `typed`: `{kind, friendly_id, title}`, `limit` each way."""
+        api = self._opened()
+        result = api.ids_around(typed, limit=limit) if api is not None else None
+        return result.data if result is not None and result.success else ()
+
     def beside(self, request: KnowledgeRequest) -> Found:
         """What comes with the message: attached and pinned memories, in order of priority."""
         api = self._opened()
@@ -242,7 +252,8 @@ class Knowledge:
         if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
             (missing,) = self._failed(result).entries
             return Resolution(entry=unavailable(ref, missing.notes[0]))
-        return Resolution(entry=not_found(ref, reference, surely=surely))
+        lacking = ", ".join(result.metadata["details"].get("missing", ()))
+        return Resolution(entry=not_found(ref, lacking or reference, surely=surely or bool(lacking)))
 
     def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
         claims: Sequence[Claim] = found["claims"]
@@ -257,7 +268,7 @@ class Knowledge:
             preview=preview(" · ".join(bodies[:5])),
             count=len(claims),
             chars=sum(map(len, bodies)),
-            target={kind if kind == "domain" else f"{kind}_id": found["source_id"]},
+            target={"group" if "joins" in found else kind if kind == "domain" else f"{kind}_id": found["source_id"]},
         )
         if not total:
             entry = entry.with_note(say("nothing_filed"))

@@ -10,7 +10,7 @@ from chat.context.gather import gather, stored_scope
 from chat.context.memories import KnowledgeRequest
 from chat.exchange.files import AttachedFile, named_file
 from chat.prompting.items import PkbItem
-from conversation_reference_utils import is_activity_name, parse_file_reference
+from conversation_reference_utils import is_activity_name, parse_file_reference, read_reference
 from database.engine.errors import AttachmentNotFoundError, MessageNotFoundError
 from database.history.reading import message_by_short_id
 from vault.errors import DocumentNotFoundError
@@ -42,8 +42,8 @@ def resolve_reference(
         return message
     if name.startswith("[["):
         return _document(name, context)
-    name = name.lower() if is_activity_name(name) else name.removeprefix("@")
-    if not name:
+    named = read_reference(name)
+    if not any((*named.friendly_ids, *named.claim_ids)):
         raise NoReferenceError("reference: behind the @ there has to be a name.")
     scope = stored_scope(
         context.user_email,
@@ -53,11 +53,11 @@ def resolve_reference(
         here=context.conversation_id,
         shows_hidden=False,
     )
-    found = gather([name], scope=scope, request=KnowledgeRequest())
+    found = gather(named.friendly_ids, scope=scope, request=KnowledgeRequest(claim_ids=named.claim_ids))
     entry = found.report_dicts()[0]
     told = {"success": entry["status"] in _FOUND, "reference": entry["ref"], "kind": entry["kind"]}
     if not told["success"]:
-        if entry["status"] == "not_found" and is_activity_name(name):
+        if (entry["status"], entry["kind"]) == ("not_found", "activity"):
             raise MessageNotFoundError
         reason = "has no text" if entry["status"] == "empty" else "names nothing of yours"
         error = {"code": entry["status"], "message": f"{entry['ref']} {reason}."}

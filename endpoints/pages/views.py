@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response
 
 from chat.exchange.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN, welcome
+from conversation_reference_utils import message_index
 from database.accounts import users
 from database.changes import kept_range
 from database.conversations import repository as conversations
@@ -27,7 +28,6 @@ from endpoints.http.validation import answers, takes
 from . import models as page_models
 
 blueprint = Blueprint("pages", __name__)
-_LONGEST_INDEX = 15
 
 
 @blueprint.get("/")
@@ -93,8 +93,9 @@ def tell_newcomer(body: http_models.Nothing) -> object:
 
 def _message_id(conversation_id: str, identifier: str) -> str:
     row = None
-    if identifier.isascii() and identifier.isdigit() and len(identifier) <= _LONGEST_INDEX and int(identifier) > 0:
-        row = reading.message_at(**current_user_scope(), conversation_id=conversation_id, index=int(identifier))
+    index = message_index(identifier)
+    if index:
+        row = reading.message_at(**current_user_scope(), conversation_id=conversation_id, index=index)
     row = row or reading.message_by_hash(**current_user_scope(), conversation_id=conversation_id, short_hash=identifier)
     if row is None or row.deleted_at is not None:
         raise MessageNotFoundError

@@ -15,7 +15,16 @@ from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import audit_reference, claim_named, described, described_all, knowledge, unwrap, work_of_list
+from endpoints.pkb.common import (
+    MOST_OF_A_GROUP,
+    audit_reference,
+    claim_named,
+    described,
+    described_all,
+    knowledge,
+    unwrap,
+    work_of_list,
+)
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
@@ -28,7 +37,7 @@ _ANY_STATUS = "all"
 @blueprint.get("/claims")
 @asks(requests.ClaimFilter)
 @answers(responses.ClaimPage)
-@fails("context_not_found", "entity_not_found", "tag_not_found")
+@fails("context_not_found", "entity_not_found", "tag_not_found", "reference_not_found", "ambiguous")
 @works(work_of_list)
 def list_claims(query: requests.ClaimFilter) -> Response:
     """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
@@ -206,7 +215,14 @@ def filters_of(api: StructuredAPI, query: requests.ClaimFilter) -> SearchFilters
     filters.tags = _ids(api.tags, query.tag)
     filters.entities = _ids(api.entities, query.entity)
     filters.contexts = _ids(api.contexts, query.context)
+    filters.claim_ids = _ids_of_group(api, query.group) if query.group else []
     return filters
+
+
+def _ids_of_group(api: StructuredAPI, reference: str) -> list[str]:
+    found = unwrap(api.resolve_reference(reference, limit=MOST_OF_A_GROUP))
+    # Of an empty list, the filter would restrict nothing.
+    return [claim.claim_id for claim in found["claims"]] or [""]
 
 
 def similar_claims(api: StructuredAPI, similar: list[Any]) -> list[dict[str, Any]]:

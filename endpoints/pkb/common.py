@@ -17,6 +17,8 @@ from truth_management_system.interface.structured_api import ClaimNotFoundError
 _WAIT_FOR_A_MODEL = frozenset({"embedding", "rewrite", "mapreduce"})
 """Search strategies that wait for a model without a limit; `hybrid` waits a bounded time."""
 _LONGEST_READ_ON_LOOP = 64 * 1024
+MOST_OF_A_GROUP = 2_000
+"""How many claims of a group are returned."""
 
 
 def knowledge() -> StructuredAPI:

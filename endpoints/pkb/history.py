@@ -7,7 +7,7 @@ from http import HTTPStatus
 from flask import Blueprint, Response
 
 from endpoints.http.models import shape
-from endpoints.http.responses import json_reply
+from endpoints.http.responses import json_reply, warned
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
 
@@ -89,6 +89,8 @@ def export(query: requests.ExportFormat) -> Response:
 @answers(responses.Imported)
 @works(Work.LONG)
 def take_in(body: requests.Payload) -> object:
-    """Import an export; importing it twice adds nothing."""
+    """Import an export; importing it twice adds nothing. `renamed`: things that have another readable id here."""
     imported = knowledge().import_data(body.payload, body.mode)
-    return {"counts": unwrap(imported), "skipped": imported.metadata["skipped"], **audit_reference(imported)}
+    counts = unwrap(imported)
+    told = {name: imported.metadata[name] for name in ("skipped", "renamed")}
+    return {"counts": counts, **told, **warned(imported.warnings), **audit_reference(imported)}

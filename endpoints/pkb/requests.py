@@ -119,7 +119,10 @@ class Page(Query):
 
 
 class ClaimFilter(Page):
-    """A filter of claims. status: `active` (contested ones too), `all`, or one status."""
+    """A filter of claims. status: `active` (contested ones too), `all`, or one status.
+
+    group: a reference to a group, or to several that `&` joins; of those, the newest 2,000 claims.
+    """
 
     query: Annotated[Text, Field(max_length=10_000)] = ""
     strategy: Strategy = "hybrid"
@@ -129,6 +132,7 @@ class ClaimFilter(Page):
     tag: Word | None = None
     entity: Word | None = None
     context: Word | None = None
+    group: Annotated[Text, Field(max_length=600)] | None = None
     pinned: bool | None = None
 
 

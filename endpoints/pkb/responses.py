@@ -164,7 +164,11 @@ class Completions(Shape):
 
 
 class ResolvedReference(Shape):
-    """The claims of a reference. total_count: their number, also if not all are returned."""
+    """The claims of a reference. total_count: their number, also if not all are returned.
+
+    `joins`: the types of the groups that `&` joins, the first of which is `type`; `source_id` is then a reference to
+    them.
+    """
 
     type: Literal["claim", "context", "entity", "tag", "domain"]
     total_count: int
@@ -172,6 +176,7 @@ class ResolvedReference(Shape):
     source_name: str
     status: Literal["resolved", "empty"]
     notes: list[str]
+    joins: list[str]
     claims: list[ClaimItem]
 
 
@@ -331,8 +336,21 @@ class HistoryItem(Shape):
     can_undo: bool
 
 
-class Imported(Changed):
-    """How many rows of each table were imported, and how many existed already."""
+class RenamedThing(Shape):
+    """A thing that has another readable id here than in the export; `leads`: whether `former` is an alias of it."""
+
+    kind: str
+    former: str
+    friendly_id: str
+    leads: bool
+
+
+class Imported(Changed, Warned):
+    """How many rows of each table were imported, and how many existed already.
+
+    `warnings` name readable ids that lead nowhere now.
+    """
 
     counts: dict[str, int]
     skipped: Any
+    renamed: list[RenamedThing]

@@ -12,16 +12,15 @@ from endpoints.serving.work_queues import Work, works
 
 from . import requests, responses
 from .claims import filters_of
-from .common import described_all, knowledge, unwrap, work_of_search
+from .common import MOST_OF_A_GROUP, described_all, knowledge, unwrap, work_of_search
 
 blueprint = Blueprint("pkb_finding", __name__, url_prefix="/pkb")
-_MOST_OF_A_GROUP = 2_000
 
 
 @blueprint.get("/search")
 @asks(requests.ClaimSearch)
 @answers(responses.ClaimSearchResults)
-@fails("context_not_found", "model_unavailable")
+@fails("context_not_found", "reference_not_found", "ambiguous", "model_unavailable")
 @works(work_of_search)
 def search(query: requests.ClaimSearch) -> object:
     """The claims that match `q`, best first; `warnings` name searches that were unavailable."""
@@ -57,10 +56,15 @@ def autocomplete(query: requests.Completion) -> object:
 @answers(responses.ResolvedReference)
 @fails("ambiguous")
 def resolve(reference: str) -> object:
-    """The claims of a reference, of a group the newest 2,000; 409 `ambiguous` lists the candidates in `details`."""
+    """The claims of a reference, of a group the newest 2,000; 409 `ambiguous` lists the candidates in `details`.
+
+    `a_domain&b_tag` is the claims that all of up to four groups hold; `missing` in the `details` of a 404 are those
+    that are not there.
+    """
     api = knowledge()
-    found = unwrap(api.resolve_reference(reference, limit=_MOST_OF_A_GROUP))
+    found = unwrap(api.resolve_reference(reference, limit=MOST_OF_A_GROUP))
     names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
+    names["joins"] = found.get("joins", [])
     status = "resolved" if found["claims"] else "empty"
     return {**names, "status": status, "claims": described_all(api, found["claims"])}
 

@@ -28,7 +28,10 @@ class MessageSearch(Query):
 
 
 class ReferenceQuestion(Query):
-    """A reference as typed, with or without its "@". conversation_id: where; a `#id` is looked up there first."""
+    """A reference as typed, read as in a message; its "@" may be missing.
+
+    conversation_id: where; a `#id` is looked up there first.
+    """
 
     ref: Annotated[str, Field(min_length=1, max_length=400)]
     conversation_id: Annotated[str, Field(max_length=400)] | None = None

@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
-from conversation_reference_utils import is_activity_name
+from conversation_reference_utils import read_reference
 from database.conversations import repository as conversations
 from database.engine.errors import ConversationNotFoundError
 from database.history import reading, references
@@ -80,13 +80,12 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
 @answers(reference_models.ResolvedItem)
 def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
     """What a reference stands for, as the report of a message would say it, with its icon and where it leads."""
-    reference = query.ref.removeprefix("@")
-    if is_activity_name(reference):
-        reference = reference.lower()
-    if not reference:
+    named = read_reference(query.ref)
+    if not any((*named.friendly_ids, *named.claim_ids)):
         raise InvalidRequestError("ref: behind the @ there has to be a name.")
     report = resolve_report(
-        [reference],
+        named.friendly_ids,
+        claim_ids=named.claim_ids,
         **current_user_scope(),
         loader=conversation_loader(current_user_email()),
         services=current_state().services,

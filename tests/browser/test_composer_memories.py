@@ -69,6 +69,37 @@ def test_at_offers_conversations_and_memories_in_groups(open_page: OpenPage, per
         expect(group.get_by_role("option")).to_have_count(1)
 
 
+def test_joined_groups_are_completed_shown_and_opened_like_one(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    add_claim(person, TEA, tags=["tea"])
+    add_claim(person, "The tea shop closes at six.", tags=["tea"], context_domain="work")
+    page = open_page(person)
+    write(page, "Plan by @personal_domain&te")
+    expect(option(page, "tea_tag")).to_be_visible()
+    expect(page.locator(".listbox-heading")).to_have_text(["Tags"])
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value("Plan by @personal_domain&tea_tag ")
+    chip = page.locator("#composer-preview .reference-chip")
+    expect(chip).to_have_count(1)
+    expect(chip).to_contain_text("personal & tea")
+    sent(page)
+    ref = "@personal_domain&amp;tea_tag"
+    assert f'source="referenced" type="preference" ref="{ref}">{TEA}' in shared_model.prompt(model="main")
+    chip = page.locator(".from-user .message-body .reference-chip")
+    expect(chip).to_have_count(1)
+    chip.hover()
+    expect(page.locator(".reference-card")).to_contain_text(TEA)
+    expect(page.locator(".reference-card-about")).to_contain_text("Domain & Tag")
+    chip.click()
+    shown = page.locator("#memories li.memory")
+    expect(shown).to_have_count(1)
+    expect(shown).to_contain_text(TEA)
+    expect(page.locator(".memories-chip")).to_contain_text("personal_domain & tea_tag")
+    page.locator(".memories-chip").click()
+    expect(shown).to_have_count(2)
+
+
 def test_a_memory_named_in_a_message_reaches_the_model_and_shows_its_card(
     open_page: OpenPage, person: Client, shared_model: RecordingModel
 ) -> None:

@@ -83,6 +83,7 @@ test('what a report names in the knowledge base can be shown there, each kind by
   }
   assert.equal(memoriesTarget({ kind: 'message', target: { conversation_id: 'c', message_id: 'm' } }), null);
   assert.equal(memoriesTarget(null), null);
+  assert.deepEqual(memoriesTarget({ kind: 'domain', target: { group: 'a_domain&b_tag' } }), { kind: 'group', id: 'a_domain&b_tag' });
   const icons = Object.keys(ids).map((kind) => iconOf({ kind }));
   assert.equal(new Set(icons).size, icons.length);
 });

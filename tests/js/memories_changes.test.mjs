@@ -32,6 +32,11 @@ test('a memory is shown where it passes every filter', () => {
   const shown = (filters) => isShownBy({ ...initialState(), ...filters }, some);
   assert.equal(shown({ type: 'fact', domain: 'work', tag: 'tag_t', pinned: 'true' }), true);
   assert.deepEqual([{ type: 'task' }, { tag: 'u' }, { context: 'c' }, { status: 'retracted' }, { claim: 'other' }].map(shown), Array(5).fill(false));
+  assert.equal(shown({ group: 'tag_t&work_domain' }), false, 'an id without an ending is none of a group');
+  assert.equal(isShownBy({ ...initialState(), group: 'Tea_tag&work_domain' }, { ...some, tags: [{ tag_id: 't', friendly_id: 'tea_tag' }] }), true);
+  for (const group of ['tea_tag&home_domain', 'other_tag&work_domain']) {
+    assert.equal(isShownBy({ ...initialState(), group }, { ...some, tags: [{ tag_id: 't', friendly_id: 'tea_tag' }] }), false, group);
+  }
   assert.equal(shown({ claim: 'f_a', status: 'retracted' }), true, 'one memory is shown whatever it is');
   assert.equal(isShownBy(initialState(), { ...some, status: 'contested' }), true);
 });

@@ -68,6 +68,10 @@ test('what is named in a conversation is shown where it belongs', () => {
   assert.equal(formatPanel(showing({ kind: 'claim', id: 'c1' })), '?panel=memories&claim=c1');
   assert.equal(formatPanel(showing({ kind: 'context', id: 'x1' })), '?panel=memories&tab=contexts&open=x1');
   assert.equal(formatPanel(showing({ kind: 'tag', id: 't1' })), '?panel=memories&tag=t1');
+  const joined = showing({ kind: 'group', id: 'health_domain&tea_tag' });
+  assert.equal(formatPanel(joined), '?panel=memories&group=health_domain%26tea_tag');
+  assert.equal(parsePanel(formatPanel(joined)).group, 'health_domain&tea_tag');
+  assert.equal(claimParams(joined).group, 'health_domain&tea_tag');
   assert.equal(formatPanel(learningFrom('A/b c.md')), '?panel=memories&tab=add&document=A%2Fb+c.md');
   assert.equal(parsePanel('?panel=memories&tab=add&document=A%2Fb+c.md').document, 'A/b c.md');
   assert.equal('claim' in claimParams(showing({ kind: 'claim', id: 'c1' })), false);

@@ -13,6 +13,7 @@ const PAYLOAD = {
     context_claims: [{ context_id: 'x1', claim_id: 'c39' }],
     claim_links: [{ link_id: 'l1', from_claim_id: 'c0', to_claim_id: 'c39' }],
     conflict_sets: [{ conflict_set_id: 's1' }],
+    aliases: [{ kind: 'tag', alias: 'herbs', thing_id: 't2' }, { kind: 'claim', alias: 'memory_x', thing_id: 'c39' }],
     conflict_set_members: [{ conflict_set_id: 's1', claim_id: 'c1' }, { conflict_set_id: 's1', claim_id: 'c38' }],
   },
 };
@@ -20,7 +21,7 @@ const PAYLOAD = {
 test('a small export goes as it is, and what is none of ours too', () => {
   assert.deepEqual(portionsOf(PAYLOAD), [PAYLOAD]);
   assert.deepEqual(portionsOf({ something: 'else' }, 1), [{ something: 'else' }]);
-  assert.equal(rowCount(PAYLOAD), 51);
+  assert.equal(rowCount(PAYLOAD), 53);
   assert.equal(rowCount({}), 0);
 });
 
@@ -47,6 +48,7 @@ test('what ties two things comes with both of them', () => {
         for (const [key, target] of Object.entries(keys)) assert.ok(data[target].some((each) => each[key] === row[key]), `${table}.${key}`);
       }
     }
+    for (const { kind, thing_id: id } of data.aliases ?? []) assert.ok(data[`${kind}s`].some((each) => each[`${kind}_id`] === id));
     for (const link of data.claim_links ?? []) {
       for (const id of [link.from_claim_id, link.to_claim_id]) assert.ok(data.claims.some(({ claim_id: claimId }) => claimId === id));
     }

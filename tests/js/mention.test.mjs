@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { activityChosen, conversationChosen, isComplete, isOneWord, memoryChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { activityChosen, conversationChosen, isComplete, isOneWord, joinedChosen, memoryChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
 
@@ -69,6 +69,15 @@ test('a choice takes the place of what was typed', () => {
 
 test('a message without a hash is chosen by its number', () => {
   assert.equal(messageChosen('react_p44e', { index: 5, message_short_hash: null }), '@conversation_react_p44e_message_5 ');
+});
+
+test('behind a group and the sign that joins, groups are asked for', () => {
+  assert.deepEqual(at('by @health_domain&'), { kind: 'group', start: 18, end: 18, query: '' });
+  const text = 'by @health_domain&fitness_tag&run';
+  assert.deepEqual(at(text), { kind: 'group', start: 30, end: 33, query: 'run' });
+  assert.equal(completed(text, at(text), joinedChosen({ friendly_id: 'running_tag' })).text, 'by @health_domain&fitness_tag&running_tag ');
+  assert.equal(at('@health_domain&fitness_tag '), null);
+  for (const other of ['@anna&', '@a_tag&b_tag&c_tag&d_tag&']) assert.notEqual(at(other)?.kind, 'group', other);
 });
 
 test('a chosen memory, context, entity, tag or domain is inserted by its name', () => {

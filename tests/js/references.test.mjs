@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { findReferences, parseMemoryReferences } from '../../interface/static/page/references/grammar.js';
+import { findReferences, joinedKinds, parseMemoryReferences } from '../../interface/static/page/references/grammar.js';
 
 const cases = JSON.parse(readFileSync(new URL('../data/reference_cases.json', import.meta.url), 'utf8'));
 
@@ -21,6 +21,11 @@ test('a file of a message, and some of its pages, are one reference', () => {
   assert.deepEqual(parseMemoryReferences(text).friendlyIds, names);
 });
 
+test('joined groups tell what kinds they are', () => {
+  assert.deepEqual(joinedKinds('@health_domain&a_context&Fitness_TAG'), ['domain', 'context', 'tag']);
+  assert.deepEqual(joinedKinds('agent_critic'), ['agent']);
+});
+
 test('ten thousand references are all found, each once', () => {
   const names = Array.from({ length: 10_000 }, (_, number) => `name_${number}`);
   const text = names.map((name) => `\`@code\` @${name}`).join(' ');
@@ -32,6 +37,8 @@ test('hostile texts take no more than a moment', { timeout: 10_000 }, () => {
   const texts = [
     `@${'a'.padEnd(size, '-_')}x`,
     `@mem:${'-'.repeat(size)}`,
+    `@a_tag${'&a_tag'.repeat(size / 6)}`,
+    `@a_tag&${'a'.repeat(size)}`,
     '`'.repeat(size),
     '` `` '.repeat(size / 5),
     Array.from({ length: 600 }, (_, length) => '`'.repeat(length + 1)).join(' '),

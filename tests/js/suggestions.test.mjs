@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { askTogether } from '../../interface/static/page/core/ask_together.js';
 import { COMMANDS, commandNamed, commandsLike, readCommand, usageOf } from '../../interface/static/page/composer/commands/commands_model.js';
-import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
+import { aboutSuggestion, agentsOf, groupsAmong, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
 
 const countMemories = (n) => `${n} memories`;
@@ -30,6 +30,11 @@ test('a source that did not answer, or answered less, is no harm', () => {
   assert.deepEqual(suggestionGroups({ conversations }, 'x').map(({ kind }) => kind), ['conversation']);
   assert.deepEqual(suggestionGroups({ memories: { tags: [{ friendly_id: 'a_tag', name: 'a' }] } }, 'x').map(({ kind }) => kind), ['tag']);
   assert.deepEqual(suggestionGroups({}, 'x'), []);
+});
+
+test('to groups, groups alone are joined', () => {
+  const groups = suggestionGroups({ memories: groupsAmong(memories) }, 'mor').map(({ kind }) => kind);
+  assert.deepEqual(groups, ['entity', 'domain']);
 });
 
 test('numbers are asked of the knowledge base alone', () => {

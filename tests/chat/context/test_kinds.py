@@ -16,6 +16,7 @@ from chat.exchange.report import ReportEntry, Resolution
 from chat.prompting.items import PkbItem
 from Conversation import Conversation
 from database.agents.repository import AgentRules, create_agent, list_agents
+from database.conversations.repository import create_conversation, set_friendly_id, update_conversation
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 
 
@@ -152,6 +153,45 @@ class TestDidYouMean:
         claim = remember(knowledge, "I prefer morning workouts")
         typed = f"{claim.friendly_id[:-1]}{'1' if claim.friendly_id[-1] != '1' else '2'}"
         assert self.candidates(talk, typed) == [f"@{claim.friendly_id}"]
+
+    def test_of_memories_whose_ids_have_no_digit(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        remember(knowledge, "I prefer morning workouts", friendly_id="prefer_morning_workouts_abcd")
+        for typed in ("prefer_mornig_workouts_abcd", "prefer_morning_workouts_abce"):
+            assert self.candidates(talk, typed) == ["@prefer_morning_workouts_abcd"]
+            assert report(talk, typed)[0]["muted"] is False
+        assert [report(talk, name)[0]["muted"] for name in ("john", "my_decorator")] == [True, True]
+
+    def test_of_memories_however_many_begin_alike(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
+        ends = [f"{7919 * number % 36**4:04d}"[-4:] for number in range(1, 121)]
+        ids = [f"prefer_tea_number_{end}" for end in ends]
+        for name in ids:
+            remember(knowledge, f"I prefer tea, number {name[-4:]}", friendly_id=name)
+        typed = {name: f"{name[:-1]}z" for name in ids[::10]}
+        assert [name for name in typed if f"@{name}" not in self.candidates(talk, typed[name])] == []
+
+    def test_of_conversations_however_many_begin_alike(self, talk: Talk) -> None:
+        ids = [f"deep_thought_{chr(97 + number // 26)}{chr(97 + number % 26)}k3" for number in range(90)]
+        for name in ids:
+            made = create_conversation(database=talk.database, user_email=EMAIL, domain="assistant", title="Thought")
+            own = {"database": talk.database, "user_email": EMAIL, "conversation_id": made.conversation_id}
+            set_friendly_id(**own, conversation_friendly_id=name)
+        typed = {name: f"conversation_{name[:-1]}z" for name in ids}
+        missed = [name for name in ids if f"@conversation_{name}" not in self.candidates(talk, typed[name])]
+        assert missed == []
+
+    def test_of_a_renamed_conversation_whose_first_letter_is_wrong(self, talk: Talk) -> None:
+        conversation = talk.about("Bread Starter", ("Hello", "Hi"))
+        name = fid(conversation)
+        here = {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+        update_conversation(**here, changes={"title": "Something else"})
+        assert fid(conversation) == name
+        assert self.candidates(talk, f"conversation_x{name[1:]}") == [f"@conversation_{name}"]
+        assert self.candidates(talk, f"conversation_x{name[1:]}_message_1") == [f"@conversation_{name}_message_1"]
+
+    def test_of_some_names_of_a_message_and_not_of_thousands(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        typed = [f"conversation_{name.replace('starter', 'startr')}_message_{number}" for number in range(1, 13)]
+        assert [len(entry["candidates"]) for entry in report(talk, *typed)] == [1] * 10 + [0] * 2
 
     def test_never_of_what_others_have(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))

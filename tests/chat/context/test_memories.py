@@ -196,6 +196,56 @@ class TestGroups:
             "@conversation_nobody_a1b2": ("conversation", "not_found", 0),
         }
 
+    def test_a_name_shaped_like_a_message_may_be_a_context(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        for number, name in enumerate(("Conversation message log", "Conversation about message policy")):
+            group = api.add_context(name).data
+            remember(knowledge, f"Kept for a year {number}", contexts=[group.context_id])
+        assert fates(
+            talk, "@conversation_message_log @Conversation_about_message_policy @conversation_message_lot?"
+        ) == {
+            "@conversation_message_log": ("context", "resolved", 1),
+            "@Conversation_about_message_policy": ("context", "resolved", 1),
+            "@conversation_message_lot": ("message", "malformed", 0),
+        }
+
+    def test_joined_groups_bring_what_all_of_them_hold(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        api.add_tag("Swimming")
+        both = remember(knowledge, "I run at dawn", tags=["Running"], context_domain="health")
+        remember(knowledge, "Shoes are dear", tags=["Running"], context_domain="finance")
+        remember(knowledge, "I sleep well", context_domain="health")
+        told = report(talk.say(talk.new(), "@health_domain&running_tag and @health_domain&swimming_tag?"))
+        entry = told["@health_domain&running_tag"]
+        assert (entry["kind"], entry["status"], entry["count"]) == ("domain", "resolved", 1)
+        assert (entry["title"], entry["preview"]) == ("health & Running", "I run at dawn")
+        assert entry["target"] == {"group": "health_domain&running_tag"}
+        assert told["@health_domain&swimming_tag"]["status"] == "empty"
+        named = [item for item in given(talk) if item[0] == "referenced"]
+        assert named == [("referenced", "fact", "@health_domain&amp;running_tag", both.statement)]
+
+    def test_a_joined_group_that_is_not_there_is_named_and_corrected(
+        self, talk: Talk, knowledge: KnowledgeAccess
+    ) -> None:
+        remember(knowledge, "I run at dawn", tags=["Running"], context_domain="health")
+        told = report(talk.say(talk.new(), "@health_domain&runing_tag?"))
+        (entry,) = (entry for ref, entry in told.items() if ref.startswith("@"))
+        assert (entry["ref"], entry["status"], entry["muted"]) == ("@health_domain&runing_tag", "not_found", False)
+        assert entry["notes"] == ["No memory or context found with ID: runing_tag"]
+        assert "@health_domain&running_tag" in [candidate["ref"] for candidate in entry["candidates"]]
+
+    def test_of_many_joined_memories_the_newest_are_given(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        for start in range(0, 600, 100):
+            drafts = [{"statement": f"Fact {start + number}", "tags": ["kept"]} for number in range(100)]
+            assert api.add_claims_bulk(drafts).success
+        entry = report(talk.say(talk.new(), "@personal_domain&kept_tag?"))["@personal_domain&kept_tag"]
+        assert (entry["status"], entry["count"]) == ("truncated", 500)
+        assert entry["notes"][0] == "The newest 500 of 600 memories."
+
 
 class TestBeside:
     """What comes without being named."""

@@ -236,6 +236,12 @@ def test_a_misspelled_link_is_offered_the_document_that_was_meant(library: Libra
     assert [each["ref"] for each in events[0]["references"][0]["candidates"]] == ["[[garden plan#Beds|the beds]]"]
 
 
+def test_the_document_that_was_meant_is_found_among_many_that_begin_alike(library: Library) -> None:
+    library.write({f"Meeting notes {number:03d}.md": "Notes." for number in range(110)} | {"Meeting notes 9y.md": "x"})
+    events = library.say("[[Meeting notes 9z]]")
+    assert events[0]["references"][0]["candidates"][0]["ref"] == "[[Meeting notes 9y]]"
+
+
 def test_the_document_that_was_meant_is_found_among_many(library: Library) -> None:
     library.write({f"garden notes {number}.md": "x" for number in range(60)} | {"garden plan.md": "Tomatoes."})
     events = library.say("[[garden plam]]")

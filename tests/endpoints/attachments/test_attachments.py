@@ -191,7 +191,9 @@ def test_a_file_and_its_pages_can_be_named(ada: Person, eve: Person, main_model:
         return entry["kind"], entry["status"]
 
     assert fate(f"{reference}_file_1") == ("file", "resolved")
-    assert fate(f"{reference}_file_2") == ("file", "not_found")
+    assert fate(f"{reference}_file_2") == fate(f"{reference}_file_99999") == ("file", "not_found")
+    assert fate(f"{reference}_file_{'9' * 300}") == ("file", "not_found")
+    assert fate(f"{reference}_file_1_pages_12345678901-12345678902") == ("file", "out_of_range")
     assert fate(f"{reference}_file_1_pages_101-102") == ("file", "out_of_range")
     assert fate(f"{reference}_file_1_pages_5-3") == ("file", "malformed")
     assert fate(f"{reference}_file_1", eve) == ("file", "not_found")

@@ -100,6 +100,7 @@ FOR_PROGRAMS = {
     "f'pageStart ({first}) is after pageEnd ({last}).'",
     "f'{before!r} is no number of an entry.'",
     "f'{kind!r} is neither a type nor a domain.'",
+    "f'{kind!r} is nothing that has aliases.'",
     "f'{mode!r} is no way to import; there is \"merge\".'",
     "f'{self._model} answered no embeddings'",
     "f'{self._model} answered vectors of several lengths'",

@@ -171,6 +171,18 @@ class TestTakingAlong:
         undone(eve, imported.audit_id)
         assert eve.get("/pkb/stats").json["claims"] == 0
 
+    def test_an_import_says_which_readable_ids_are_others_here(self, ada: Person) -> None:
+        row = {"statement": "Parsers leak", "claim_type": "fact", "context_domain": "work"}
+        claims = [row | {"claim_id": name, "friendly_id": name} for name in ("memory_leak_a3f2", "claim_7")]
+        imported = told(ada.post("/pkb/import", json={"payload": {"data": {"claims": claims}}}), responses.Imported)
+        assert [(each.kind, each.former, each.leads) for each in imported.renamed] == [
+            ("claim", "memory_leak_a3f2", True),
+            ("claim", "claim_7", False),
+        ]
+        assert ada.get("/pkb/resolve/memory_leak_a3f2").json["claims"][0]["claim_id"] == "memory_leak_a3f2"
+        assert [each[0].code for each in imported.warnings_said] == ["memory_renamed"]
+        assert imported.renamed[1].friendly_id in imported.warnings[0]
+
     def test_markdown_is_a_file_with_every_statement(self, ada: Person) -> None:
         furnished(ada)
         answer = ada.get("/pkb/export?format=markdown")

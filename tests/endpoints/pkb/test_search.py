@@ -164,13 +164,46 @@ def test_references_of_every_kind_are_resolved(ada: Person) -> None:
         assert [one.claim_id for one in found.claims] == [claim.claim_id], reference
 
 
+def test_joined_groups_give_what_all_of_them_hold(ada: Person) -> None:
+    both = ada.remember("Anna runs", tags=["Running"], context_domain="health")
+    ada.remember("Anna sleeps", context_domain="health")
+    found = resolved(ada, "@health_domain%26running_tag")
+    assert [one.claim_id for one in found.claims] == [both.claim_id]
+    assert (found.type, found.joins, found.total_count) == ("domain", ["domain", "tag"], 1)
+    assert found.source_id == "health_domain&running_tag"
+    assert resolved(ada, "running_tag").joins == []
+    answer = ada.get("/pkb/resolve/health_domain%26nothing_tag")
+    assert refused(answer) == (404, "reference_not_found")
+    assert answer.json["details"] == {"missing": ["nothing_tag"]}
+
+
+def test_a_list_is_restricted_to_joined_groups_among_other_filters(ada: Person) -> None:
+    for number in range(3):
+        ada.remember(f"Run {number}", tags=["Running", "Fun"], context_domain="health", claim_type="habit")
+    ada.remember("Run alone", tags=["Running"], context_domain="health")
+    ada.remember("Run a shop", tags=["Running", "Fun"], context_domain="work")
+
+    def listed(**query: object) -> list[str]:
+        given = {"group": "running_tag&fun_tag&health_domain", **query}
+        page = told(ada.get("/pkb/claims", query_string=given), responses.ClaimPage)
+        return [claim.statement for claim in page.claims]
+
+    assert listed() == ["Run 2", "Run 1", "Run 0"]
+    assert listed(limit=1, offset=1) == ["Run 1"]
+    assert listed(claim_type="fact") == listed(group="health_domain&finance_domain") == []
+    assert sorted(listed(query="run", strategy="fts")) == ["Run 0", "Run 1", "Run 2"]
+    assert listed(query="shop", strategy="fts") == []
+    assert listed(group="fun_tag") == ["Run a shop", "Run 2", "Run 1", "Run 0"]
+    assert refused(ada.get("/pkb/claims?group=fun_tag%26no_tag")) == (404, "reference_not_found")
+
+
 def test_a_group_with_nothing_in_it_is_empty(ada: Person) -> None:
     ada.post("/pkb/tags", json={"name": "Running"})
     assert resolved(ada, "running_tag").status == "empty"
 
 
 def test_of_a_large_group_the_newest_are_given(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("endpoints.pkb.search._MOST_OF_A_GROUP", 2)
+    monkeypatch.setattr("endpoints.pkb.search.MOST_OF_A_GROUP", 2)
     claims = [ada.remember(f"Run {number}", tags=["Running"]) for number in range(3)]
     found = resolved(ada, "running_tag")
     assert [one.claim_id for one in found.claims] == [claims[2].claim_id, claims[1].claim_id]

@@ -145,7 +145,21 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
         permalink = ada.get(f"/r/{friendly_id}/{named}")
         assert permalink.status_code == 302
         assert permalink.headers["Location"].endswith(f"?message={ids['user_message_id']}")
-    assert ada.get(f"/r/{friendly_id}/99").status_code == 404
+    for named in ("99", "0", "01", "000001"):
+        assert ada.get(f"/r/{friendly_id}/{named}").status_code == 404
+        reference = f"@conversation_{friendly_id}_message_{named}"
+        assert ada.get("/references/resolve", query_string={"ref": reference}).json["status"] != "resolved"
+
+
+@pytest.mark.parametrize("ref", ["#99", "#1", "@claim_1", "#a1b2c3", "@memory:nobody", "@health_domain&running_tag"])
+def test_a_reference_means_by_itself_what_it_means_in_a_message(ada: Person, ref: str) -> None:
+    ada.remember("I run at dawn", tags=["Running"], context_domain="health")
+    (entry,) = (
+        each for each in ada.say(ada.new_conversation(), f"{ref} hm?")[0]["references"] if each["ref"] != "memories"
+    )
+    resolved = ada.get("/references/resolve", query_string={"ref": ref}).json
+    assert {name: resolved[name] for name in entry} == entry
+    assert (entry["status"] == "resolved") == (ref in ("#1", "@claim_1", "@health_domain&running_tag"))
 
 
 def test_conversations_and_messages_are_offered_while_typing(ada: Person) -> None:

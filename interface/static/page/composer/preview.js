@@ -7,8 +7,8 @@ import { element, setHidden, uniqueId } from '../ui/dom.js';
 import { createChip } from '../references/chips.js';
 
 const MOST_CHIPS = 20;
-/** What may follow a reference that is still being typed: the separator before its next part. */
-const SEPARATORS = /^[_-]*$/;
+/** What may follow a reference that is still being typed: the separator before its next part, or a group to join that has no ending yet. */
+const SEPARATORS = /^(?:[_-]*|&(?:[a-z][\w-]*)?)$/i;
 
 /**
  * The references in what is being typed, as chips below the field, resolved as they will be when it is sent.

@@ -10,15 +10,15 @@ export const PAGE_SIZE = 50;
 
 /** Name in the address, and the server's parameter; one memory alone is asked for by its own route. */
 const FILTERS = {
-  type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context', pinned: 'pinned', claim: null,
+  type: 'claim_type', domain: 'context_domain', status: 'status', tag: 'tag', entity: 'entity', context: 'context', group: 'group', pinned: 'pinned', claim: null,
 };
 
 const DEFAULTS = {
-  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', pinned: '', claim: '', open: '', document: '', page: 1,
+  tab: 'memories', q: '', strategy: 'hybrid', type: '', domain: '', status: 'active', tag: '', entity: '', context: '', group: '', pinned: '', claim: '', open: '', document: '', page: 1,
 };
 
 /**
- * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are ids or friendly ids; `pinned` is '' or 'true'; `claim` is one memory, shown alone; `open` is the context that the
+ * @typedef {typeof DEFAULTS} PanelState `tag`, `entity` and `context` are ids or friendly ids; `group` is several friendly ids joined by `&`; `pinned` is '' or 'true'; `claim` is one memory, shown alone; `open` is the context that the
  *   Contexts tab shows; `document` is the path of one whose text the tab of texts is filled with; `page` counts from 1
  */
 
@@ -98,7 +98,15 @@ const PASSES = {
   tag: ({ tags }, name) => isAmong(tags, 'tag_id', name),
   entity: ({ entities }, name) => isAmong(entities, 'entity_id', name),
   context: ({ contexts }, name) => isAmong(contexts, 'context_id', name),
+  group: (claim, names) => names.split('&').every((name) => isFiledIn(claim, name)),
 };
+
+/** Whether a memory is in a group. @param {object} claim @param {string} name of the group: a friendly id */
+function isFiledIn(claim, name) {
+  const [, word, kind] = /^(.+)_(context|entity|tag|domain)$/i.exec(name) ?? [];
+  if (!kind) return false;
+  return kind.toLowerCase() === 'domain' ? PASSES.domain(claim, word.toLowerCase()) : PASSES[kind.toLowerCase()](claim, name.toLowerCase());
+}
 
 /**
  * Whether a list with these filters shows a memory, as far as the memory itself tells; the words of a search are not looked at.
@@ -136,7 +144,7 @@ export function pageRange({ page, total, shown, size = PAGE_SIZE }) {
 /**
  * The changes that show something that is named elsewhere on the page.
  *
- * @param {{kind: 'claim'|'context'|'entity'|'tag'|'domain', id: string}} target
+ * @param {{kind: 'claim'|'context'|'entity'|'tag'|'domain'|'group', id: string}} target
  */
 export function showing({ kind, id }) {
   if (kind === 'context') return { ...DEFAULTS, tab: 'contexts', open: id };

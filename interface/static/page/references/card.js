@@ -5,6 +5,7 @@ import { conversationTitle } from '../core/words/conversation_title.js';
 import { shortTime } from '../core/words/times.js';
 import { excerpt } from '../conversation/message_model.js';
 import { MarkdownView } from '../markdown/view.js';
+import { joinedKinds } from './grammar.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
 import { attempt } from '../ui/notices/attempts.js';
 import { icon } from '../ui/icons.js';
@@ -67,11 +68,17 @@ function thePopup() {
   return popup;
 }
 
+/** What kind of thing it is; of joined groups, each kind once. */
+function kindsOf({ kind, target }) {
+  const kinds = target?.group ? new Set(joinedKinds(target.group)) : [kind];
+  return [...kinds].map((each) => words.kind[each] ?? each).join(' & ');
+}
+
 /** What is known besides the title: who said it and when, place, number of things, size, remarks. */
 function aboutOf(entry) {
   const { message_index: index, message_short_hash: hash, sender, created_at: saidAt } = entry.target ?? {};
   return [
-    sender ? strings.sender[sender === 'user' ? 'user' : 'assistant'] : words.kind[entry.kind] ?? entry.kind,
+    sender ? strings.sender[sender === 'user' ? 'user' : 'assistant'] : kindsOf(entry),
     saidAt ? shortTime(saidAt) : '',
     index ? `#${index}${hash ? ` · ${hash}` : ''}` : '',
     entry.count > 1 ? (COUNTS_MEMORIES.has(entry.kind) ? words.memories : words.many)(entry.count) : '',

@@ -23,9 +23,12 @@ const BEFORE_FRAGMENT = ['](', '](<', '="', "='"];
 const SPACES = new RegExp(`[${SPACE}]+`, 'g');
 
 const SHORTEST_NAME = 3;
+const MOST_JOINED = 4;
+const GROUP = /_(?:context|entity|tag|domain)$/i;
+const JOINED_NAME = /&([a-zA-Z][a-zA-Z0-9_-]*)/y;
 const CONVERSATION = /^conv(?:ersation)?_./;
 const KINDS = [
-  [/^conv(?:ersation)?_.+_(?:message|msg)_[a-z0-9]+_file_[0-9]{1,4}(?:_pages_[0-9]{1,9}-[0-9]{1,9})?$/, 'file'],
+  [/^conv(?:ersation)?_.+_(?:message|msg)_[a-z0-9]+_file_[0-9]+(?:_pages_[0-9]+-[0-9]+)?$/, 'file'],
   [/^conv(?:ersation)?_.+_(?:messages|msgs)_[0-9]+-[0-9]+$/, 'message_range'],
   [/^conv(?:ersation)?_.+_(?:message|msg)_(?:[0-9]+|[a-z0-9]{6})$/, 'message'],
   [CONVERSATION, 'conversation'],
@@ -40,7 +43,7 @@ const KINDS = [
  * @typedef {object} FoundReference
  * @property {number} start where it begins in the text, in UTF-16 code units
  * @property {number} end
- * @property {string} ref the name without `@`; `#42` is `claim_42`, `@memory:<id>` is `<id>`. Six to 32 hexadecimal digits
+ * @property {string} ref the name without `@`; `#42` is `claim_42`, `@memory:<id>` is `<id>`, joined groups are one name. Six to 32 hexadecimal digits
  *   keep their `#`, in lowercase: they name an activity, unless they are a colour
  * @property {string} kind what it looks like, in the words of the reference report: until the report tells, a guess
  * @property {boolean} isLegacy written in the older form `@memory:<id>`
@@ -108,8 +111,26 @@ function read(match, text) {
   const ref = written.slice(1);
   // The bare words are beginnings of the older form.
   const isName = name && ref.length >= SHORTEST_NAME && !['memory', 'mem'].includes(ref.toLowerCase());
-  return isName ? { ...place, ref, kind: kindOf(ref), isLegacy: false } : null;
+  if (!isName) return null;
+  const end = endOfJoin(text, ref, place.end);
+  return { start, end, ref: text.slice(start + 1, end), kind: kindOf(ref), isLegacy: false };
 }
+
+/** Where the groups end that `&` joins to a name, which ends at `end`: there, where it joins none. */
+function endOfJoin(text, name, end) {
+  if (!GROUP.test(name)) return end;
+  for (let joined = 1; joined < MOST_JOINED; joined += 1) {
+    JOINED_NAME.lastIndex = end;
+    const further = JOINED_NAME.exec(text)?.[1] ?? '';
+    const group = further.slice(0, endWithout('-_', further));
+    if (!GROUP.test(group)) break;
+    end += group.length + 1;
+  }
+  return end;
+}
+
+/** @param {string} ref @returns {string[]} the kinds of the groups that it joins; of any other reference, its own */
+export const joinedKinds = (ref) => ref.replace(/^@/, '').split('&').map(kindOf);
 
 function kindOf(ref) {
   const name = ref.toLowerCase();

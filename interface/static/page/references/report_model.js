@@ -142,6 +142,7 @@ export function summaryLine(entries, words) {
  * @returns {{kind: string, id: string}|null} what to show in the Memories panel; null where it leads elsewhere or nowhere
  */
 export function memoriesTarget(entry) {
+  if (entry?.target?.group) return { kind: 'group', id: entry.target.group };
   const id = entry?.target?.[MEMORY_IDS[entry?.kind]];
   return id ? { kind: entry.kind, id } : null;
 }

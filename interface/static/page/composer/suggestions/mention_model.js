@@ -4,7 +4,9 @@ const OPENING = /[\s([{<"'`«‹“‘„‚]/;
 const MESSAGE_PART = /^(?:conversation|conv)_(.+)_(?:message|msg)_([^\s]*)$/i;
 const PREFIX = /^(?:conversation|conv)(?:_|$)/i;
 /** A whole id with more text behind it: nothing is looked for any more. */
-const COMPLETE = /^(?:#\d+|[a-z][a-z0-9-]*_[a-z0-9_-]+)\s/i;
+const COMPLETE = /^(?:#\d+|[a-z][a-z0-9-]*_[a-z0-9_&-]+)\s/i;
+/** Behind groups, the beginning of one that `&` joins to them. */
+const JOINED = /^(?:[a-z][a-z0-9_-]*_(?:context|entity|tag|domain)&){1,3}([a-z0-9_-]*)$/i;
 const COMMAND = /^\/((?:\p{L}[\p{L}\p{N}_-]*)?)$/u;
 const LONGEST_QUERY = 60;
 const LONGEST_ID = 32;
@@ -25,14 +27,14 @@ function signBefore(text) {
 }
 
 /**
- * `any` is asked of everything that has a name, `conversation` and `message` of what their prefix says, `command` of the
+ * `any` is asked of everything that has a name, `group` of contexts, entities, tags and domains, `conversation` and `message` of what their prefix says, `command` of the
  * commands that a message can begin with, `activity` of what has a short id.
  *
  * @param {string} text
  * @param {number} caret
- * @returns {null | {kind: 'any'|'conversation'|'command'|'document'|'activity', start: number, end: number, query: string}
+ * @returns {null | {kind: 'any'|'group'|'conversation'|'command'|'document'|'activity', start: number, end: number, query: string}
  *   | {kind: 'message', start: number, end: number, friendlyId: string, query: string}}
- *   `start` is where the sign stands; `end` is the caret.
+ *   `start` is where the sign stands, of a group where its name begins; `end` is the caret.
  */
 export function mentionAt(text, caret) {
   const before = text.slice(0, caret);
@@ -49,6 +51,8 @@ export function mentionAt(text, caret) {
   if (message) {
     return { kind: 'message', start, end: caret, friendlyId: message[1].toLowerCase(), query: message[2] };
   }
+  const joined = JOINED.exec(typed);
+  if (joined) return { kind: 'group', start: caret - joined[1].length, end: caret, query: joined[1] };
   return namedMention(typed, start, caret);
 }
 
@@ -127,6 +131,11 @@ export function documentChosen({ reference }) {
 /** @param {{reference: string}} activity with its "#" @returns {string} what choosing it inserts */
 export function activityChosen({ reference }) {
   return `${reference} `;
+}
+
+/** @param {{friendly_id: string}} group @returns {string} what choosing it inserts behind the `&` that joins it to others */
+export function joinedChosen({ friendly_id: friendlyId }) {
+  return `${friendlyId} `;
 }
 
 /** @param {{friendly_id: string}} named a memory, context, entity, tag or domain @returns {string} what choosing it inserts */

@@ -10,12 +10,12 @@ import { askTogether } from '../../core/ask_together.js';
 import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/commands_model.js';
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
-import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, isComplete, memoryChosen, messageChosen } from './mention_model.js';
+import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, isComplete, joinedChosen, memoryChosen, messageChosen } from './mention_model.js';
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { plainExcerpt } from '../../conversation/card/content/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { bareReference, iconOf, isGiven } from '../../references/report_model.js';
-import { aboutSuggestion, agentsOf, sourcesFor, suggestionGroups } from './suggestions_model.js';
+import { aboutSuggestion, agentsOf, groupsAmong, sourcesFor, suggestionGroups } from './suggestions_model.js';
 import { element } from '../../ui/dom.js';
 
 const words = composerStrings.suggestions;
@@ -130,6 +130,16 @@ const anything = {
   failed: ({ failed }) => failed.map((name) => words.sourceFailed[name]),
 };
 
+/** What holds memories, to be joined to other such groups. */
+const joinable = {
+  ask: async ({ query }, { api, signal }) => ({
+    query, answers: { memories: groupsAmong(await createMemoriesApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal })) }, failed: [],
+  }),
+  groups: anything.groups,
+  none: words.nothing,
+  keys: () => words.keysMessage,
+};
+
 /** Documents of the vault, by their names. */
 const documents = {
   ask: ({ query }, { api, signal }) => api.suggestReferences(`[[${query}`, {}, { signal }),
@@ -192,7 +202,7 @@ const models = {
  * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing;
  * where `isWhole(answer)`, what is typed lacks nothing, and Enter takes no row by itself.
  */
-export const OFFERS = { any: anything, activity: activities, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };
+export const OFFERS = { any: anything, group: joinable, activity: activities, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };
 
 /**
  * @param {{kind: string, hit: object}} chosen
@@ -208,5 +218,5 @@ export function replacementFor({ kind, hit }, mention) {
   if (kind === 'found') return foundChosen(hit);
   if (kind === 'command') return commandNamed(hit.name).takes ? `/${hit.name} ` : `/${hit.name}`;
   if (kind === 'value') return hit.value;
-  return memoryChosen(hit);
+  return mention.kind === 'group' ? joinedChosen(hit) : memoryChosen(hit);
 }

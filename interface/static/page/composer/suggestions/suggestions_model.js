@@ -12,6 +12,8 @@ const FILED = [
 ];
 const AGENT_PREFIX = 'agent_';
 const CLAIM_NUMBER = /^(?:#|claim_)/i;
+/** An answer of `/pkb/autocomplete` without what is no group. @param {object} memories */
+export const groupsAmong = (memories) => ({ ...memories, [MEMORIES.part]: [] });
 /** Words that messages are searched for: of fewer characters nearly every message has some. */
 const WORDS = /[^\s_-]{3}/u;
 

@@ -75,6 +75,7 @@ export function createFilters(page, onChange) {
 
   function labelOf({ name, value }) {
     if (name === 'pinned') return words.yes;
+    if (name === 'group') return value.replaceAll('&', ' & ');
     if (name === 'status') return words.statuses[value];
     return ['type', 'domain'].includes(name) ? spoken(value) : value;
   }

@@ -5,6 +5,7 @@ import { number } from '../../strings/en/count.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { spoken } from '../memory_model.js';
+import { warningsIn } from '../../core/words/said.js';
 import { portionsOf, rowCount } from './transfer_model.js';
 import { exportIn } from './ingest_model.js';
 import { element, setHidden } from '../../ui/dom.js';
@@ -24,14 +25,15 @@ function exportPart(page) {
     download(page, 'json', words.json, words.jsonHint), download(page, 'markdown', words.markdown, words.markdownHint));
 }
 
-/** What an import brought, thing by thing. `total`: rows of the file. */
-function reportNode(counts, total, onUndo) {
+/** What an import brought, thing by thing. `total`: rows of the file; `warnings`: references that lead nowhere now. */
+function reportNode(counts, total, warnings, onUndo) {
   const rows = Object.entries(counts).filter(([, n]) => n > 0);
   const left = total - rows.reduce((sum, [, n]) => sum + n, 0);
   return element('div', { class: 'memories-outcome', role: 'status' },
     element('p', { text: rows.length ? words.report : words.nothing }),
     element('ul', {}, ...rows.map(([name, n]) => element('li', { text: `${number(n)} ${words.stats[name] ?? spoken(name).toLowerCase()}` })),
       left > 0 && rows.length ? element('li', { text: words.skipped(left) }) : null),
+    warnings.length ? element('ul', { class: 'memories-warnings' }, ...warnings.map((text) => element('li', { dir: 'auto', text }))) : null,
     rows.length ? button(memoriesStrings.panel.undo, onUndo, { symbol: 'arrow-counterclockwise' }) : null);
 }
 
@@ -65,14 +67,16 @@ function importPart(page) {
     report.replaceChildren(element('p', { role: 'status', text: words.importing(file.name) }), progress);
     const counts = {};
     const audits = [];
+    const warnings = new Set();
     try {
       for (const [at, portion] of portions.entries()) {
         const answer = await page.api.pkbImport(portion);
         for (const [name, n] of Object.entries(answer.counts)) counts[name] = (counts[name] ?? 0) + n;
         if (answer.audit_id) audits.unshift(answer.audit_id);
+        for (const text of warningsIn(answer)) warnings.add(text);
         progress.value = at + 1;
       }
-      report.replaceChildren(reportNode(counts, rowCount(payload), (event) => takeBack(event.currentTarget, audits)));
+      report.replaceChildren(reportNode(counts, rowCount(payload), [...warnings], (event) => takeBack(event.currentTarget, audits)));
     } catch (error) {
       report.replaceChildren(button(memoriesStrings.panel.again, () => {
         tell('');

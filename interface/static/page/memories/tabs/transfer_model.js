@@ -47,11 +47,18 @@ function joined(units) {
   return Object.fromEntries(Object.entries(tables).map(([table, rows]) => [table, [...rows]]));
 }
 
+/** The former names that lead to a thing. */
+const aliasesOf = (data) => {
+  const groups = grouped(rowsOf(data, 'aliases'), 'thing_id');
+  return (id) => (groups.has(id) ? { aliases: groups.get(id) } : {});
+};
+
 function claimUnits(data) {
+  const aliases = aliasesOf(data);
   const things = Object.fromEntries(Object.entries(THINGS).map(([table, key]) => [table, byKey(rowsOf(data, table), key)]));
   const ties = Object.keys(TIES).map((table) => [table, grouped(rowsOf(data, table), 'claim_id')]);
   return rowsOf(data, 'claims').map((claim) => {
-    const unit = { claims: [claim] };
+    const unit = { claims: [claim], ...aliases(claim.claim_id) };
     for (const [table, groups] of ties) {
       const own = groups.get(claim.claim_id);
       if (!own) continue;
@@ -89,7 +96,8 @@ export function rowCount({ data = {} }) {
 export function portionsOf(payload, most = MOST_BYTES) {
   const { data } = payload;
   if (!data || typeof data !== 'object' || sizeOf(payload) <= most) return [payload];
-  const first = ['catalogs', ...Object.keys(THINGS), 'notes'].flatMap((table) => rowsOf(data, table).map((row) => ({ [table]: [row] })));
+  const aliases = aliasesOf(data);
+  const first = ['catalogs', ...Object.keys(THINGS), 'notes'].flatMap((table) => rowsOf(data, table).map((row) => ({ [table]: [row], ...aliases(row[THINGS[table]]) })));
   // Things go in order, and not apart: what is below another finds it.
   const units = [runs(first, most), runs(claimUnits(data), most), runs(relationUnits(data), most)].flat();
   return units.map((run) => ({ ...payload, data: joined(run) }));

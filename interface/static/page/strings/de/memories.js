@@ -55,7 +55,7 @@ export const memoriesStrings = fill(english, {
       active: 'Gültig', contested: 'Strittig', historical: 'Historisch', superseded: 'Ersetzt', retracted: 'Zurückgezogen', draft: 'Entwurf',
       expired: 'Abgelaufen', all: 'Jeder Status',
     },
-    filter: { type: 'Art', domain: 'Bereich', status: 'Status', tag: 'Schlagwort', entity: 'Entität', context: 'Kontext', pinned: 'Angeheftet', claim: 'Erinnerung' },
+    filter: { type: 'Art', domain: 'Bereich', status: 'Status', tag: 'Schlagwort', entity: 'Entität', context: 'Kontext', group: 'Gruppen', pinned: 'Angeheftet', claim: 'Erinnerung' },
     remove: (name, value) => `Filter entfernen: ${name}: ${value}`,
     clear: 'Alle entfernen',
     add: 'Erinnerung hinzufügen',

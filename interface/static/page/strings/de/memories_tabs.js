@@ -189,7 +189,7 @@ export const memoriesTabStrings = fill(english, {
     stats: {
       claims: 'Erinnerungen', pinned: 'angeheftet', contexts: 'Kontexte', entities: 'Entitäten', tags: 'Schlagwörter', open_conflicts: 'offene Widersprüche', notes: 'Notizen',
       conflict_sets: 'Widersprüche', conflict_set_members: 'Erinnerungen in Widersprüchen', claim_links: 'Verknüpfungen von Erinnerungen', claim_tags: 'Schlagwörter von Erinnerungen',
-      claim_entities: 'Entitäten von Erinnerungen', context_claims: 'Zuordnungen', catalogs: 'Arten und Bereiche',
+      claim_entities: 'Entitäten von Erinnerungen', context_claims: 'Zuordnungen', catalogs: 'Arten und Bereiche', aliases: 'frühere Namen',
     },
     vectors: (embedded, pending) => (pending ? `${number(embedded)} sind nach Bedeutung zu finden, ${number(pending)} bald` : 'Alle sind nach Bedeutung zu finden'),
     noVectors: 'Die Suche nach Bedeutung ist aus: Es gibt kein Modell dafür. Die Suche nach Wörtern funktioniert.',

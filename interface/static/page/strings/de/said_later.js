@@ -254,6 +254,7 @@ export const laterWords = {
   no_export_of_memories: 'Das ist kein Export von Erinnerungen: „data“ fehlt.',
   export_version_unknown: ({ version }) => `Ein Export der Fassung ${version} lässt sich nicht lesen; dieses Programm liest Fassung 1.`,
   export_not_whole: 'Der Export ist nicht vollständig oder beschädigt. Nichts wurde importiert.',
+  memory_renamed: ({ former, reference }) => `Was @${former} hieß, heißt hier @${reference}. @${former} führt nicht dorthin: Schreib @${reference}.`,
   undone_already: 'Diese Änderung wurde schon rückgängig gemacht.',
   undo_not_kept: 'Was vor dieser Änderung da war, ist nicht mehr gespeichert.',
   undo_place_taken: 'Etwas anderes hat jetzt diesen Namen oder diese Kennung, oder wozu es gehörte, gibt es nicht mehr. Nichts wurde rückgängig gemacht.',

@@ -55,7 +55,7 @@ export const memoriesStrings = {
       active: 'Active', contested: 'Contested', historical: 'Historical', superseded: 'Superseded', retracted: 'Retracted', draft: 'Draft',
       expired: 'Expired', all: 'Any status',
     },
-    filter: { type: 'Type', domain: 'Domain', status: 'Status', tag: 'Tag', entity: 'Entity', context: 'Context', pinned: 'Pinned', claim: 'Memory' },
+    filter: { type: 'Type', domain: 'Domain', status: 'Status', tag: 'Tag', entity: 'Entity', context: 'Context', group: 'Groups', pinned: 'Pinned', claim: 'Memory' },
     remove: (name, value) => `Remove the filter ${name}: ${value}`,
     clear: 'Clear all',
     add: 'Add memory',

@@ -189,7 +189,7 @@ export const memoriesTabStrings = {
     stats: {
       claims: 'memories', pinned: 'pinned', contexts: 'contexts', entities: 'entities', tags: 'tags', open_conflicts: 'open conflicts', notes: 'notes',
       conflict_sets: 'conflicts', conflict_set_members: 'memories in conflicts', claim_links: 'links between memories', claim_tags: 'tags of memories',
-      claim_entities: 'entities of memories', context_claims: 'memories filed', catalogs: 'types and domains',
+      claim_entities: 'entities of memories', context_claims: 'memories filed', catalogs: 'types and domains', aliases: 'former names',
     },
     vectors: (embedded, pending) => (pending ? `${number(embedded)} can be found by meaning, ${number(pending)} soon` : `All can be found by meaning`),
     noVectors: 'Search by meaning is off: no model for it is there. Search by words works.',

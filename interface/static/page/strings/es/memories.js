@@ -55,7 +55,7 @@ export const memoriesStrings = fill(english, {
       active: 'Vigente', contested: 'En disputa', historical: 'Histórico', superseded: 'Reemplazado', retracted: 'Retirado', draft: 'Borrador',
       expired: 'Caducado', all: 'Cualquier estado',
     },
-    filter: { type: 'Tipo', domain: 'Ámbito', status: 'Estado', tag: 'Etiqueta', entity: 'Entidad', context: 'Contexto', pinned: 'Fijado', claim: 'Recuerdo' },
+    filter: { type: 'Tipo', domain: 'Ámbito', status: 'Estado', tag: 'Etiqueta', entity: 'Entidad', context: 'Contexto', group: 'Grupos', pinned: 'Fijado', claim: 'Recuerdo' },
     remove: (name, value) => `Quitar el filtro ${name}: ${value}`,
     clear: 'Quitar todos',
     add: 'Añadir recuerdo',

@@ -189,7 +189,7 @@ export const memoriesTabStrings = fill(english, {
     stats: {
       claims: 'recuerdos', pinned: 'fijados', contexts: 'contextos', entities: 'entidades', tags: 'etiquetas', open_conflicts: 'contradicciones abiertas', notes: 'notas',
       conflict_sets: 'contradicciones', conflict_set_members: 'recuerdos en contradicciones', claim_links: 'enlaces entre recuerdos', claim_tags: 'etiquetas de recuerdos',
-      claim_entities: 'entidades de recuerdos', context_claims: 'recuerdos en contextos', catalogs: 'tipos y ámbitos',
+      claim_entities: 'entidades de recuerdos', context_claims: 'recuerdos en contextos', catalogs: 'tipos y ámbitos', aliases: 'nombres anteriores',
     },
     vectors: (embedded, pending) => (pending ? `${number(embedded)} se pueden encontrar por significado, ${number(pending)} pronto` : 'Todos se pueden encontrar por significado'),
     noVectors: 'La búsqueda por significado está desactivada: no hay un modelo para ella. La búsqueda por palabras funciona.',

@@ -253,6 +253,7 @@ export const laterWords = {
   no_export_of_memories: 'Esto no es una exportación de recuerdos: falta «data».',
   export_version_unknown: ({ version }) => `No se puede leer una exportación de la versión ${version}; este programa lee la versión 1.`,
   export_not_whole: 'La exportación está incompleta o dañada. No se ha importado nada.',
+  memory_renamed: ({ former, reference }) => `Lo que era @${former} se llama aquí @${reference}. @${former} no lleva hasta allí: escribe @${reference}.`,
   undone_already: 'Este cambio ya se deshizo.',
   undo_not_kept: 'Lo que había antes de este cambio ya no se conserva.',
   undo_place_taken: 'Otra cosa tiene ahora este nombre o identificador, o ya no existe aquello a lo que pertenecía. No se ha deshecho nada.',

@@ -55,7 +55,7 @@ export const memoriesStrings = fill(english, {
       active: '有效', contested: '有争议', historical: '历史', superseded: '已被取代', retracted: '已撤回', draft: '草稿',
       expired: '已过期', all: '任何状态',
     },
-    filter: { type: '类型', domain: '领域', status: '状态', tag: '标签', entity: '实体', context: '情境', pinned: '固定', claim: '记忆' },
+    filter: { type: '类型', domain: '领域', status: '状态', tag: '标签', entity: '实体', context: '情境', group: '分组', pinned: '固定', claim: '记忆' },
     remove: (name, value) => `移除筛选条件 ${name}：${value}`,
     clear: '全部清除',
     add: '添加记忆',

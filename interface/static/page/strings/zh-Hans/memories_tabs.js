@@ -189,7 +189,7 @@ export const memoriesTabStrings = fill(english, {
     stats: {
       claims: '记忆', pinned: '固定', contexts: '情境', entities: '实体', tags: '标签', open_conflicts: '未解决的冲突', notes: '笔记',
       conflict_sets: '冲突', conflict_set_members: '冲突中的记忆', claim_links: '记忆之间的关联', claim_tags: '记忆的标签',
-      claim_entities: '记忆的实体', context_claims: '归入情境的记忆', catalogs: '类型和领域',
+      claim_entities: '记忆的实体', context_claims: '归入情境的记忆', catalogs: '类型和领域', aliases: '曾用名称',
     },
     vectors: (embedded, pending) => (pending ? `${number(embedded)} 条可按含义查找，${number(pending)} 条即将可以` : '全部可按含义查找'),
     noVectors: '按含义搜索已关闭：没有可用的模型。按词语搜索可以使用。',

@@ -252,6 +252,7 @@ export const laterWords = {
   no_export_of_memories: '这不是记忆的导出文件：缺少“data”。',
   export_version_unknown: ({ version }) => `无法读取版本为 ${version} 的导出文件；本程序读取版本 1。`,
   export_not_whole: '导出文件不完整或已损坏。没有导入任何内容。',
+  memory_renamed: ({ former, reference }) => `原来的 @${former} 在这里叫 @${reference}。@${former} 不会指向它：请写 @${reference}。`,
   undone_already: '这个改动已经撤销。',
   undo_not_kept: '这个改动之前的内容已不再保留。',
   undo_place_taken: '这个名称或标识现在属于别的内容，或者它所属的内容已不存在。没有撤销任何改动。',
