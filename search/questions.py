@@ -53,13 +53,15 @@ _SHOWN = 100
 class Found(NamedTuple):
     """A message that may be meant. similarity: how near it is in meaning, in standard deviations; None without vector.
 
-    coverage: the share of the question's words that it says, 0 to 1, rare words counting more.
+    coverage: the share of the question's words that it says together with the message before it, 0 to 1, rare words
+    counting more. itself: the share that it says alone.
     """
 
     seq: int
     score: float
     similarity: float | None
     coverage: float
+    itself: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,7 @@ _Counts = tuple[Mapping[int, int], int]
 class _Text(NamedTuple):
     """A message as it is scored: its neighbours in the conversation, and what it says together with the one before it.
 
-    said: how often each term, by its place in the question. length: in words.
+    said: how often each term, by its place in the question. itself: the terms that it says alone. length: in words.
     """
 
     seq: int
@@ -118,6 +120,7 @@ class _Text(NamedTuple):
     conversation_id: str
     day: date
     said: Mapping[int, int]
+    itself: Collection[int]
     length: int
 
 
@@ -160,7 +163,7 @@ def relevant(found: Sequence[Found]) -> list[Found]:
 def fitting_keywords(found: Sequence[Found], phrases: Sequence[Sequence[str]]) -> list[Found]:
     """Those that mean something like a few words, given as phrases, or say enough of them, in whatever forms."""
     enough = enough_keywords(phrases)
-    return [each for each in found if (each.similarity or 0.0) >= NEAR or each.coverage >= enough][:_SHOWN]
+    return [each for each in found if (each.similarity or 0.0) >= NEAR or each.itself >= enough][:_SHOWN]
 
 
 def enough_keywords(phrases: Sequence[Sequence[str]]) -> float:
@@ -272,17 +275,19 @@ def counted_in(text: str, places: Mapping[str, int]) -> _Counts:
 
 def _text(row: Row[Any], counted: Mapping[int, _Counts]) -> _Text:
     said, length = counted[row.seq]
+    itself = said.keys()
     if row.before is not None:
         earlier, more = counted[row.before]
         said = {place: said.get(place, 0) + earlier.get(place, 0) for place in {*said, *earlier}}
         length += more
     day = date.fromisoformat(row.created_at[:10])
-    return _Text(row.seq, row.before, row.after, row.conversation_id, day, said, length)
+    return _Text(row.seq, row.before, row.after, row.conversation_id, day, said, itself, length)
 
 
 def _found(text: _Text, usual_length: float, rarities: Sequence[float], similarity: float | None) -> Found:
     words, coverage = word_score(text.said, length=text.length / usual_length, rarities=rarities)
-    return Found(text.seq, WORDS * words + (similarity or 0.0), similarity, coverage)
+    _, itself = word_score(dict.fromkeys(text.itself, 1), length=1.0, rarities=rarities)
+    return Found(text.seq, WORDS * words + (similarity or 0.0), similarity, coverage, itself)
 
 
 def word_score(said: Mapping[int, int], *, length: float, rarities: Sequence[float]) -> tuple[float, float]:

@@ -342,5 +342,5 @@ def _scored(
     for number, (said, length) in counted.items():
         share, coverage = word_score(said, length=length / usual, rarities=rarities)
         similarity = similarities.get(number)
-        scored.append(Found(number, WORDS * share + (similarity or 0.0), similarity, coverage))
+        scored.append(Found(number, WORDS * share + (similarity or 0.0), similarity, coverage, coverage))
     return sorted(scored, key=lambda each: (-each.score, each.seq))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.truth_management_system.conftest import added, claim
@@ -53,19 +55,15 @@ class TestSearch:
         assert parameters == ["active", "health", "fact"]
         assert sum(condition.count("?") for condition in conditions) == len(parameters)
 
-    @pytest.mark.parametrize(
-        "filters",
-        [
-            SearchFilters(context_domains=["health"]),
-            SearchFilters(tags=["gym"]),
-            SearchFilters(context_domains=["health"], claim_types=["fact"], tags=["gym"]),
-        ],
-    )
+    @pytest.mark.parametrize("names", [("context_domains",), ("tags",), ("context_domains", "claim_types", "tags")])
     def test_conditions_in_somebodys_own_statement_are_about_its_rows(
-        self, db: PKBDatabase, claims: ClaimCRUD, filters: SearchFilters
+        self, db: PKBDatabase, claims: ClaimCRUD, names: tuple[str, ...]
     ) -> None:
-        claims.add(claim("I run", context_domain="health"), tags=["gym"])
+        claims.add(claim("I run", context_domain="health", claim_type="fact"), tags=["gym"])
         claims.add(claim("I work", context_domain="work"), tags=["office"])
+        (gym,) = (row["tag_id"] for row in db.fetchall("SELECT tag_id FROM tags WHERE name = 'gym'"))
+        given: dict[str, Any] = {"context_domains": ["health"], "claim_types": ["fact"], "tags": [gym]}
+        filters = SearchFilters(**{name: given[name] for name in names})
         conditions, parameters = filters.to_sql_conditions()
         rows = db.fetchall(f"SELECT statement FROM claims WHERE {' AND '.join(conditions)}", parameters)
         assert [row["statement"] for row in rows] == ["I run"]
