@@ -238,9 +238,10 @@ def _ids(groups: Any, name: str | None) -> list[str]:
     if not name:
         return []
     group = groups.get(name) or groups.get_by_friendly_id(name.removeprefix("@"))
-    if group is None:
+    found = [group] if group is not None else groups.find_by_name(name)
+    if not found:
         raise groups.not_found
-    return [getattr(group, groups.key)]
+    return [getattr(each, groups.key) for each in found]
 
 
 def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> Response:

@@ -121,7 +121,8 @@ class Page(Query):
 class ClaimFilter(Page):
     """A filter of claims. status: `active` (contested ones too), `all`, or one status.
 
-    group: a reference to a group, or to several that `&` joins; of those, the newest 2,000 claims.
+    tag, entity, context: an id, a readable id, or a name, which several may have. group: a reference to a group, or to
+    several that `&` joins; of those, the newest 2,000 claims.
     """
 
     query: Annotated[Text, Field(max_length=10_000)] = ""

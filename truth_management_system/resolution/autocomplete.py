@@ -149,18 +149,25 @@ def _groups(
     columns = ("friendly_id", key, "name", *further)
     words = [f"_{word}" for word in name_key(typed.replace("_", " ")).split("_") if word]
     given = {f"word{place}": word for place, word in enumerate(words)}
-    rows = db.rows(_naming(table, columns, len(words)), user=user, limit=limit, **prefix_bounds(typed), **given)
+    naming = _naming(table, columns, len(words) if words or not typed else None)
+    rows = db.rows(naming, user=user, limit=limit, **prefix_bounds(typed), **given)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 @cache
-def _naming(table: Table, columns: tuple[str, ...], words: int) -> Prepared:
-    """Groups whose readable id begins with `:prefix`, those first, or whose name has words that begin so."""
+def _naming(table: Table, columns: tuple[str, ...], words: int | None) -> Prepared:
+    """Groups whose readable id begins with `:prefix`, those first, or whose name has words that begin so.
+
+    words: how many; None: names are not looked at.
+    """
     name = literal_column("'_'", Text) + table.c.name_key
-    has_words = and_(literal_column("1 = 1"), *(contains(name, bindparam(f"word{place}")) for place in range(words)))
     by_id = begins(table.c.friendly_id)
+    fitting = by_id
+    if words is not None:
+        begun = (contains(name, bindparam(f"word{place}")) for place in range(words))
+        fitting = or_(by_id, and_(literal_column("1 = 1"), *begun))
     query = select(*(table.c[column] for column in columns)).where(table.c.user_email == bindparam("user"))
-    query = query.where(or_(by_id, has_words)).order_by(by_id.desc(), table.c.name_key)
+    query = query.where(fitting).order_by(by_id.desc(), table.c.name_key)
     return Prepared(query.limit(bindparam("limit")))
 
 

@@ -246,6 +246,8 @@ class TestListing:
             ({}, ["Anna runs", "My knee hurts", "I ran a marathon", "I run"]),
             ({"tag": "running_tag"}, ["Anna runs", "I ran a marathon", "I run"]),
             ({"tag": "@marathon_tag"}, ["I ran a marathon"]),
+            ({"tag": "marathon"}, ["I ran a marathon"]),
+            ({"entity": "ANNA"}, ["Anna runs"]),
             ({"context": "health_context"}, ["My knee hurts", "I ran a marathon"]),
             ({"context": "knee_context"}, ["My knee hurts"]),
             ({"entity": "anna_person_entity"}, ["Anna runs"]),

@@ -114,6 +114,15 @@ def test_an_underscore_in_an_id_means_itself(ann: Person, typed: Callable[..., A
     assert statements(typed("abc_")) == ["one"]
 
 
+@pytest.mark.parametrize("prefix", ["_", "@_", "__"])
+def test_what_has_no_word_means_no_group(ann: Person, typed: Callable[..., Any], prefix: str):
+    ann.contexts.add(Context.create("Health goals"))
+    ann.entities.add(Entity.create("Healthy Corner", "org"))
+    ann.tags.add(Tag.create("health"))
+    found = typed(prefix)
+    assert (found["contexts"], found["entities"], found["tags"]) == ([], [], [])
+
+
 def test_an_empty_prefix_means_the_newest(ann: Person, typed: Callable[..., Any]):
     for number in range(4):
         ann.claim(f"Tea {number}")
