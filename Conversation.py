@@ -254,9 +254,9 @@ class Conversation:
         """The running summary of the conversation; "" if there is none yet."""
         return str(self._history.memory()["running_summary"])
 
-    def is_current(self) -> bool:
-        """Whether this object is up to date with the store, which other processes change too."""
-        return self._history.version() == self._history.snapshot_version
+    def is_at(self, version: int) -> bool:
+        """Whether this object is as new as a version of the store, or newer."""
+        return self._history.snapshot_version >= version
 
     def keep_up(self) -> bool:
         """Bring this object up to date with the store; whether the conversation is still there."""

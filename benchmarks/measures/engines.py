@@ -34,6 +34,7 @@ from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
 from search.query import parse_query
 from setup.engines import LocalPostgreSQL
+from tests.http_client import Client
 from tests.live_server import PASSWORD
 
 from ..figures import Figure, of_samples, percentile
@@ -45,6 +46,8 @@ FULL_CROWD, QUICK_CROWD = (1_000, 1_000), (50, 40)
 _MESSAGES_OF_A_CONVERSATION, _CHARS_OF_A_MESSAGE = 3, 240
 _BUDGET_AMONG_MANY, _BUDGET_POSTGRESQL = 1.5, 1.5
 _FLUSHED = "SQLite with flushed commits"
+_REFERRING = "with 3 references"
+_SENT = (_REFERRING, "without references")
 _SEARCHES = {"search for a word": 50.0, "search for two words": 50.0, "search by a pattern": 500.0}
 _SEED = 20260208
 _WARM = 5
@@ -88,7 +91,9 @@ def engines(bench: Bench) -> Iterator[Figure]:
 def to_model(bench: Bench) -> Iterator[Figure]:
     """From sending a message until the model has the request, over HTTP, on both engines in turn.
 
-    PostgreSQL flushes each commit to the disk, SQLite by default none: it runs once more with commits that are flushed.
+    With three references to other conversations, as the row of accepting has it whose ratio has a budget, and with
+    none. PostgreSQL flushes each commit to the disk, SQLite by default none: it runs once more with commits that are
+    flushed.
     """
     with ExitStack() as stack:
         postgresql = _postgresql(bench, stack)
@@ -98,22 +103,38 @@ def to_model(bench: Bench) -> Iterator[Figure]:
             _FLUSHED: {"ANAPHORA_SYNCHRONOUS": "full"},
             "PostgreSQL": {"DATABASE_URL": postgresql.url("served")},
         }
-        samples: dict[str, list[float]] = {name: [] for name in kinds}
+        samples: dict[tuple[str, str], list[float]] = {(name, how): [] for how in _SENT for name in kinds}
         served = {
             name: stack.enter_context(serving(bench.scratch(f"served-{number}"), "ticking-1-1000", **settings))
             for number, (name, settings) in enumerate(kinds.items())
         }
-        conversations = {name: client.create_conversation() for name, (_, client) in served.items()}
+        told = {name: _references(client, count=3) for name, (_, client) in served.items()}
+        rooms = {each: served[each[0]][1].create_conversation() for each in samples}
         for number in range(_WARM + bench.times):
-            for name, (server, client) in served.items():
-                took = handed_over(server, client, conversations[name], f"{QUESTION} {number}")
-                samples[name] += [took] if number >= _WARM else []
-    for name, each in samples.items():
-        yield of_samples(f"message to model, {name}", each)
-    pair = samples["PostgreSQL"], samples["SQLite"]
-    yield _ratio("message to model, PostgreSQL ÷ SQLite", *pair, budget=_BUDGET_POSTGRESQL)
-    pair = samples["PostgreSQL"], samples[_FLUSHED]
-    yield _ratio(f"message to model, PostgreSQL ÷ {_FLUSHED}", *pair, budget=None)
+            for (name, how), taken in samples.items():
+                text = f"{QUESTION} {number}" + (f" {told[name]}" if how == _REFERRING else "")
+                took = handed_over(*served[name], rooms[name, how], text)
+                if number >= _WARM:
+                    taken.append(took)
+    for (name, how), taken in samples.items():
+        yield of_samples(f"message {how} to model, {name}", taken)
+    for how in _SENT:
+        for other in ("SQLite", _FLUSHED):
+            budget = _BUDGET_POSTGRESQL if (how, other) == (_REFERRING, "SQLite") else None
+            pair = samples["PostgreSQL", how], samples[other, how]
+            yield _ratio(f"message {how} to model, PostgreSQL ÷ {other}", *pair, budget=budget)
+
+
+def _references(client: Client, *, count: int) -> str:
+    """References to a message each of new conversations."""
+    found = []
+    for number in range(count):
+        room = client.create_conversation()
+        assert any("done" in event for event in client.send(room, f"{QUESTION} The {number}th of them."))
+        friendly_id = client.get(f"/get_conversation_details/{room}").json()["conversation_friendly_id"]
+        question = client.get(f"/list_messages_by_conversation/{room}").json()[0]
+        found.append(f"@conversation_{friendly_id}_message_{question['message_short_hash']}")
+    return " ".join(found)
 
 
 def moves(bench: Bench) -> Iterator[Figure]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps
+from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps, VersionedLoader
 from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.prompting.items import PkbItem, cut, shorten
 from conversation_reference_utils import (
@@ -207,9 +207,13 @@ class ConversationReferences:
         message = conversation.message_by_hash(short_hash)
         return None if message is None else self._one(ref, conversation, message)
 
-    def _load(self, conversation_id: str) -> AddressableConversation:
+    def _load(self, conversation_id: str, *, version: int | None = None) -> AddressableConversation:
         if conversation_id not in self._loaded:
-            self._loaded[conversation_id] = addressable(self.load(conversation_id))
+            if version is not None and isinstance(self.load, VersionedLoader):
+                opened = self.load.at_version(conversation_id, version)
+            else:
+                opened = self.load(conversation_id)
+            self._loaded[conversation_id] = addressable(opened)
         return self._loaded[conversation_id]
 
     def _resolve_one(
@@ -240,7 +244,7 @@ class ConversationReferences:
         if named.deleted:
             return _failed(ref, kind, "deleted", say("conversation_deleted"), title=named.title)
         try:
-            return resolver(self._load(named.conversation_id))
+            return resolver(self._load(named.conversation_id, version=named.version))
         except NotFoundError:
             return _failed(ref, kind, "not_found", say("no_conversation"))
         except Exception:  # one conversation that can't be read must not take the turn along

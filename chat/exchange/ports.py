@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
@@ -58,6 +58,19 @@ class AddressableConversation(Protocol):
 
 ConversationLoader = Callable[[str], AddressableConversation]
 """conversation_id → conversation; raises ConversationNotFoundError for what the user doesn't own."""
+
+
+@runtime_checkable
+class VersionedLoader(Protocol):
+    """A `ConversationLoader` that keeps conversations, and need not ask whether one has changed since a version."""
+
+    def __call__(self, conversation_id: str) -> AddressableConversation:
+        """As `ConversationLoader`."""
+        ...
+
+    def at_version(self, conversation_id: str, version: int) -> AddressableConversation:
+        """The conversation as it is at a version that the store has just told, or later."""
+        ...
 
 
 OnStop = Callable[[Callable[[], None]], None]

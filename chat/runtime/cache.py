@@ -50,6 +50,10 @@ class DefaultDictQueue(Generic[K, V]):
                 if not loading.locked():
                     self._loading.pop(key, None)
 
+    def get(self, key: K) -> V | None:
+        """The value of `key` as it is cached, not brought up to date; None for one that is not."""
+        return self._known(key)
+
     def __contains__(self, key: object) -> bool:
         with self._lock:
             return key in self._values

@@ -11,7 +11,6 @@ from database.conversations.conversation import (
     ConversationRow,
     conversation_metadata,
     conversation_since,
-    conversation_version,
 )
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
@@ -76,10 +75,6 @@ class History:
     def snapshot_version(self) -> int:
         """The version of the conversation that this history shows."""
         return self._row.version
-
-    def version(self) -> int | None:
-        """The version that is stored now; None when the conversation is gone."""
-        return conversation_version(**self._who)
 
     def keep_up(self) -> bool:
         """Read the conversation again if its version has changed; whether it is still there."""

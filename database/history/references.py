@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, sele
 from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, pipelined
 from database.messages.documents import Documents, store_documents
 from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
 from database.schema import conversation_aliases, conversations, message_references, messages
@@ -161,16 +161,18 @@ def _reference(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_alias = conversation_aliases.c
 _c = conversations.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedConversation:
-    """What a friendly id of this user stands for. `deleted`: it lies in the bin."""
+    """What a friendly id of this user stands for. `deleted`: it lies in the bin. version: None where none is known."""
 
     conversation_id: str
     title: str
     deleted: bool
+    version: int | None = None
 
 
 def conversations_by_friendly_id(
@@ -186,33 +188,26 @@ def conversations_by_friendly_id(
     # A statement for 1, 2, 4, 8, … of them: the last one fills what is left.
     wanted += wanted[-1:] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
     named = {f"wanted_{number}": friendly_id for number, friendly_id in enumerate(wanted)}
-    with database.reading() as connection:
-        rows = _bearing(len(wanted)).rows(connection, user_email=user_email, **named)
-        missing = set(friendly_ids) - {row[0] for row in rows}
-        if missing:
-            aliased = connection.execute(_ALIASED, {"user_email": user_email, "aliases": list(missing)})
-            rows += [tuple(row) for row in aliased]
+    with database.reading() as connection, pipelined(connection):
+        asked = [each.asked(connection, user_email=user_email, **named) for each in _leading(len(wanted))]
+        bearing, aliased = (read() for read in asked)
     return {
-        friendly_id: NamedConversation(conversation_id=conversation_id, title=title, deleted=deleted_at is not None)
-        for friendly_id, conversation_id, title, deleted_at in rows
+        friendly_id: NamedConversation(
+            conversation_id=conversation_id, title=title, deleted=deleted_at is not None, version=version
+        )
+        for friendly_id, conversation_id, title, deleted_at, version in (*aliased, *bearing)
     }
 
 
-_ALIASED = (
-    select(conversation_aliases.c.alias, _c.conversation_id, _c.title, _c.deleted_at)
-    .join(conversations, _c.conversation_id == conversation_aliases.c.conversation_id)
-    .where(
-        conversation_aliases.c.user_email == bindparam("user_email"),
-        conversation_aliases.c.alias.in_(bindparam("aliases", expanding=True)),
-    )
-)
-
-
 @cache
-def _bearing(count: int) -> Prepared:
+def _leading(count: int) -> tuple[Prepared, Prepared]:
+    """The conversations that bear one of so many friendly ids, and those that have one as an alias."""
     wanted = [bindparam(f"wanted_{number}", type_=Text) for number in range(count)]
-    return Prepared(
-        select(_c.conversation_friendly_id, _c.conversation_id, _c.title, _c.deleted_at).where(
-            _c.user_email == bindparam("user_email"), _c.conversation_friendly_id.in_(wanted)
-        )
+    owner = bindparam("user_email", type_=Text)
+    shown = (_c.conversation_id, _c.title, _c.deleted_at, _c.version)
+    bearing = select(_c.conversation_friendly_id, *shown)
+    aliased = select(_alias.alias, *shown).join(conversations, _c.conversation_id == _alias.conversation_id)
+    return (
+        Prepared(bearing.where(_c.user_email == owner, _c.conversation_friendly_id.in_(wanted))),
+        Prepared(aliased.where(_alias.user_email == owner, _alias.alias.in_(wanted))),
     )

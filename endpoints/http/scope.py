@@ -194,17 +194,31 @@ def access_conversation(conversation_id: str) -> Conversation:
     return conversation_loader(current_user_email())(conversation_id)
 
 
-def conversation_loader(user_email: str) -> Callable[[str], Conversation]:
-    """A loader of the conversations of `user_email` only; works outside of a request too."""
-    state = current_state()
+@dataclass(frozen=True, slots=True)
+class OwnConversations:
+    """Opens the conversations of one person, by the cache of all. A `chat.exchange.ports.VersionedLoader`."""
 
-    def load(conversation_id: str) -> Conversation:
-        conversation = state.conversation_cache[conversation_id]
-        if conversation.user_id != user_email:
+    user_email: str
+    cache: DefaultDictQueue[str, Conversation]
+
+    def __call__(self, conversation_id: str) -> Conversation:
+        """Raises ConversationNotFoundError, also for somebody else's."""
+        return self._own(self.cache[conversation_id])
+
+    def at_version(self, conversation_id: str, version: int) -> Conversation:
+        """The conversation at this version or a later one; the store is asked only where an older one is cached."""
+        known = self.cache.get(conversation_id)
+        return self._own(known) if known is not None and known.is_at(version) else self(conversation_id)
+
+    def _own(self, conversation: Conversation) -> Conversation:
+        if conversation.user_id != self.user_email:
             raise ConversationNotFoundError
         return conversation
 
-    return load
+
+def conversation_loader(user_email: str) -> OwnConversations:
+    """A loader of the conversations of `user_email` only; works outside of a request too."""
+    return OwnConversations(user_email, current_state().conversation_cache)
 
 
 def allowed_models() -> AllowedModels:

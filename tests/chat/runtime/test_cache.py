@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,11 @@ from chat.runtime.cache import DefaultDictQueue
 from chat.turns import history
 from Conversation import Conversation
 from database.conversations import repository
+from database.conversations.conversation import conversation_version
 from database.conversations.repository import delete_conversation
 from database.engine.database import Database
+from database.engine.errors import ConversationNotFoundError
+from endpoints.http.scope import OwnConversations
 from tests.chat.conftest import EMAIL, Talk, fid
 
 ROOT = Path(__file__).parents[3]
@@ -91,6 +95,36 @@ def test_a_load_that_fails_leaves_nothing_behind() -> None:
     with pytest.raises(ValueError, match="first"):
         cache["a"]
     assert cache["a"] == "a"
+
+
+def test_what_was_told_of_a_version_is_not_asked_of_the_store_again(talk: Talk) -> None:
+    conversation = talk.about("Shared Topic", ("question", "answer"))
+    own: dict[str, Any] = {"database": talk.database, "user_email": EMAIL}
+    own["conversation_id"] = conversation.conversation_id
+    asked: list[str] = []
+
+    def keep_up(key: str, value: Conversation) -> bool:
+        asked.append(key)
+        return value.keep_up()
+
+    cache = DefaultDictQueue[str, Conversation](
+        maxsize=8, factory=lambda key: Conversation(EMAIL, talk.store, key), is_current=keep_up
+    )
+    load, key = OwnConversations(EMAIL, cache), conversation.conversation_id
+    before = conversation_version(**own)
+    assert before is not None
+    held = load.at_version(key, before)  # nothing is cached yet
+    assert load.at_version(key, before) is held
+    assert asked == []
+    repository.update_conversation(**own, changes={"title": "Newer"})
+    after = conversation_version(**own)
+    assert after is not None
+    assert load.at_version(key, after).get_metadata()["title"] == "Newer"
+    assert asked == [key]
+    assert load.at_version(key, before) is held
+    assert asked == [key]
+    with pytest.raises(ConversationNotFoundError):
+        OwnConversations("eve@example.org", cache).at_version(key, before)
 
 
 @pytest.mark.live

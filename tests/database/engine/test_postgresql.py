@@ -22,9 +22,9 @@ from database.accounts.quotas import Quota, asked_to_take_message
 from database.accounts.users import asked_told_to_models, insert_account, new_account
 from database.activities.reading import find_activity
 from database.connection import close_store, open_store
-from database.conversations.conversation import conversation_since
+from database.conversations.conversation import conversation_since, conversation_version
 from database.conversations.listing import list_conversations
-from database.conversations.repository import create_conversation
+from database.conversations.repository import create_conversation, set_friendly_id
 from database.engine import postgresql
 from database.engine.database import Database, Urgency
 from database.engine.errors import (
@@ -37,6 +37,7 @@ from database.engine.errors import (
 )
 from database.engine.postgresql import database_at, store_error
 from database.engine.statements import Prepared
+from database.history.references import conversations_by_friendly_id
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
 from database.turns.turns import accept_turn, finish_turn
@@ -284,6 +285,22 @@ def test_accepting_a_message_waits_for_two_answers(store: Database, tmp_path: Pa
     assert traced.waits() == 2  # for what was asked, and for the commit
     assert turn.user_message_short_hash
     assert told[-1] == (None, ("", "", ""))
+
+
+def test_looking_up_names_of_conversations_their_aliases_and_versions_is_one_wait(
+    store: Database, tmp_path: Path
+) -> None:
+    own: dict[str, Any] = {"database": store, "user_email": "ann@example.org"}
+    rows = [create_conversation(**own, domain="assistant") for _ in range(3)]
+    for number, row in enumerate(rows):
+        name = {"conversation_id": row.conversation_id, "conversation_friendly_id": f"rain_aaa{number}"}
+        set_friendly_id(**own, **name)
+    set_friendly_id(**own, conversation_id=rows[0].conversation_id, conversation_friendly_id="snow_aaaa")
+    with Traced(store, tmp_path / "trace", is_writing=False) as traced:
+        found = conversations_by_friendly_id(**own, friendly_ids=["rain_aaa0", "rain_aaa1", "rain_aaa2", "hail_aaaa"])
+    assert traced.waits() == 1
+    assert [found[name].conversation_id for name in sorted(found)] == [row.conversation_id for row in rows]
+    assert found["rain_aaa1"].version == conversation_version(**own, conversation_id=rows[1].conversation_id)
 
 
 def test_reading_a_conversation_and_whether_it_has_changed_is_one_wait(store: Database, tmp_path: Path) -> None:
