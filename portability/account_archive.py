@@ -26,7 +26,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
 from database.library import PRESETS, PROMPTS
-from database.workspaces.repository import load_workspaces
+from database.workspaces.repository import domains_with_workspaces, load_workspaces
 from truth_management_system import ActionResult
 from truth_management_system.interface.structured_api import StructuredAPI
 from vault.documents import Vault
@@ -181,7 +181,8 @@ def _documents(vault: Vault, listed: list[str]) -> Iterator[ArchivedFile]:
 
 def _settings(source: AccountSource, user: UserRow) -> dict[str, Any]:
     own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
-    domains = sorted({"assistant", *(each.domain for each in all_conversations(**own))})
+    with_conversations = (each.domain for each in all_conversations(**own))
+    domains = sorted({"assistant", *with_conversations, *domains_with_workspaces(**own)})
     of_an_agent = ("agent_id", *AgentRules.__dataclass_fields__)
     return {
         "schema": SCHEMA,

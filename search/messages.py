@@ -153,8 +153,11 @@ def search_messages(
     cursor: str | None = None,
     mode: Mode = "words",
     asking: Asking | None = None,
+    shows_hidden: bool = True,
 ) -> FoundMessages:
     """The user's live messages that fit `query`, in archived conversations too, best first, then newest.
+
+    shows_hidden: those too that the person hid from models.
 
     mode: "words" finds messages that say every word, "meaning" those that say or mean what is asked, and "auto" decides
     by the query: a question, a sentence, or keywords that find little are asked by meaning too. asking: what that
@@ -167,7 +170,15 @@ def search_messages(
     skipped, up_to = _place(cursor)
     if not (query.phrases or query.filters):
         return FoundMessages(messages=[], next=None, warnings=[])
-    found = _ranked(database=database, user_email=user_email, query=query, up_to=up_to, mode=mode, asking=asking)
+    found = _ranked(
+        database=database,
+        user_email=user_email,
+        query=query,
+        up_to=up_to,
+        mode=mode,
+        asking=asking,
+        shows_hidden=shows_hidden,
+    )
     page = found.seqs[skipped : skipped + limit]
     with database.reading() as connection:
         described = _described(connection, page, found.query, said=found.said)
@@ -226,23 +237,24 @@ def search_conversation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Search:
-    """One search over one state of the store."""
+    """One search over one state of the store. shows_hidden: it finds messages that are hidden from models, too."""
 
     connection: Connection
     user_email: str
     query: SearchQuery
     conversation_id: str | None
+    shows_hidden: bool = True
 
     def by_words(self, up_to: int) -> tuple[list[int], bool]:
         """The messages that say every word, best first; and whether more fits than was ranked."""
         candidates, is_part = self._candidates(up_to)
-        return best(candidates, self.query.phrases), is_part
+        return self._shown(best(candidates, self.query.phrases)), is_part
 
     def by_meaning(self, asking: Asking, meaning: Meaning | None, up_to: int, *, keywords: bool) -> list[int]:
         """The messages that say or mean what is asked, best first; of keywords, those alone that say enough of them."""
         found = self.answers(asking, meaning, up_to)
         fitting = fitting_keywords(found, self.query.phrases) if keywords else relevant(found)
-        return self._without_excluded([each.seq for each in fitting])
+        return self._shown(self._without_excluded([each.seq for each in fitting]))
 
     def answers(self, asking: Asking, meaning: Meaning | None, up_to: int) -> list[Found]:
         """What the messages have to do with what is asked, best first."""
@@ -326,6 +338,9 @@ class _Search:
     def _says_excluded(self, text: str) -> bool:
         return any(holds(text, [phrase], beginning=False) for phrase in self.query.excluded)
 
+    def _shown(self, seqs: list[int]) -> list[int]:
+        return seqs if self.shows_hidden else _shown_to_models(self.connection, seqs)
+
     def _without_excluded(self, seqs: list[int]) -> list[int]:
         if not self.query.excluded:
             return seqs
@@ -368,7 +383,14 @@ class _Ranked(NamedTuple):
 
 
 def _ranked(
-    *, database: Database, user_email: str, query: SearchQuery, up_to: int, mode: Mode, asking: Asking | None
+    *,
+    database: Database,
+    user_email: str,
+    query: SearchQuery,
+    up_to: int,
+    mode: Mode,
+    asking: Asking | None,
+    shows_hidden: bool,
 ) -> _Ranked:
     warnings, by_words = list[str](), list[int]()
     is_by_meaning_alone = not query.exact and is_spoken(query.text.split())
@@ -376,7 +398,13 @@ def _ranked(
         conversation_id = named_conversation(connection, user_email, query.conversation)
         if query.conversation and conversation_id is None:
             return _Ranked([], query, [f"There is no conversation “{query.conversation}”."])
-        search = _Search(connection=connection, user_email=user_email, query=query, conversation_id=conversation_id)
+        search = _Search(
+            connection=connection,
+            user_email=user_email,
+            query=query,
+            conversation_id=conversation_id,
+            shows_hidden=shows_hidden,
+        )
         if mode == "words" or asking is None or (mode == "auto" and not is_by_meaning_alone):
             by_words, is_part = search.by_words(up_to)
             warnings += [say("not_all_messages")] if is_part else []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from database.accounts.users import get_user, user_ids
 from database.engine.database import Database
@@ -17,11 +18,12 @@ from database.vault import documents as store
 from database.vault.documents import Progress
 from database.vault.writes import Action
 from language_models.ports import ChatModel, EmbeddingModel
+from search.things.documents import documents_called
 from settings import MappedFolder
 from vault.content.markdown import Document, Heading
 from vault.content.resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
 from vault.content.summaries import Summaries
-from vault.content.wikilinks import Wikilink, find_wikilinks, fold, parse_wikilink
+from vault.content.wikilinks import Wikilink, find_wikilinks, parse_wikilink
 
 from . import index, writing
 from .errors import DocumentNotFoundError, VaultUnavailableError
@@ -185,15 +187,14 @@ class Vault:
         return [Resolution() if link is None else resolve(link, names) for link in parsed]
 
     def documents(self, *, query: str = "", folder: str = "", limit: int = 100, cursor: str = "") -> Page:
-        """Documents by path, from `cursor` on; those below `folder`, and with `query` in one of their names."""
-        found = store.list_documents(
-            database=self.database,
-            user_email=self.user_email,
-            folder=folder.strip("/"),
-            after=cursor,
-            most=limit + 1,
-            named=fold(query.strip()),
-        )
+        """Documents by path, from `cursor` on; those below `folder`, and with `query` in one of their names.
+
+        Names are compared without regard to case and diacritics.
+        """
+        own: dict[str, Any] = {"database": self.database, "user_email": self.user_email}
+        own |= {"folder": folder.strip("/"), "after": cursor, "most": limit + 1}
+        name = query.strip()
+        found = documents_called(**own, name=name) if name else store.list_documents(**own)
         shown = [_entry(entry) for entry in found[:limit]]
         return Page(documents=shown, next=shown[-1].path if len(found) > limit else None)
 

@@ -41,7 +41,7 @@ class NoRoomError(StoreError):
 
 
 class DocumentExistsError(ConflictError):
-    """Another document has this path."""
+    """Something else has this path: another document, a folder, or a document where the path names a folder."""
 
 
 class VersionConflictError(StoreError):

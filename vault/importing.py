@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from database.engine.errors import InvalidChangeError, StoreError
 from sentences import say
-from vault.content.markdown import decoded, is_utf8, version_of
+from vault.content.markdown import decoded, is_utf8
 
 from . import paths
 from .errors import DocumentExistsError, VersionMissingError
@@ -76,7 +76,7 @@ def _import(vault: Vault, path: str, content: bytes | None, report: ImportReport
         vault.write(path, text, reason=f"Import {path}")
         report.imported.append(path)
     except VersionMissingError:
-        if vault.read(path).version != version_of(text.encode()):
+        if vault.read(path).text != text:
             raise
         report.unchanged.append(path)
 

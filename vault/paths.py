@@ -82,7 +82,10 @@ def file_of(root: Path, path: str) -> Path:
 
 
 def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
-    """What the document's file holds. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
+    """What the document's file holds.
+
+    Raises DocumentNotFoundError, also for a folder; PathRefusedError, DocumentTooLargeError, VaultUnavailableError.
+    """
     file = file_of(root, path)
     try:
         # Not blocked by a pipe; not led elsewhere by a link that was put there meanwhile.
@@ -91,11 +94,16 @@ def read_bytes(root: Path, path: str) -> tuple[bytes, os.stat_result]:
         raise DocumentNotFoundError from None
     except OSError as error:
         raise VaultUnavailableError(f"The document can't be read: {error.strerror}.") from error
-    with os.fdopen(descriptor, "rb") as opened:
-        status = os.fstat(opened.fileno())
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):  # a folder opens, too, but no file object can be made of it
             raise DocumentNotFoundError
-        content = opened.read(LARGEST_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as opened:
+            content = opened.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise VaultUnavailableError(f"The document can't be read: {error.strerror}.") from error
+    finally:
+        os.close(descriptor)
     require_size(len(content))
     return content, status
 

@@ -59,8 +59,9 @@ def write(
     message_id: the answer that proposed it. action: how the text came to be.
 
     Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
-    another version is there now; PathRefusedError, DocumentTooLargeError, NoRoomError, VaultReadOnlyError;
-    InvalidChangeError where the text of the document does not say all that its file does.
+    another version is there now; DocumentExistsError where the path is that of a folder, or leads through a document;
+    PathRefusedError, DocumentTooLargeError, NoRoomError, VaultReadOnlyError; InvalidChangeError where the text of the
+    document does not say all that its file does.
     """
     with _writing(vault):
         current = vault.read_if_there(path)
@@ -157,7 +158,7 @@ def restore(vault: Vault, kept_at: str) -> Document:
         path = paths.path_before_deletion(kept_at)
         kept, file = paths.binned_file(vault.root, kept_at), paths.file_of(vault.root, path)
         if os.path.lexists(file):
-            raise DocumentExistsError(say("document_path_taken"))
+            raise _exists(file)
         _make_folder(file.parent)
         _move(kept, file)
         with suppress(OSError):
@@ -189,7 +190,7 @@ def rename(
         _require_version(current, version)
         old, new = paths.file_of(vault.root, path), paths.file_of(vault.root, new_path)
         if os.path.lexists(new) and not (old != new and old.samefile(new)):
-            raise DocumentExistsError(say("document_path_taken"))
+            raise _exists(new)
         links: dict[str, set[str]] = defaultdict(set)
         for link in vault.backlinks(path):
             links[new_path if link.source == path else link.source].add(link.wikilink)
@@ -310,11 +311,18 @@ def _put(file: Path, content: bytes, *, is_new: bool) -> None:
             scratch.replace(file)
         _sync_folder(file.parent)
     except FileExistsError:
+        if file.is_dir():
+            raise _exists(file) from None
         raise VersionMissingError from None  # another program made it meanwhile
     except OSError as error:
         raise VaultUnavailableError(f"The document can't be written: {error.strerror}.") from error
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def _exists(file: Path) -> DocumentExistsError:
+    """The error for a path where something lies already."""
+    return DocumentExistsError(say("document_path_folder" if file.is_dir() else "document_path_taken"))
 
 
 def _move(file: Path, to: Path) -> None:
@@ -326,8 +334,11 @@ def _move(file: Path, to: Path) -> None:
 
 
 def _make_folder(folder: Path) -> None:
+    """Make a folder with those above it. Raises DocumentExistsError where one of them is a file."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise DocumentExistsError(say("document_path_through")) from None
     except OSError as error:
         raise VaultUnavailableError(f"The folder can't be made: {error.strerror}.") from error
 

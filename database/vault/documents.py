@@ -45,6 +45,10 @@ class Entry(NamedTuple):
     size: int
 
 
+ENTRY = (_d.path, _d.title, _d.modified_ns, _d.size)
+"""The columns of an `Entry`."""
+
+
 class KnownFile(NamedTuple):
     """What the index knows of a file."""
 
@@ -130,7 +134,9 @@ def erase_documents(*, database: Database, user_email: str) -> None:
 
 def known_files(*, database: Database, user_email: str, below: str = "") -> dict[str, KnownFile]:
     """What the index knows of the files of a vault, or of a folder of it, by path."""
-    query = select(_d.path, _d.modified_ns, _d.size, _d.version).where(_d.user_email == user_email, *_below(below))
+    query = select(_d.path, _d.modified_ns, _d.size, _d.version).where(
+        _d.user_email == user_email, *below_folder(below)
+    )
     with database.reading() as connection:
         return {path: KnownFile(*rest) for path, *rest in connection.execute(query)}
 
@@ -149,22 +155,16 @@ def known_versions(*, database: Database, user_email: str, paths: Sequence[str])
         return {row.path: row.version for row in connection.execute(query)}
 
 
-def list_documents(
-    *, database: Database, user_email: str, folder: str, after: str, most: int, named: str = ""
-) -> list[Entry]:
-    """The person's documents by path, behind the path `after`. named: a part, folded, of one of their names."""
-    query = select(_d.path, _d.title, _d.modified_ns, _d.size).where(
-        _d.user_email == user_email, _d.path > after, *_below(folder)
-    )
-    if named:
-        query = query.where(_d.document_id.in_(_named(user_email, named)))
+def list_documents(*, database: Database, user_email: str, folder: str, after: str, most: int) -> list[Entry]:
+    """The person's documents by path, behind the path `after`; those below `folder`."""
+    query = select(*ENTRY).where(_d.user_email == user_email, _d.path > after, *below_folder(folder))
     with database.reading() as connection:
         return [Entry(*row) for row in connection.execute(query.order_by(_d.path).limit(most))]
 
 
 def entries(*, database: Database, user_email: str, paths: Sequence[str]) -> dict[str, Entry]:
     """These documents as lists show them, by path."""
-    query = select(_d.path, _d.title, _d.modified_ns, _d.size).where(_d.user_email == user_email, _d.path.in_(paths))
+    query = select(*ENTRY).where(_d.user_email == user_email, _d.path.in_(paths))
     with database.reading() as connection:
         return {row.path: Entry(*row) for row in connection.execute(query)}
 
@@ -237,13 +237,9 @@ def _links(database: Database, query: Any) -> list[LinkRow]:
         return [LinkRow(*row) for row in connection.execute(query)]
 
 
-def _below(folder: str) -> list[ColumnElement[bool]]:
+def below_folder(folder: str) -> list[ColumnElement[bool]]:
     """Conditions of the paths below `folder`; "0" is the sign after "/"."""
     return [_d.path > f"{folder}/", _d.path < f"{folder}0"] if folder else []
-
-
-def _named(user_email: str, part: str) -> Any:
-    return select(_n.document_id).where(_n.user_email == user_email, _n.folded.contains(part, autoescape=True))
 
 
 def _slices(items: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -86,9 +86,12 @@ def get_graph() -> object:
 @takes(vault_models.DocumentBody)
 @asks(vault_models.PathQuery)
 @answers(vault_models.DocumentText)
-@fails("quota_exceeded", "version_conflict", "version_missing", "vault_read_only", *_FAILING)
+@fails("quota_exceeded", "conflict", "version_conflict", "version_missing", "vault_read_only", *_FAILING)
 def put_document(body: vault_models.DocumentBody, query: vault_models.PathQuery) -> object:
-    """Write a document: a new one without a header; `If-Match` has to name the version that is replaced."""
+    """Write a document: a new one without a header; `If-Match` has to name the version that is replaced.
+
+    409 `conflict` where the path is that of a folder, or leads through a document.
+    """
     vault = current_vault()
     return document_answer(vault, vault.write(query.path, body.text, version=_version()))
 

@@ -12,6 +12,7 @@ from portability.importers.reading.imported import ImportedDocument
 from vault.content.markdown import decoded
 from vault.documents import Vault, Vaults
 from vault.importing import PackedFile, import_files
+from vault.paths import is_document_name
 
 from .taking_back import DOCUMENT, TO_LEARN_FROM
 
@@ -24,7 +25,7 @@ class DocumentStore:
         self._database = database
 
     def __call__(self, user_email: str, document: ImportedDocument, *, import_id: str) -> bool:
-        """Store a document as Markdown below its folder; False where it is there already. Raises StoreError.
+        """Store a document below its folder; False where it is there already. Raises StoreError.
 
         One that came with an earlier import stays as the person has changed it since.
         """
@@ -74,15 +75,23 @@ class _Packed(NamedTuple):
 
 def _packed(vault: Vault, document: ImportedDocument) -> _Packed:
     """The document with its name here. Another text of the same name gets a number: the earlier one stays beside it."""
-    stem = document.name.rsplit(".", 1)[0] if document.name.lower().endswith((".md", ".txt")) else document.name
-    stem = " ".join(stem.replace("/", " ").split()) or "Document"
+    stem, ending = _name_here(document)
     content = document.text.encode("utf-8", "replace")
-    name, number = f"{stem}.md", 2
+    name, number = f"{stem}{ending}", 2
     while (there := vault.read_if_there(f"{document.folder}/{name}".lstrip("/"))) is not None:
         if there.text == decoded(content):
             break
-        name, number = f"{stem} {number}.md", number + 1
+        name, number = f"{stem} {number}{ending}", number + 1
     return _Packed(PackedFile(name, content), there is None and number > 2)
+
+
+def _name_here(document: ImportedDocument) -> tuple[str, str]:
+    """The name of a document's file here, in two parts: up to its ending, and that."""
+    stem, dot, ending = document.name.rpartition(".")
+    if document.keeps_name and is_document_name(document.name):
+        return stem, f"{dot}{ending}"
+    stem = stem if document.name.lower().endswith((".md", ".txt")) else document.name
+    return " ".join(stem.replace("/", " ").split()) or "Document", ".md"
 
 
 def documents_to_learn_from(which: Import, *, vaults: Vaults) -> list[str]:

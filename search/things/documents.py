@@ -5,18 +5,20 @@ What documents mean is found by `vault.search`, which works upon this package.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select
 
 from database.engine.database import Database
 from database.schema import document_names, documents
 from database.search.index import expression_for, folded, is_called, names_sought
 from database.search.owned import DOCUMENTS
+from database.vault.documents import ENTRY, Entry, below_folder
 from search import engine_of
 from search.query import SearchQuery
 from search.ranking import Snippet, best, snippet
@@ -55,6 +57,27 @@ def find_documents(*, database: Database, user_email: str, query: SearchQuery) -
     return {path: None if path in said else named[path] for path in dict.fromkeys([*named, *saying])}
 
 
+def documents_called(
+    *, database: Database, user_email: str, name: str, folder: str, after: str, most: int
+) -> list[Entry]:
+    """The person's documents with `name`, which is not empty, in one of their names; as `list_documents` gives them.
+
+    A name without words, such as a sign, is looked for as it is.
+    """
+    query = select(*ENTRY, _n.name).join(documents, _d.document_id == _n.document_id).order_by(_d.path)
+    query = query.where(_n.user_email == user_email, _d.path > after, *below_folder(folder))
+    sought = [each for each in names_sought([[name]]) if each]
+    if not sought:
+        query = query.where(_n.folded.contains(name, autoescape=True))
+    found = dict[str, Entry]()
+    with database.reading() as connection, closing(_called(connection, query, sought)) as rows:
+        for row in rows:
+            found.setdefault(row.path, Entry(row.path, row.title, row.modified_ns, row.size))
+            if len(found) == most:
+                break
+    return list(found.values())
+
+
 def documents_in_time(*, database: Database, user_email: str, paths: Collection[str], query: SearchQuery) -> set[str]:
     """Those of these documents that were changed within the days that `query` names."""
     with database.reading() as connection:
@@ -90,22 +113,27 @@ def _snippet(shown: str | None, text: str, query: SearchQuery) -> Snippet:
 
 def _named(connection: Connection, user_email: str, query: SearchQuery) -> dict[str, str]:
     """Path and name of the documents with a name that holds all words: that of the file, an alias, a title."""
-    # Names are compared here: `folded` has diacritics, by which links tell documents apart.
-    sought = names_sought(query.phrases)
-    holds = [_n.folded.contains(word, autoescape=True) for part in sought for word in part.split()]
-    may_hold = or_(and_(*holds), engine_of(connection).has_more_than_ascii(_n.folded))
     names = (
         select(_d.path, _n.name)
         .join(documents, _d.document_id == _n.document_id)
-        .where(_n.user_email == user_email, may_hold, *_own(user_email, query))
+        .where(_n.user_email == user_email, *_own(user_email, query))
         .order_by(_n.kind, _d.path)
-        .execution_options(yield_per=_AT_ONCE)
     )
     found = dict[str, str]()
-    with closing(connection.execute(names)) as rows:
-        for path, name in islice((row for row in rows if is_called(row.name, sought)), _NAMED):
-            found.setdefault(path, name)
+    with closing(_called(connection, names, names_sought(query.phrases))) as rows:
+        for row in islice(rows, _NAMED):
+            found.setdefault(row.path, row.name)
     return found
+
+
+def _called(connection: Connection, names: Select[Any], sought: Sequence[str]) -> Generator[Row[Any]]:
+    """Those rows of `names` whose `name` holds all of `names_sought`. Close it."""
+    # Names are compared here: `folded` has diacritics, by which links tell documents apart.
+    holds = [_n.folded.contains(word, autoescape=True) for part in sought for word in part.split()]
+    if holds:
+        names = names.where(or_(and_(*holds), engine_of(connection).has_more_than_ascii(_n.folded)))
+    with closing(connection.execute(names.execution_options(yield_per=_AT_ONCE))) as rows:
+        yield from (row for row in rows if is_called(row.name, sought))
 
 
 def _saying(connection: Connection, user_email: str, query: SearchQuery) -> list[str]:

@@ -103,18 +103,19 @@ def find_files(
     most: int,
     mode: Mode = "words",
     asking: Asking | None = None,
+    shows_hidden: bool = True,
 ) -> FoundFiles:
     """Files of the person's live messages whose names or texts fit `query`, best first, at most `most`.
 
-    mode, asking: as for `search_messages`. A query without words finds none. Of one file, three passages are found at
-    most. At most ten statements and one for each word, whatever is found.
+    mode, asking, shows_hidden: as for `search_messages`. A query without words finds none. Of one file, three passages
+    are found at most. At most ten statements and one for each word, whatever is found.
     """
     warnings = list[str]()
     if not query.phrases:
         return FoundFiles([], warnings)
     is_question = asking is not None and mode != "words" and not query.exact and is_spoken(query.text.split())
     with database.reading() as connection:
-        search = _search(connection, user_email, query)
+        search = _search(connection, user_email, query, shows_hidden=shows_hidden)
         if search is None:
             return FoundFiles([], warnings)
         by_words = [] if is_question or mode == "meaning" else search.by_words()
@@ -173,11 +174,11 @@ def messages_with_files(
         return [rows[seq] for seq in seqs if seq in rows]
 
 
-def _search(connection: Connection, user_email: str, query: SearchQuery) -> _Search | None:
+def _search(connection: Connection, user_email: str, query: SearchQuery, *, shows_hidden: bool) -> _Search | None:
     conversation_id = named_conversation(connection, user_email, query.conversation)
     if query.conversation and conversation_id is None:
         return None  # the search of messages says so
-    conditions = conditions_of(query)
+    conditions = conditions_of(query) + ([] if shows_hidden else [_m.show_hide != "hide"])
     scope = Scope(
         user_email=user_email, conversation_id=conversation_id, conditions=conditions, excluded=query.excluded
     )

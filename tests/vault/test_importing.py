@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from database.engine.errors import InvalidChangeError
+from vault.errors import DocumentExistsError
 from vault.importing import import_files, packed_files
 
 
@@ -47,6 +48,24 @@ def test_what_is_there_is_not_replaced(vault):
     assert (report.imported, report.unchanged) == ([], ["b.md"])
     assert [path for path, _ in report.refused] == ["a.md"]
     assert vault.read("a.md").text == "mine"
+
+
+def test_what_is_there_with_the_same_text_is_unchanged_whatever_its_bytes(vault, put):
+    put({"a.md": b"\xef\xbb\xbfone\r\ntwo"})
+    report = imported(vault, ("a.md", io.BytesIO(b"one\ntwo")))
+    assert (report.unchanged, report.refused) == (["a.md"], [])
+
+
+def test_a_file_in_whose_place_a_folder_lies_is_refused_and_the_rest_is_imported(vault):
+    vault.write("a.md/x.md", "mine")
+    vault.write("q.md", "mine")
+    files = {"one.md": "1", "a.md": "theirs", "q.md/z.md": "theirs", "two.md": "2"}
+    report = imported(vault, ("vault.zip", archive(files)))
+    assert report.imported == ["one.md", "two.md"]
+    assert [(path, type(error)) for path, error in report.refused] == [
+        ("a.md", DocumentExistsError),
+        ("q.md/z.md", DocumentExistsError),
+    ]
 
 
 @pytest.mark.parametrize("name", ["../out.md", "/etc/out.md", "a/../../out.md", "a\\..\\out.md", "C:/out.md"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from database.engine.errors import InvalidChangeError
+from sentences import say
 from vault.documents import MappedFolder, Vaults
 from vault.errors import (
     DocumentExistsError,
@@ -132,6 +134,31 @@ def test_paths_that_lead_elsewhere_are_refused_for_reading_and_writing(vault, tm
 
 
 LATIN = "Café [[plan]]\n".encode("latin-1")
+
+
+def test_a_folder_that_is_called_like_a_document_is_none(vault):
+    vault.write("a.md/x.md", "inside")
+    vault.write("q.md", "mine")
+    kept = vault.delete(vault.write("r.md", "gone").path)
+    vault.write("r.md/x.md", "inside")
+    open_files = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(DocumentNotFoundError):
+            vault.read("a.md")
+    assert len(list(Path("/dev/fd").iterdir())) == open_files
+    for attempt, said in (
+        (lambda: vault.write("a.md", "x"), "document_path_folder"),
+        (lambda: vault.rename("q.md", "a.md"), "document_path_folder"),
+        (lambda: vault.restore(kept), "document_path_folder"),
+        (lambda: vault.write("q.md/z.md", "x"), "document_path_through"),
+        (lambda: vault.write("q.md/y/z.md", "x"), "document_path_through"),
+        (lambda: vault.rename("a.md/x.md", "q.md/x.md"), "document_path_through"),
+    ):
+        with pytest.raises(DocumentExistsError) as refused:
+            attempt()
+        assert refused.value.message == say(said)
+    assert [each.path for each in vault.documents().documents] == ["a.md/x.md", "q.md", "r.md/x.md"]
+    assert sorted(each.name for each in vault.root.iterdir()) == [".trash", "a.md", "q.md", "r.md"]
 
 
 @pytest.mark.parametrize("content", [LATIN, b"one\0two\n"])

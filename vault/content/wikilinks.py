@@ -48,6 +48,12 @@ def parse_wikilink(text: str) -> Wikilink | None:
     return None if "]" in inside else _parsed(stripped, inside, start=0)
 
 
+def link_to(path: str) -> str | None:
+    """The link to the document at `path`; None for a path that no link can say, such as one with "#"."""
+    link = parse_wikilink(f"[[{path}]]")
+    return link.raw if link is not None and link.target == unicodedata.normalize("NFC", path) else None
+
+
 def fold(name: str) -> str:
     """`name` as names are compared without regard to case; of a long one the beginning: it is a key of indexes."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())[:_LONGEST_KEY]

@@ -49,6 +49,36 @@ def test_a_folder_and_a_part_of_a_name_narrow_the_list(ada, vault):
     assert [entry.title for entry in named.documents] == ["The garden"]
 
 
+def test_a_name_is_found_without_its_diacritics_and_page_by_page(ada, vault):
+    def found(query, **more):
+        page = told(ada.get("/api/vault/documents", query_string={"query": query, **more}), models.DocumentPage)
+        return [entry.path for entry in page.documents]
+
+    for path in ("Köln.md", "o/Über uns.md", "naïve café.md", "日本の庭.md", "🌱.md", "koln.md"):
+        put(vault, path, "---\naliases: [zqx Größe, zqx grösser]\n---\n")
+    assert (found("koln"), found("KÖLN")) == (["Köln.md", "koln.md"], ["Köln.md", "koln.md"])
+    assert (found("uber"), found("aive  CAF"), found("ö")) == (["o/Über uns.md"], ["naïve café.md"], found("o"))
+    assert (found("本の"), found("🌱"), found("🌵"), found("cafe naive")) == (["日本の庭.md"], ["🌱.md"], [], [])
+    everything = found("zqx gross")
+    assert len(everything) == 6
+    pages, cursor = [], ""
+    while cursor is not None:
+        asked = {"query": "grosse", "limit": 2, "cursor": cursor}
+        page = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
+        pages.append([entry.path for entry in page.documents])
+        cursor = page.next
+    assert [len(page) for page in pages] == [2, 2, 2]
+    assert [path for page in pages for path in page] == everything
+    assert found("grosse", folder="o") == ["o/Über uns.md"]
+
+
+def test_a_link_is_completed_without_diacritics(ada, vault):
+    for path in ("Köln.md", "Alt/Bei Köln.md"):
+        put(vault, path, "x")
+    offered = ada.get("/references/suggest", query_string={"q": "[[koln"}).json
+    assert [each["reference"] for each in offered] == ["[[Köln]]", "[[Bei Köln]]"]
+
+
 def test_a_query_is_also_answered_by_what_texts_say(ada, vault):
     asked = {"query": "sown in march", "in_text": "true"}
     found = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
@@ -95,6 +125,20 @@ def test_the_graph_names_edges_broken_links_and_orphans(ada, vault):
 )
 def test_hostile_paths_are_refused(ada, vault, path):
     assert refused(ada.get("/api/vault/document", query_string={"path": path})) == (400, "path_refused")
+
+
+def test_a_folder_that_is_called_like_a_document_answers_clearly(ada, vault):
+    def put_text(path):
+        return ada.put("/api/vault/document", query_string={"path": path}, json={"text": "t"})
+
+    assert put_text("a.md/x.md").status_code == 200
+    assert refused(ada.get("/api/vault/document?path=a.md")) == (404, "document_not_found")
+    assert refused(ada.delete("/api/vault/document?path=a.md")) == (404, "document_not_found")
+    assert refused(put_text("a.md")) == refused(put_text("alone.txt/x.md")) == (409, "conflict")
+    files = [(BytesIO(b"x"), name) for name in ("one.md", "a.md", "two.md")]
+    report = told(ada.post("/api/vault/import", data={"files": files}), models.ImportReport)
+    assert report.imported == ["one.md", "two.md"]
+    assert [(each.path, each.code) for each in report.refused] == [("a.md", "conflict")]
 
 
 def test_nobody_sees_another_persons_documents(ada, eve, vault):
