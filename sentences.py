@@ -271,6 +271,8 @@ _REFUSALS = {
     "own_account": "You can't shut yourself out.",
     "share_changed": "The conversation, or its share, changed at the same moment. Try again.",
     "document_path_taken": "Another document has this path.",
+    "document_path_folder": "A folder has this path.",
+    "document_path_through": "The path leads through a document: where it names a folder, a document lies.",
     "document_no_utf8": "This text is not UTF-8. Writing it would lose what can't be read: save it as UTF-8 first.",
     "path_malformed": "A document's path is relative, with / between folders and without control characters.",
     "path_absolute": "The path is absolute; name it relative to the vault.",
@@ -405,6 +407,9 @@ _IMPORTS = {
     "import_not_taken_back_here": "Documents, memories and settings can't be taken back here, so they stay.",
     "import_file_not_there": "The file itself is not in the export, so only its name stays.",
     "import_agent_missing": "You have no agent “{name}”, which answered in it, so your own model answers.",
+    "import_in_bin": "Deleted here, and in the bin, where it can be restored: {count:,} messages and other things.",
+    "import_overlaps": "A part of the file is here already, so that what is new in it was not taken over: {count:,} "
+    "messages and other things. Import the whole conversation, or everything, instead.",
     "import_references_dropped": "What led to something that is not in the file leads nowhere now: {count:,} times.",
     "import_texts_differ": "Messages that say something else in the file than here, which stays: {count:,}.",
     "import_no_memories": "It holds no memories of yours.",

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
+from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.statements import while_asking
 from database.history.summary import forget_summary
@@ -20,6 +21,7 @@ from database.messages.message import rows_where
 from database.messages.parts import Parts, parts_of, replace_parts
 from database.schema import (
     activities,
+    conversation_tags,
     conversations,
     document_references,
     imported_changes,
@@ -36,11 +38,18 @@ from sentences import say
 
 LINK = "link"
 """The kind of a note that an activity answers something that is not here yet; see `outside`."""
+TARGETS = "targets"
+"""The kind of a note of what the report of a message names that is not here yet, by references; see `outside`."""
+STATE = "state"
+"""The kind of a note of what an export says of a conversation beside its title; see `state_brought`."""
+_STATE_SAID = {"flag": "none", "archived": 0, "updated_at": ""}
+_NO_CHANGES = {LINK, TARGETS, STATE}
 CHANGED_SINCE = say("import_changed_since")
 _AT_ONCE = 500
 _SAID = ("text", "status", "chosen_variant", "edited_at")
 """The columns of a message by which it is known whether the person has changed it since."""
 _c, _a, _m, _v, _im = imported_changes.c, activities.c, messages.c, message_variants.c, imported_messages.c
+_t = conversation_tags.c
 
 Where = tuple[Table, ColumnElement[bool]]
 
@@ -59,6 +68,11 @@ def _identity(thing_id: str) -> Where:
     return imported_messages, (_im.message_id == message_id) & (_im.number == int(number))
 
 
+def _tag(thing_id: str) -> Where:
+    conversation_id, _, tag = thing_id.partition(" ")
+    return conversation_tags, (_t.conversation_id == conversation_id) & (_t.tag == tag)
+
+
 _ROWS: Mapping[str, Callable[[str], Where]] = {
     "conversation": lambda thing_id: (conversations, conversations.c.conversation_id == thing_id),
     "source": lambda thing_id: (imported_conversations, imported_conversations.c.conversation_id == thing_id),
@@ -66,6 +80,7 @@ _ROWS: Mapping[str, Callable[[str], Where]] = {
     "variant": _variant,
     "edit": _edit,
     "identity": _identity,
+    "tag": _tag,
 }
 """Where the rows of each kind lie; "source" and "identity" say what a conversation or a message is at its source.
 
@@ -148,11 +163,32 @@ class BroughtBy:
     source: str
 
 
-def note_conversation(notes: Notes, *, source: str, title: str) -> None:
+def note_conversation(notes: Notes, *, source: str, columns: Mapping[str, Any], tags: Iterable[str]) -> None:
     """Note a conversation of an export that is new here."""
-    which = {"user_email": notes.user_email, "source": source, "source_id": notes.conversation_id, "title": title}
+    which = {"user_email": notes.user_email, "source": source, "source_id": notes.conversation_id}
     brought = {"conversation_id": notes.conversation_id, "import_id": notes.import_id, "digest": ""}
-    notes.connection.execute(insert(imported_conversations).values({**which, **brought}))
+    notes.connection.execute(insert(imported_conversations).values({**which, **brought, "title": columns["title"]}))
+    note_state(notes, columns, tags)
+
+
+def note_state(notes: Notes, columns: Mapping[str, Any], tags: Iterable[str]) -> None:
+    """Note what an export says of a conversation, in the place of what the same import noted before."""
+    if notes.import_id is None or notes.conversation_id is None:
+        return
+    said = {name: columns.get(name, otherwise) for name, otherwise in _STATE_SAID.items()}
+    mine = (_c.import_id == notes.import_id) & (_c.kind == STATE) & (_c.thing_id == notes.conversation_id)
+    notes.connection.execute(delete(imported_changes).where(mine))
+    notes.added(STATE, [notes.conversation_id], became={**said, "tags": sorted(tags), "noted_at": now_iso()})
+
+
+def state_brought(connection: Connection, conversation_id: str) -> Mapping[str, Any] | None:
+    """What the export that came in last says of a conversation: flag, archived, updated_at; and the tags it had here.
+
+    None for one that no import brought, or one from before this was noted.
+    """
+    noted = select(_c.became).where(_c.conversation_id == conversation_id, _c.kind == STATE)
+    states: list[Mapping[str, Any]] = list(connection.execute(noted).scalars())
+    return max(states, key=lambda state: str(state["noted_at"]), default=None)
 
 
 def note_said(notes: Notes, said: Iterable[tuple[Mapping[str, Any], Iterable[int]]]) -> None:
@@ -315,11 +351,14 @@ class TakenBack:
     def _sort(self, change: Change) -> None:
         if change.kind in {"conversation", "source"}:
             self._restore(change)
+        elif change.kind == "tag":
+            table, this_one = _ROWS[change.kind](change.thing_id)
+            self.connection.execute(delete(table).where(this_one))
         elif change.kind == "activity":
             self.activities.append(change.thing_id)
         elif change.kind == "first_variant":
             self._answers.append(change.thing_id)
-        elif change.kind != LINK:
+        elif change.kind not in _NO_CHANGES:
             self._messages.setdefault(change.thing_id.partition(" ")[0], []).append(change)
 
     def _message(self, message_id: str, changes: Sequence[Change]) -> None:

@@ -2,7 +2,8 @@
 
 Messages are known by their ids. A text is taken over where the export has the text of here among its earlier ones.
 Bundles have no earlier texts: of them, one is taken over that was edited after the one of here, which is as an import
-brought it. Where the person went on here, what the export has new begins a branch, and the active path stays.
+brought it. Title, tags, flag and whether it is archived are taken over where they are as an import left them. Where
+the person went on here, what the export has new begins a branch, and the active path stays.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from database.activities.renaming import ids_in_use
 from database.activities.storing import insert_activities
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
-from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import read_live
+from database.conversations.tags import MOST_TAGS, insert_tags
 from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.engine.text import storable
@@ -30,6 +31,7 @@ from database.messages.documents import document_rows
 from database.messages.message import rows_where
 from database.messages.parts import part_rows
 from database.schema import (
+    conversation_tags,
     conversations,
     document_references,
     imported_conversations,
@@ -41,24 +43,26 @@ from database.schema import (
     threads,
 )
 from database.search import index as fulltext_index
+from database.search.vectors import renew_vectors_of_title
 from sentences import say
 
-from .changes import BroughtBy, Notes, digest_of_said, note_said
+from .changes import BroughtBy, Notes, digest_of_said, note_said, note_state, state_brought
 from .importing import (
     ImportedActivity,
     ImportedConversation,
     ImportedFile,
     Message,
     add_stored_messages,
-    id_in_account,
     numbers_of,
     thread_rows,
     with_new_ids,
 )
-from .outside import NOTHING, Outside, link_or_note, threads_to_store
+from .outside import NOTHING, Outside, id_in_account, link_or_note, threads_to_store
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
+_ic, _t = imported_conversations.c, conversation_tags.c
+_STATE = ("flag", "archived")
 _TOLD_MESSAGES = 50
 
 
@@ -97,7 +101,8 @@ def update_from_file(
         if update_.rows and len(new) == len(activities):
             return None
         update_.merge([each.message for each in activities if each.message is not None], new)
-        if not new and not update_.changed:
+        is_retitled = update_.renew_head(conversations_of_file[0], is_newer=bool(new or update_.changed))
+        if not (new or update_.changed or is_retitled):
             return _nothing_new(update_.differing)
         rows = thread_rows(connection, threads_of_file, all_ids, user_email=user_email)
         named = outside.renamed(all_ids)
@@ -120,25 +125,6 @@ def _nothing_new(differing: int) -> ImportedFile:
     if not differing:
         raise ConflictError(say("file_is_here_already"))
     return ImportedFile(conversations=0, activities=0, differing=differing)
-
-
-def rename_pinned(claim_ids: Mapping[str, str], *, database: Database, import_id: str) -> None:
-    """Let memories that are pinned to conversations which an import brought have their ids of here."""
-    if not claim_ids:
-        return
-    brought = select(_c.conversation_id, _c.memory).join(
-        imported_conversations, imported_conversations.c.conversation_id == _c.conversation_id
-    )
-
-    def job(connection: Connection) -> None:
-        for row in connection.execute(brought.where(imported_conversations.c.import_id == import_id)).all():
-            former = row.memory.get(PINNED_CLAIMS, [])
-            pinned = [claim_ids.get(each, each) for each in former]
-            if pinned != former:
-                memory = {**row.memory, PINNED_CLAIMS: pinned}
-                update_keeping_time(connection, row.conversation_id, memory=memory)
-
-    database.write(job)
 
 
 def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConversation) -> bool:
@@ -347,6 +333,47 @@ class _Update:
 
     def _set(self, message_id: str, **values: Any) -> None:
         self.notes.change("message", message_id, **values)
+
+    def renew_head(self, there: ImportedConversation, *, is_newer: bool) -> bool:
+        """Take over what the file says of the conversation itself; whether anything was.
+
+        is_newer: whether the file has something new beside that, by which it is known to be no earlier export where no
+        import noted when what it brought was written.
+        """
+        brought, said = state_brought(self.connection, self.conversation_id), there.columns
+        if not (is_newer if brought is None else said["updated_at"] >= brought["updated_at"]):
+            return False
+        columns = (_c.title, _ic.title.label("title_there"), _c.flag, _c.archived)
+        query = select(*columns).join(imported_conversations, _ic.conversation_id == _c.conversation_id)
+        head = self.connection.execute(query.where(_c.conversation_id == self.conversation_id)).first()
+        if head is None:
+            return False
+        new: dict[str, Any] = {}
+        if said["title"] and head.title == head.title_there != said["title"]:
+            new |= {"title": said["title"], "title_force_set": said["title_force_set"]}
+        if brought is not None:
+            new |= {name: said[name] for name in _STATE if brought[name] == head._mapping[name] != said[name]}
+        if new:
+            self.notes.change("conversation", self.conversation_id, **new)
+        if "title" in new:
+            renew_vectors_of_title(self.connection, self.conversation_id)
+        if said["title"] != head.title_there:
+            self.notes.change("source", self.conversation_id, title=said["title"])
+        tags, has_more = self._tagged(there.tags, None if brought is None else brought["tags"])
+        note_state(self.notes, said, tags)
+        return bool(new) or has_more
+
+    def _tagged(self, there: Sequence[str], left: Sequence[str] | None) -> tuple[Sequence[str], bool]:
+        """Add new tags where those of here are as an import left them. What imports left now; whether any was added."""
+        known = select(_t.tag).where(_t.conversation_id == self.conversation_id)
+        here = list(self.connection.execute(known).scalars())
+        if left is None or set(here) != set(left):
+            return left or here, False
+        folded = {tag.casefold() for tag in here}
+        new = [tag for tag in there if tag.casefold() not in folded][: MOST_TAGS - len(here)]
+        insert_tags(self.connection, new, user_email=self.user_email, conversation_id=self.conversation_id)
+        self.notes.added("tag", [f"{self.conversation_id} {tag}" for tag in new])
+        return [*here, *new], bool(new)
 
     def finish(self, updated_at: str) -> None:
         """Count the messages, renew the path, and tell open pages."""

@@ -21,7 +21,7 @@ from database.activities.storing import NewActivity, Place, StoredActivity, inse
 from database.agents.repository import id_of_slug
 from database.conversations.conversation import record_listed
 from database.conversations.friendly_ids import add_alias
-from database.conversations.repository import insert_conversation, insert_conversations, new_conversation_id, read_live
+from database.conversations.repository import insert_conversation, insert_conversations, read_live
 from database.conversations.tags import insert_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -46,7 +46,7 @@ from database.schema import (
 from sentences import say
 
 from .changes import BroughtBy, Notes, note_conversation, note_said
-from .outside import NOTHING, Outside, link_or_note, threads_to_store
+from .outside import NOTHING, Outside, id_in_account, link_or_note, threads_to_store
 from .workspaces import Folder, workspace_at, workspace_or_default
 
 _OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
@@ -314,7 +314,7 @@ def store_file(
                 without_agent += [(each.columns["title"], each.agent)] if names["agent_id"] is None else []
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if by is not None:
-                note_conversation(notes, source=by.source, title=each.columns["title"])
+                note_conversation(notes, source=by.source, columns=each.columns, tags=each.tags)
             moved = [each.friendly_id] if each.friendly_id is not None and friendly_ids[conversation_id] is None else []
             for alias in (*moved, *each.aliases):
                 add_alias(connection, alias, conversation_id, user_email=user_email)
@@ -430,11 +430,6 @@ def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: 
         own = threads.c.user_email == user_email, threads.c.session_key.in_(keys[start : start + _AT_ONCE])
         found.update(connection.execute(select(threads.c.session_key).where(*own)).scalars())
     return found
-
-
-def id_in_account(conversation_id: str, user_email: str) -> str:
-    """The id that a conversation of another account gets in this one."""
-    return new_conversation_id(user_email, client_id=f"imported {conversation_id}")
 
 
 def _own_id(connection: Connection, each: ImportedConversation, user_email: str, *, is_empty: bool) -> str:

@@ -146,7 +146,7 @@ def _item(file: ImportFile, name: str, beside: _Beside) -> ImportedItem | None:
     except UnicodeDecodeError:
         return FailedItem(name, say("import_document_no_text"))
     folder = "" if str(path.parent) == "." else str(path.parent)
-    return ImportedDocument(str(path), folder, path.name, text)
+    return ImportedDocument(str(path), folder, path.name, text, keeps_name=True)
 
 
 def _part(file: ImportFile, name: str) -> ImportedItem:

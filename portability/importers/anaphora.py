@@ -22,12 +22,13 @@ from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import MOST_PINNED
 from database.conversations.tags import tidy_tags
 from database.engine.database import Database
+from database.engine.errors import ConflictError
 from database.engine.text import DEEPEST_JSON
 from database.history.attachments import Attachment, attachments_by_id
 from database.imports.changes import BroughtBy
 from database.imports.exported import update_from_file
 from database.imports.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
-from database.imports.outside import NOTHING, Outside
+from database.imports.outside import NOTHING, KnownAlready, Outside, known_already
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError
@@ -230,11 +231,12 @@ def import_export(
     Ids, short ids, hashes and friendly ids stay, as far as they are free; in another account conversations get new ids.
     An activity or a thread whose id is taken in another account gets a new one, as if it were free.
     What answers an activity outside of the file answers it here, if the person has it, or the import that `by` says
-    brings it; else that, and what names a thread outside of the file, is dropped, and counted.
+    brings it; else that, and what names a thread outside of the file, is dropped, and counted. References lead to what
+    they name as it is here; what is not here is no target.
     A conversation that is here already is brought up to date, where the file has all of one conversation; messages
     that say something else in it than here, which stays, are counted.
-    Raises BrokenImportError for anything else than such a file, ConflictError where something of it is in this account
-    already, and nothing is new.
+    Raises BrokenImportError for anything else than such a file, OverlapError where something of it is in this account
+    already, and what is new can't be told apart from that, or nothing is new.
     """
     file = _within_itself(_read(content))
     conversations = [
@@ -257,10 +259,22 @@ def import_export(
     own: dict[str, Any] = {"database": database, "user_email": user_email, "by": by}
     own["new_ids"] = {former: each.attachment_id for former, each in kept.items()}
     own["outside"] = file.outside
-    stored = update_from_file(activities, conversations, threads, **own)
-    if stored is None:
-        stored = store_file(activities, conversations, threads, **own)
+    try:
+        stored = update_from_file(activities, conversations, threads, **own)
+        if stored is None:
+            stored = store_file(activities, conversations, threads, **own)
+    except ConflictError as error:
+        ids = [each.id for each in file.activities]
+        raise OverlapError(error.message, known_already(ids, database=database, user_email=user_email)) from error
     return replace(stored, dropped=stored.dropped + file.dropped)
+
+
+class OverlapError(ConflictError):
+    """A file of which something is here already. known: how much of it; see `known_already`."""
+
+    def __init__(self, message: str, known: KnownAlready) -> None:
+        super().__init__(message)
+        self.known = known
 
 
 def _own_files(database: Database, user_email: str) -> KeepFiles:
@@ -382,7 +396,8 @@ def _within_itself(file: _File) -> _File:
             answered[each.id] = each.reply_to_id
         activities.append(each.model_copy(update=foreign) if foreign else each)
     begun = [each.thread_id for each in rootless]
-    return _File(file.conversations, threads, activities, dropped, Outside(answered, begun))
+    referring = [each.id for each in file.activities if any(entry.get("target") for entry in each.references)]
+    return _File(file.conversations, threads, activities, dropped, Outside(answered, begun, referring))
 
 
 def _thread(thread: _Thread) -> dict[str, Any]:

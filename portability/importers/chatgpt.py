@@ -22,6 +22,7 @@ from .reading.json_conversations import first_items, read_conversations
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
     id_of,
+    in_json,
     json_of,
     line_of,
     list_of,
@@ -100,13 +101,11 @@ def _conversation(raw: Mapping[str, Any], assets: Assets) -> ImportedConversatio
     if source_id is None or not mapping:
         return FailedItem(title or source_id or "", say("import_no_id"))
     model = id_of(raw.get("default_model_slug"))
-    nodes, lost = dict[str, Node](), 0
+    nodes: dict[str, Node] = {}
     for key, value in mapping.items():
         if node_id := id_of(key):
-            node = nodes[node_id] = _node(node_id, mapping_of(value), model=model, assets=assets)
-            lost += node.sender is not None and node.is_empty() and _is_unknown(value)
+            nodes[node_id] = _node(node_id, mapping_of(value), model=model, assets=assets)
     tree = message_tree(nodes)
-    problems = (say("import_kinds_unknown", count=lost),) if lost else ()
     return ImportedConversation(
         source_id=source_id,
         title=title,
@@ -116,7 +115,7 @@ def _conversation(raw: Mapping[str, Any], assets: Assets) -> ImportedConversatio
         current_id=tree.message_ids.get(id_of(raw.get("current_node")) or ""),
         archived=raw.get("is_archived") is True,
         pinned=raw.get("is_starred") is True or raw.get("pinned_time") is not None,
-        problems=(*tree.problems, *problems),
+        problems=tree.problems,
     )
 
 
@@ -131,8 +130,9 @@ def _node(node_id: str, raw: Mapping[str, Any], *, model: str | None, assets: As
         return node  # ChatGPT never shows it
     node.created_at = time_of(message.get("create_time"))
     node.attachments = _attachments(content, metadata, assets)
+    node.is_unknown = not _is_known(content)
     if role == "user":
-        node.sender, node.text = "user", _in_json(_text(content), _rest(content))
+        node.sender, node.text = "user", in_json(_text(content), _rest(content))
     elif role in ("assistant", "tool"):
         node.sender, node.model = "model", id_of(metadata.get("model_slug")) or model
         if role == "tool":
@@ -148,14 +148,13 @@ def _kind(content: Mapping[str, Any]) -> str:
     return id_of(content.get("content_type")) or "content"
 
 
-def _is_unknown(value: object) -> bool:
-    content = mapping_of(mapping_of(mapping_of(value).get("message")).get("content"))
-    return content.get("content_type") not in (None, *_KINDS)
+def _is_known(content: Mapping[str, Any]) -> bool:
+    return content.get("content_type") in (None, *_KINDS)
 
 
 def _rest(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Of a content of an unknown kind, all that is not in its text."""
-    if content.get("content_type") in (None, *_KINDS):
+    if _is_known(content):
         return {}
     said = next((name for name in ("parts", *_TEXT_FIELDS) if _text({name: content.get(name)})), None)
     return {name: value for name, value in content.items() if name not in ("content_type", said) and value}
@@ -196,13 +195,7 @@ def _part_text(part: object) -> str:
         return text_of(part)
     fields = mapping_of(part)
     is_known = line_of(fields.get("content_type")).endswith(("asset_pointer", "audio_transcription"))
-    return text_of(fields.get("text")) or ("" if is_known else _in_json("", fields))
-
-
-def _in_json(text: str, fields: Mapping[str, Any]) -> str:
-    """A text, and below it fields that nobody knows."""
-    block = f"```json\n{result_of(fields)}\n```" if fields else ""
-    return "\n\n".join(each for each in (text, block) if each)
+    return text_of(fields.get("text")) or ("" if is_known else in_json("", fields))
 
 
 def _thoughts(content: Mapping[str, Any]) -> str:

@@ -25,11 +25,13 @@ from .reading.json_conversations import first_items, read_conversations, read_it
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import (
     id_of,
+    in_json,
     json_of,
     line_of,
     list_of,
     mapping_of,
     mappings_of,
+    plain,
     result_of,
     text_of,
     time_of,
@@ -40,6 +42,9 @@ _ROOT = "00000000-0000-4000-8000-000000000000"
 _CONVERSATIONS, _PROJECTS, _MEMORIES = "conversations.json", "projects.json", "memories.json"
 _SENDERS: dict[str, Sender] = {"human": "user", "assistant": "model"}
 _THOUGHTS = {"thinking": "thinking", "redacted_thinking": "thinking"}
+_OF_NO_WORDS = ("token_budget",)
+_KNOWN_FIELDS = ("type", "text", "citations", "start_timestamp", "stop_timestamp", "flags")
+"""Of a block of any kind: of unknown ones, all others are kept as they are."""
 _MEMORY_NAME = "What Claude remembered.md"
 
 
@@ -100,7 +105,8 @@ def _conversation(raw: Mapping[str, Any], projects: Mapping[str, str]) -> Import
 
 
 def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> Node:
-    node = Node(node_id=node_id, parent_id=parent_id, sender=_SENDERS.get(line_of(message.get("sender"))))
+    sender = line_of(message.get("sender"))
+    node = Node(node_id=node_id, parent_id=parent_id, sender=_SENDERS.get(sender))
     node.created_at = time_of(message.get("created_at"))
     node.model = id_of(message.get("model"))
     texts, thoughts = [], []
@@ -115,14 +121,28 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
             node.calls.append(ImportedToolCall(id_of(block.get("name")) or "tool", arguments))
         elif kind == "tool_result":
             _add_result(node, block, places)
-        else:
+        elif kind not in _OF_NO_WORDS:
             texts.append(text_of(block.get("text")) + _sources(block))
+            if kind != "text":
+                _add_unknown(node, block, texts)
     node.text = "\n\n".join(text for text in texts if text.strip()) or text_of(message.get("text"))
     node.thoughts = "\n\n".join(text for text in thoughts if text)
     node.attachments = [
         _attachment(each) for name in ("attachments", "files") for each in mappings_of(message.get(name))
     ]
+    if node.sender is None:
+        node.fold(sender)
     return node
+
+
+def _add_unknown(node: Node, block: Mapping[str, Any], texts: list[str]) -> None:
+    """Keep what a block of an unknown kind has beside its text: of an answer as a call, else as JSON in the text."""
+    node.is_unknown = True
+    rest = {name: value for name, value in block.items() if name not in _KNOWN_FIELDS and value}
+    if rest and node.sender == "user":
+        texts.append(in_json("", rest))
+    elif rest:
+        node.calls.append(ImportedToolCall(id_of(block.get("type")) or "content", plain(rest), ""))
 
 
 def _add_result(node: Node, block: Mapping[str, Any], places: Mapping[str, int]) -> None:

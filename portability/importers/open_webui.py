@@ -25,11 +25,13 @@ from .reading.values import (
     embedded_file,
     embedded_name,
     id_of,
+    in_json,
     json_of,
     line_of,
     list_of,
     mapping_of,
     mappings_of,
+    plain,
     result_of,
     text_of,
     time_of,
@@ -40,6 +42,8 @@ _DETAILS, _END = re.compile('<details type="'), re.compile("</details>")
 _ATTRIBUTE = re.compile(r'(?<![a-z_])([a-z_]+)="([^"]*)"')
 _SUMMARY = re.compile(r"<summary>[^<]*</summary>")
 _CODE = "open_webui:code_interpreter"
+_STATES = ("type", "id", "status")
+"""Of an output: what it says of itself."""
 
 
 class OpenWebUIImporter:
@@ -104,7 +108,7 @@ def _listed(chat: Mapping[str, Any]) -> dict[str, Node]:
 
 
 def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> Node:
-    role = message.get("role")
+    role = line_of(message.get("role"))
     node = Node(node_id=node_id, parent_id=parent_id, sender=None)
     node.created_at = time_of(message.get("timestamp"))
     node.attachments = [_attachment(each) for each in mappings_of(message.get("files"))]
@@ -122,6 +126,13 @@ def _node(node_id: str, parent_id: str | None, message: Mapping[str, Any]) -> No
         if failure not in node.text:
             node.text = f"{node.text}\n\n{failure}".strip()
         node.results += [_source(each) for each in mappings_of(message.get("sources") or message.get("citations"))]
+    elif role == "tool":
+        node.sender, node.continues, node.is_unknown = "model", True, True
+        if result := _text(message.get("content")):
+            node.results.append(ImportedToolCall(id_of(message.get("name")) or "tool", None, result))
+    else:
+        node.text = _text(message.get("content"))
+        node.fold(role)
     return node
 
 
@@ -132,9 +143,19 @@ def _failure(error: object) -> str:
 
 
 def _text(content: object) -> str:
+    """The words of a message, or of its parts; a part of any other kind than a picture as JSON."""
     if isinstance(content, str):
         return text_of(content)
-    return "\n".join(text for part in mappings_of(content) if (text := text_of(part.get("text"))))
+    parts = [content] if isinstance(content, dict) else list_of(content)
+    return "\n".join(text for part in parts if (text := _part_text(part)))
+
+
+def _part_text(part: object) -> str:
+    fields = mapping_of(part)
+    if text := text_of(part) or text_of(fields.get("text")):
+        return text
+    is_filled = any(value for name, value in fields.items() if name != "type")
+    return in_json("", fields) if is_filled and not any(_pictures([fields])) else ""
 
 
 def _add_output(node: Node, output: list[Mapping[str, Any]]) -> None:
@@ -146,19 +167,29 @@ def _add_output(node: Node, output: list[Mapping[str, Any]]) -> None:
         if item.get("type") == "function_call_output"
     }
     for item in output:
-        kind = item.get("type")
+        kind = line_of(item.get("type"))
         if kind == "message":
             texts.append(_text(item.get("content")))
         elif kind == "reasoning":
             thoughts.append(_text(item.get("summary")) or _text(item.get("content")))
         elif kind == "function_call":
             name, arguments = id_of(item.get("name")) or "tool", json_of(item.get("arguments"))
-            node.calls.append(ImportedToolCall(name, arguments, results.get(id_of(item.get("call_id")))))
+            node.calls.append(ImportedToolCall(name, arguments, results.pop(id_of(item.get("call_id")), None)))
         elif kind == _CODE:
             arguments = {"code": text_of(item.get("code"))}
             node.calls.append(ImportedToolCall("code_interpreter", arguments, result_of(item.get("output"))))
+        elif kind != "function_call_output":
+            _add_unknown(node, item)
+    node.results += [ImportedToolCall("tool", None, result) for result in results.values() if result]
     node.text = "\n\n".join(text for text in texts if text.strip())
     node.thoughts = "\n\n".join(text for text in thoughts if text.strip())
+
+
+def _add_unknown(node: Node, item: Mapping[str, Any]) -> None:
+    """Keep what an output of an unknown kind has as a call of a tool."""
+    node.is_unknown = True
+    if rest := {name: value for name, value in item.items() if name not in _STATES and value}:
+        node.calls.append(ImportedToolCall(id_of(item.get("type")) or "output", plain(rest), ""))
 
 
 def _add_content(node: Node, content: str, *, is_in_output: bool) -> None:

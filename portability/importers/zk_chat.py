@@ -18,7 +18,7 @@ from portability.importers.reading.json_stream import UnreadableItem, json_entri
 from sentences import say
 
 from .reading.message_tree import Node, Sender, message_tree
-from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, text_of, time_of
+from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, time_of
 
 _NAME = "chat_sessions.json"
 _TITLE_LENGTH = 80
@@ -70,11 +70,13 @@ def _conversation(session_id: str, raw: Mapping[str, Any]) -> ImportedItem:
         return FailedItem(say("import_place_session", name=line_of(session_id)[:_TITLE_LENGTH]), say("import_no_id"))
     nodes: dict[str, Node] = {}
     for number, message in enumerate(mappings_of(raw["messages"]), 1):
-        sender = _SENDERS.get(line_of(message.get("role")))
-        node = Node(node_id=str(number), parent_id=next(reversed(nodes), None), sender=sender)
-        node.text, node.created_at = text_of(message.get("content")), time_of(message.get("timestamp"))
+        role = line_of(message.get("role"))
+        node = Node(node_id=str(number), parent_id=next(reversed(nodes), None), sender=_SENDERS.get(role))
+        node.text, node.created_at = result_of(message.get("content") or None), time_of(message.get("timestamp"))
+        if node.sender is None:
+            node.fold(role)
         if references := message.get("references"):
-            node.calls = [ImportedToolCall("references", None, result_of(references))]
+            node.calls.append(ImportedToolCall("references", None, result_of(references)))
         nodes[node.node_id] = node
     tree = message_tree(nodes)
     first = next((message.text for message in tree.messages if message.sender == "user"), "")

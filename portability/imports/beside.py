@@ -5,19 +5,20 @@ Each is stored by itself; stored again after a crash, it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from database.engine.database import Database
-from database.engine.errors import ConflictError, InvalidChangeError
+from database.engine.errors import InvalidChangeError
 from database.history.attachments import Attachment
 from database.imports.changes import BroughtBy
 from database.imports.importing import ImportedFile
-from database.imports.outside import link_noted
+from database.imports.outside import KnownAlready, link_noted, point_noted
 from database.imports.repository import Import
 from database.imports.storing import Stored
 from database.imports.workspaces import add_workspace
-from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, import_export
+from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, OverlapError, import_export
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import (
     FailedItem,
@@ -73,11 +74,20 @@ class Beside:
             raise InvalidChangeError(say("import_documents_not_here"))
         return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
 
-    def linked(self, which: Import) -> Iterator[FailedItem]:
-        """Link conversations of an export that answer each other, now that all are here; what leads nowhere."""
+    def linked(self, which: Import, *, after_each: Callable[[], object]) -> Iterator[FailedItem]:
+        """Link conversations of an export that answer or name each other, now that all are here; answers to nothing.
+
+        after_each: called after each batch of messages. Raises StoreError.
+        """
         own: dict[str, Any] = {"import_id": which.import_id, "user_email": which.user_email}
-        for title, count in link_noted(database=self._database, **own).items():
+        own["database"] = self._database
+        point_noted(**own, known=partial(self._known, which.user_email), after_each=after_each)
+        for title, count in link_noted(**own).items():
             yield FailedItem(title or which.file_name, say("import_references_dropped", count=count))
+
+    def _known(self, user_email: str, ids: Collection[str]) -> Collection[str]:
+        """Those of these ids that memories of the person have; none where memories can't be read here."""
+        return () if self._store_part is None else self._store_part.known(user_email, ids)
 
     def _export(
         self,
@@ -94,7 +104,8 @@ class Beside:
         try:
             place = which.choice.get("workspace_id")
             stored = import_export(each.content, **own, folders=each.folders, workspace_id=place)
-        except ConflictError:
+        except OverlapError as error:
+            failures += _not_taken_over(each, error.known)
             return Stored()
         failures += _left_out(each, stored)
         imported = 0 if stored.updated or stored.differing else max(stored.conversations, 1)
@@ -134,6 +145,14 @@ class Beside:
         if left_out:
             failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
         return stored
+
+
+def _not_taken_over(export: ImportedExport, known: KnownAlready) -> Iterator[FailedItem]:
+    """What of an export stays out that overlaps with what is here; nothing where all of it is here to be seen."""
+    if known.binned:
+        yield FailedItem(export.title or export.item, say("import_in_bin", count=known.binned))
+    if known.new:
+        yield FailedItem(export.title or export.item, say("import_overlaps", count=known.new))
 
 
 def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedItem]:

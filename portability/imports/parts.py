@@ -5,7 +5,7 @@ What the person has here already stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,11 +14,19 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from chat.prompting.options import HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT
 from database.accounts.users import get_user, modify_user_detail, modify_user_preference, rename_user
-from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules, create_agent, delete_agent, list_agents
+from database.agents.repository import (
+    GLOBAL_SLUG,
+    LONGEST_SLUG,
+    Agent,
+    AgentRules,
+    create_agent,
+    delete_agent,
+    list_agents,
+)
 from database.engine.database import Database
-from database.engine.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError
+from database.engine.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError, StorageBusyError
 from database.imports.changes import CHANGED_SINCE, Change, note_beside
-from database.imports.exported import rename_pinned
+from database.imports.outside import rename_memories
 from database.imports.storing import Stored
 from database.imports.workspaces import make_workspaces
 from database.library import PRESETS, PROMPTS, Shelf
@@ -55,7 +63,7 @@ class _Told(_Fields):
 class _Agent(_Fields):
     agent_id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")] | None = None
     title: _Name
-    slug: Annotated[str, Field(max_length=60)] = ""
+    slug: Annotated[str, Field(max_length=LONGEST_SLUG)] = ""
     system_prompt: Annotated[str, Field(max_length=LONGEST_SYSTEM_PROMPT)] = ""
     enabled_tools: list[str] | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
@@ -150,9 +158,17 @@ class PartStore:
         failures += [FailedItem(part.item, warning) for warning in result.warnings]
         if audit_id := result.metadata.get("audit_id"):
             own.note(MEMORIES_KIND, audit_id, {"name": part.item})
-        rename_pinned(result.metadata["claim_ids"], database=self._database, import_id=own.import_id)
+        rename_memories(result.metadata["new_ids"], database=self._database, import_id=own.import_id)
         counts: Mapping[str, int] = result.data
         return counts
+
+    def known(self, user_email: str, ids: Collection[str]) -> Collection[str]:
+        """See `StorePart`."""
+        result = self._memories(user_email).own_ids(ids)
+        if not result.success:
+            raise StorageBusyError(" ".join(result.errors))
+        found: Collection[str] = result.data
+        return found
 
     def take_back(self, user_email: str, change: Change) -> str:
         """Take back memories, or a setting that is as the import left it. See `Taker`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from database.history.attachments import Attachment
@@ -49,6 +49,10 @@ class StorePart(Taker, Protocol):
         failures: list[FailedItem],
     ) -> tuple[Stored, int]:
         """Memories of the first implementation: how many are new and were here; how many rows made no sense."""
+        ...
+
+    def known(self, user_email: str, ids: Collection[str]) -> Collection[str]:
+        """Those of these ids that memories of the person, or what groups them, have here. Raises StoreError."""
         ...
 
 

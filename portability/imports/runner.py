@@ -255,7 +255,7 @@ class ImportRunner:
             self._keep_files(batch, reading.file, which, self._store_files)
         before, failures = self._others_stored(batch, reading.file, which)
         if batch.is_last:
-            failures += self._beside.linked(which)
+            failures += self._beside.linked(which, after_each=partial(self._advance, which))
         conversations: list[ArrivingConversation] = batch.conversations
         try:
             return self._store(which, batch, conversations, before, failures, begun=begun)
@@ -358,7 +358,7 @@ class ImportRunner:
         """Store what has a transaction of its own. Done again after a crash, it changes nothing."""
         stored, failures = Stored(skipped=batch.left_out), list(batch.failures)
         for each in batch.others:
-            name = each.name if isinstance(each, ImportedDocument) else each.item
+            name = each.path if isinstance(each, ImportedDocument) else each.item
             try:
                 done = self._beside.store(each, file, which, failures, after_each=partial(self._advance, which))
             except (BrokenImportError, StoreError) as error:

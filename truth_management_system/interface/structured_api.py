@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from search.relevance import unrelated_for
@@ -26,6 +26,7 @@ from ..portability import (
     export_markdown,
     import_data,
     knowledge_tables,
+    own_ids,
     read_first_knowledge_base,
 )
 from ..resolution.autocomplete import autocomplete
@@ -172,14 +173,19 @@ class _Keeping(ApiParts):
     def import_data(self, payload: Mapping[str, Any], mode: str = "merge") -> Outcome:
         """Take in what `export_data` gave; twice adds nothing. `.data`: how many rows of each table came in.
 
-        `.metadata["claim_ids"]`: of claims that have another id here than there, that id by the former;
-        `["renamed"]`: `[{kind, former, friendly_id, leads}]` of things that have another readable id here, and whether
-        the former one leads to them; `.warnings` name those where it doesn't.
+        `.metadata["new_ids"]`: of claims, contexts, entities and tags that have another id here than there, that id by
+        the former; `["renamed"]`: `[{kind, former, friendly_id, leads}]` of things that have another readable id here,
+        and whether the former one leads to them; `.warnings` name those where it doesn't.
         """
         imported = import_data(self.db, self.owner, payload, mode=mode)
-        told = {name: imported[name] for name in ("skipped", "claim_ids")}
+        told = {name: imported[name] for name in ("skipped", "new_ids")}
         renamed = [each._asdict() for each in imported["renamed"]]
         return Outcome(imported["counts"], warnings=imported["warnings"], metadata={**told, "renamed": renamed})
+
+    @outcome("read", "knowledge")
+    def own_ids(self, ids: Collection[str]) -> Outcome:
+        """`.data`: those of these ids that claims, contexts, entities or tags of this user have."""
+        return Outcome(own_ids(self.db, self.owner, ids))
 
     @outcome("list", "audit")
     def get_audit_log(self, action: str | None = None, limit: int = 100, before: int | None = None) -> Outcome:

@@ -2,7 +2,7 @@
 
 from .exporting import export_data
 from .first_implementation import read_first_knowledge_base
-from .importing import import_data
+from .importing import import_data, own_ids
 from .markdown import export_markdown
 from .transfer import knowledge_tables
 
@@ -11,5 +11,6 @@ __all__ = [
     "export_markdown",
     "import_data",
     "knowledge_tables",
+    "own_ids",
     "read_first_knowledge_base",
 ]

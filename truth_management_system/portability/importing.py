@@ -225,6 +225,8 @@ _KINDS = (
     Kind("tags", "tag_id", suffix="_tag", within="parent_tag_id"),
     Kind("contexts", "context_id", suffix="_context", within="parent_context_id", names_differ=False),
 )
+_NAMED = {"claims": "claim_id"} | {kind.table: kind.key for kind in _KINDS}
+"""The tables of what a reference names, with the columns of their ids."""
 _SOMETHING = Thing("", "")
 """A thing that has a readable id, whichever."""
 
@@ -243,9 +245,9 @@ def import_data(
 
     What has an id, or a name in its place, that the user has already is that very thing and stays as it is. Numbers and
     readable ids are kept where they are free; other readable ids become aliases where nothing else has them. Gives
-    `{"counts": {table: rows added}, "skipped": {table: rows left out}, "audit_id": str or None, "claim_ids": {id in the
-    payload: id here, where that is another one}, "renamed": [Renamed], "warnings": [Sentence]}`. Raises
-    InvalidKnowledgeError for a payload that makes no sense; then nothing is stored.
+    `{"counts": {table: rows added}, "skipped": {table: rows left out}, "audit_id": str or None, "new_ids": {id in the
+    payload: id here, where that is another one}, of claims and what groups them, "renamed": [Renamed],
+    "warnings": [Sentence]}`. Raises InvalidKnowledgeError for a payload that makes no sense; then nothing is stored.
     """
     if not isinstance(user_email, str | None):
         return import_data(db, None, user_email, mode if payload is None else payload)
@@ -262,10 +264,18 @@ def import_data(
         "counts": counts,
         "skipped": skipped,
         "audit_id": changes.audit_id if changes.images else None,
-        "claim_ids": {former: own for former, own in merge.ids["claim_id"].items() if former != own},
+        "new_ids": {former: own for key in _NAMED.values() for former, own in merge.ids[key].items() if former != own},
         "renamed": merge.renamed,
         "warnings": [each.warning for each in merge.renamed if not each.leads][:_MOST_WARNINGS],
     }
+
+
+def own_ids(db: PKBDatabase, owner: str, identities: Collection[str]) -> set[str]:
+    """Those of these ids that claims, contexts, entities or tags of the owner's have."""
+    rows = [
+        row for table, key in _NAMED.items() for row in stored_where(db, table, (key, "user_email"), key, identities)
+    ]
+    return {identity for identity, email in rows if email == owner}
 
 
 class Renamed(NamedTuple):

@@ -95,6 +95,7 @@ class ImportedDocument:
     """A document that lies beside the conversations, as those of Claude's projects. folder: "" for the top.
 
     to_learn_from: it says what another program remembered of the person, who is offered to take memories from it.
+    keeps_name: `name` is that of a file of a vault, and stays as it is; others become names of Markdown files.
     """
 
     source_id: str
@@ -102,6 +103,12 @@ class ImportedDocument:
     name: str
     text: str
     to_learn_from: bool = False
+    keeps_name: bool = False
+
+    @property
+    def path(self) -> str:
+        """Its folder and its name."""
+        return f"{self.folder}/{self.name}".lstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

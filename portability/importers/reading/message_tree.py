@@ -26,7 +26,8 @@ class Node:
     """A message of the source, or a part of one. parent_id: None where it begins the conversation.
 
     sender: None where it says nothing to anybody. results: of tools that were called by nodes before, each with the
-    name of its tool. is_continued: a node of the model that follows alone belongs to the same message.
+    name of its tool. is_continued: a node of the model that follows alone belongs to the same message. continues: it
+    belongs to the answer that it follows alone. is_unknown: of a kind that its importer does not know.
     """
 
     node_id: str
@@ -42,11 +43,21 @@ class Node:
     short_hash: str | None = None
     hidden: bool = False
     is_continued: bool = False
+    continues: bool = False
+    is_unknown: bool = False
 
     def is_empty(self) -> bool:
         """Whether there is nothing in it for the transcript."""
         has_content = self.text.strip() or self.thoughts or self.calls or self.results or self.attachments
         return self.sender is None or not has_content
+
+    def fold(self, sender: str) -> None:
+        """Make this message of an unknown sender ("system", …) a folded part of the answer that it follows."""
+        name = sender or "message"
+        self.sender, self.continues, self.is_unknown = "model", True, True
+        if self.text.strip():
+            self.calls.append(ImportedToolCall(name, None, self.text))
+            self.text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +73,14 @@ class MessageTree:
 
 
 def message_tree(nodes: Mapping[str, Node]) -> MessageTree:
-    """The nodes by id as messages. Parents that are missing or lead in a circle are cut, and reported."""
+    """The nodes by id as messages.
+
+    Parents that are missing or lead in a circle are cut, and reported, as are nodes of unknown kinds that have nothing
+    to keep.
+    """
     parents, problems = _sound_parents(nodes)
+    if lost := sum(node.is_unknown and node.is_empty() for node in nodes.values()):
+        problems = (*problems, say("import_kinds_unknown", count=lost))
     order = _parents_first(parents)
     before = _nearest_messages(nodes, parents, order)
     followers: dict[str | None, int] = defaultdict(int)
@@ -85,7 +102,7 @@ def message_tree(nodes: Mapping[str, Node]) -> MessageTree:
 
 
 def _goes_on(last: Node, node: Node) -> bool:
-    return last.is_continued and last.sender == node.sender == "model"
+    return (last.is_continued or node.continues) and last.sender == node.sender == "model"
 
 
 def _sound_parents(nodes: Mapping[str, Node]) -> tuple[dict[str, str | None], tuple[str, ...]]:

@@ -143,6 +143,12 @@ def _part_text(part: object) -> str:
     return text_of(part) if isinstance(part, str) else text_of(mapping_of(part).get("text"))
 
 
+def in_json(text: str, fields: Mapping[str, Any]) -> str:
+    """A text, and below it fields that nobody knows, as a block of JSON."""
+    block = f"```json\n{result_of(fields)}\n```" if fields else ""
+    return "\n\n".join(each for each in (text, block) if each)
+
+
 def embedded_file(url: object) -> tuple[str, bytes] | None:
     """Media type and content of a file that stands in the JSON itself, as a `data:` URL. None for anything else."""
     if not isinstance(url, str) or (match := _DATA_URL.match(url[:_LONGEST_DATA_HEAD])) is None:

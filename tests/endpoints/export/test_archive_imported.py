@@ -204,6 +204,81 @@ def test_folders_come_back_one_in_another_also_empty_ones_and_pins_and_flags(
     assert (found["Garden"]["workspace_color"], found["Tomatoes"]["workspace_color"]) == ("blue", "red")
 
 
+def test_folders_of_a_domain_without_conversations_come_back(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    above = ada.post("/create_workspace/research/Papers").json["workspace_id"]
+    ada.post("/create_workspace/research/leer", json={"parent_workspace_id": above})
+    assert imported(app, eve, archive_of(app, ada, tmp_path / "everything.zip"))["failures"] == []
+    found = {each["workspace_name"]: each for each in eve.get("/list_workspaces/research").json}
+    assert sorted(found) == ["General", "Papers", "leer"]
+    assert found["leer"]["parent_workspace_id"] == found["Papers"]["workspace_id"]
+
+
+NAMES = ["README.MD", "a.md", "a.txt", "b.markdown", "d/only.txt", "x  y.md"]
+
+
+def texts_of(app: Flask, person: Person) -> dict[str, str]:
+    """The texts of a person's documents by path."""
+    vault = app.extensions[EXTENSION].vaults.of(person.email)
+    list(vault.refresh())
+    return {path: text for path, _, text in vault.texts()}
+
+
+def test_documents_keep_their_paths_and_come_back_into_their_account_without_a_second_copy(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    root = app.extensions[EXTENSION].vaults.of(ada.email).root
+    for name in NAMES:
+        file = root / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(f"zqx {name}\r\nof another program".encode())
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    before = texts_of(app, ada)
+    assert sorted(before) == NAMES
+    came = imported(app, ada, file)
+    assert (came["imported"], came["failures"], texts_of(app, ada)) == (0, [], before)
+    came = imported(app, eve, file)
+    assert (came["imported"], came["failures"], texts_of(app, eve)) == (len(NAMES), [], before)
+    assert imported(app, eve, file)["imported"] == 0
+
+
+def test_another_text_at_the_path_of_a_document_stays_and_the_archives_stands_beside_it(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    for name in NAMES:
+        for person in (ada, eve):
+            answer = person.put("/api/vault/document", query_string={"path": name}, json={"text": person.email})
+            assert answer.status_code == 200
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    assert imported(app, eve, file)["failures"] == []
+    beside = ["README 2.MD", "a 2.md", "a 2.txt", "b 2.markdown", "d/only 2.txt", "x  y 2.md"]
+    both = dict.fromkeys(NAMES, eve.email) | dict.fromkeys(beside, ada.email)
+    assert texts_of(app, eve) == both
+    assert imported(app, eve, file)["imported"] == 0
+    assert texts_of(app, eve) == both
+
+
+def test_a_document_in_whose_place_a_folder_lies_is_reported_and_all_else_comes_in(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    for person, names in ((ada, ["a.md", "q.md/z.md", "zqx.md"]), (eve, ["a.md/x.md", "q.md"])):
+        for name in names:
+            answer = person.put("/api/vault/document", query_string={"path": name}, json={"text": person.email})
+            assert answer.status_code == 200
+    ada.remember("zqx memory")
+    came = imported(app, eve, archive_of(app, ada, tmp_path / "everything.zip"))
+    assert (came["state"], came["failures"]) == (
+        "done",
+        [
+            {"item": "a.md", "reason": say("document_path_folder")},
+            {"item": "q.md/z.md", "reason": say("document_path_through")},
+        ],
+    )
+    assert texts_of(app, eve) == {"a.md/x.md": eve.email, "q.md": eve.email, "zqx.md": ada.email}
+    assert [each["statement"] for each in eve.get("/pkb/claims").json["claims"]] == ["zqx memory"]
+
+
 def test_others_write_while_many_folders_are_made(app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     database = app.extensions[EXTENSION].database
     write, made = database.write, list[int]()
@@ -485,3 +560,23 @@ def test_one_of_two_conversations_that_answer_each_other_comes_back_from_the_arc
     came = imported(app, ada, file)
     assert (came["state"], came["imported"], came["failures"]) == ("done", 1, [])
     assert told_of(ada, names) == (ANSWERED, {"Where does the castle stand?"})
+
+
+def test_what_overlaps_with_what_is_here_or_in_the_bin_is_told(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    room = ada.new_conversation()
+    ada.say(room, "Where does the castle stand?")
+    last = ada.get(f"/list_messages_by_conversation/{room}").json[-1]["message_id"]
+    file, more = tmp_path / "room.json", tmp_path / "more.json"
+    file.write_bytes(ada.get(f"/api/export?room={room}&format=json").get_data())
+    assert imported(app, eve, file)["imported"] == 1
+    ada.say(room, "On which hill?")
+    more.write_bytes(ada.get(f"/api/export?room={room}&format=json&after={last}").get_data())
+    came = imported(app, eve, more)
+    (failure,) = came["failures"]
+    assert (came["imported"], came["updated"], failure["reason"]) == (0, 0, str(say("import_overlaps", count=2)))
+    assert imported(app, eve, file)["failures"] == []
+    assert ada.delete(f"/delete_conversation/{room}").status_code < 300
+    (failure,) = imported(app, ada, file)["failures"]
+    assert failure["reason"] == str(say("import_in_bin", count=2))

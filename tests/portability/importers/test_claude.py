@@ -9,6 +9,7 @@ from portability.importers.reading.imported import (
     ImportedToolCall,
     ImportedWorkspace,
 )
+from sentences import say
 from tests.portability.importers.exports import (
     NO_PARENT_OF_CLAUDE,
     at,
@@ -49,6 +50,39 @@ def test_messages_with_parents_are_a_tree_whose_leaf_is_told(tmp_path, read_one)
     assert parents == {"m1": None, "m2": "m1", "m3": "m1", "m4": None, "m5": None}
     assert found.current_id == "m2"
     assert found.problems == ("1 of its messages followed messages that are not in the file.",)
+
+
+def test_messages_and_blocks_of_other_kinds_are_kept_and_empty_ones_are_reported(tmp_path, read_one):
+    mystery = {"type": "mystery", "data": {"depth": 3}}
+    conversation = claude_conversation(
+        claude_message("s", "system", "Be brief."),
+        claude_message("q", "human", content=[{"type": "text", "text": "Where?"}, mystery]),
+        claude_message("a", "assistant", content=[{"type": "text", "text": "There."}, mystery]),
+        claude_message("t", "system", "Sources follow."),
+        claude_message("r", "human", "When?"),
+        claude_message("b", "assistant", content=[mystery]),
+        claude_message("c", "assistant", content=[{"type": "mystery"}]),
+        claude_message("d", "critic"),
+        claude_message("e", "assistant", content=[{"type": "token_budget", "remaining": 9}]),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    assert [(each.source_id, each.parent_id, each.sender, each.text) for each in found.messages] == [
+        ("s", None, "model", ""),
+        ("q", "s", "user", 'Where?\n\n```json\n{\n  "data": {\n    "depth": 3\n  }\n}\n```'),
+        ("a", "q", "model", "There."),
+        ("r", "a", "user", "When?"),
+        ("b", "r", "model", ""),
+    ]
+    kept = ImportedToolCall("mystery", {"data": {"depth": 3}}, "")
+    assert [each.tool_calls for each in found.messages] == [
+        (ImportedToolCall("system", None, "Be brief."),),
+        (),
+        (kept, ImportedToolCall("system", None, "Sources follow.")),
+        (),
+        (kept,),
+    ]
+    assert found.problems == (say("import_kinds_unknown", count=2),)
 
 
 def test_blocks_become_text_thoughts_and_tool_calls(tmp_path, read_one):

@@ -8,6 +8,7 @@ from base64 import b64encode
 import pytest
 
 from portability.importers.reading.imported import ImportedAttachment, ImportedToolCall
+from sentences import say
 from tests.portability.importers.exports import NOON, open_webui_chat, open_webui_message, write_json
 
 REASONING = (
@@ -48,9 +49,63 @@ def test_a_chat_comes_with_its_tree_and_its_state(tmp_path, read):
         ("q", None, None, "Which knot?"),
         ("a", "q", "llama3", "A bowline."),
         ("b", "q", "qwen", "A reef knot."),
+        ("s", None, None, ""),
     ]
+    assert found.messages[-1].tool_calls == (ImportedToolCall("system", None, "Be brief."),)
     assert found.current_id == "a"
-    assert [each.created_at.timestamp() - int(NOON) for each in found.messages] == [0, 1, 1]
+    assert [each.created_at.timestamp() - int(NOON) for each in found.messages] == [0, 1, 1, 0]
+
+
+def test_messages_of_other_roles_are_folded_into_the_answer_before_and_empty_ones_are_reported(tmp_path, read_one):
+    chat = open_webui_chat(
+        open_webui_message("q", None, "user", "Wind?"),
+        open_webui_message("a", "q", "assistant", "I look.", output=[{"type": "function_call", "name": "weather"}]),
+        open_webui_message("t", "a", "tool", "Calm"),
+        open_webui_message("s", "t", "system", "Be brief."),
+        open_webui_message("n", "s", "narrator"),
+        open_webui_message("u", "n", "user", "Thanks"),
+        open_webui_message("x", "u", "critic", "Too long."),
+    )
+    found = read_one(write_json(tmp_path / "chats.json", [chat]))
+
+    assert [(each.source_id, each.parent_id, each.sender, each.text) for each in found.messages] == [
+        ("q", None, "user", "Wind?"),
+        ("a", "q", "model", "I look."),
+        ("u", "a", "user", "Thanks"),
+        ("x", "u", "model", ""),
+    ]
+    assert found.messages[1].tool_calls == (
+        ImportedToolCall("weather", None, "Calm"),
+        ImportedToolCall("system", None, "Be brief."),
+    )
+    assert found.messages[3].tool_calls == (ImportedToolCall("critic", None, "Too long."),)
+    assert found.problems == (say("import_kinds_unknown", count=1),)
+
+
+def test_parts_and_outputs_of_kinds_that_nobody_knows_are_kept(tmp_path, read_one):
+    chat = open_webui_chat(
+        open_webui_message("q", None, "user", [{"type": "text", "text": "Choose."}, {"type": "poll", "of": ["yes"]}]),
+        open_webui_message(
+            "a",
+            "q",
+            "assistant",
+            output=[
+                {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "tide"}},
+                {"type": "function_call_output", "call_id": "lost", "output": "Ebb"},
+            ],
+        ),
+        open_webui_message("n", "a", "assistant", output=[{"type": "mystery", "id": "m"}]),
+    )
+    found = read_one(write_json(tmp_path / "chats.json", [chat]))
+
+    assert found.messages[0].text.startswith("Choose.\n```json\n{")
+    assert '"yes"' in found.messages[0].text
+    assert found.messages[1].tool_calls == (
+        ImportedToolCall("web_search_call", {"action": {"query": "tide"}}, ""),
+        ImportedToolCall("tool", None, "Ebb"),
+    )
+    assert len(found.messages) == 2
+    assert found.problems == (say("import_kinds_unknown", count=1),)
 
 
 def test_outputs_come_before_the_blocks_in_the_text(tmp_path, read_one):

@@ -103,6 +103,29 @@ def test_sessions_of_zk_chat_keep_the_documents_they_name(tmp_path, read):
         assert failed == FailedItem("session s2", "It has no id, or no messages.")
 
 
+def test_other_roles_of_zk_chat_are_folded_into_the_answer_before_and_empty_ones_are_reported(tmp_path, read_one):
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What?"},
+        {"role": "assistant", "content": "Much."},
+        {"role": "tool", "content": "Notes found.", "references": ["Notes/Boat.md"]},
+        {"role": "system", "content": ""},
+    ]
+    sessions = {"s1": {"messages": messages, "created_at": iso(0)}}
+    found = read_one(write_json(tmp_path / "chat_sessions.json", sessions))
+
+    assert [(each.sender, each.text, each.tool_calls) for each in found.messages] == [
+        ("model", "", (ImportedToolCall("system", None, "Be brief."),)),
+        ("user", "What?", ()),
+        (
+            "model",
+            "Much.",
+            (ImportedToolCall("tool", None, "Notes found."), ImportedToolCall("references", None, "Notes/Boat.md")),
+        ),
+    ]
+    assert found.problems == (say("import_kinds_unknown", count=1),)
+
+
 def lines(path, *rows):
     path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
     return path

@@ -276,7 +276,7 @@ def test_nothing_imported_is_no_success_and_what_came_before_a_break_stays(datab
 def test_documents_go_where_they_are_told_to_and_are_reported_elsewhere(database, imported):
     which = imported(conversation("c"), ImportedDocument("d", "Project", "Notes.md", "text"))
     assert counts(which) == ("done", 1, 0, 0, 1)
-    assert which.failures == [{"item": "Notes.md", "reason": "Documents can't be stored here."}]
+    assert which.failures == [{"item": "Project/Notes.md", "reason": "Documents can't be stored here."}]
 
 
 def test_a_file_is_counted_first_and_begins_when_it_is_started(database, runner, source, added):
