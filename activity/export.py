@@ -121,8 +121,8 @@ def export(
     extension, media, render = _FORMATS[fmt]
     which: dict[str, Any] = {"room": room, "thread": thread, "recipe": recipe, "include": include}
     selection = _selection(user_email, **which, database=database)
-    chosen = _chosen(selection, database=database, after=after, limit=limit)
-    is_whole = thread is None and recipe is None and after is None and limit is None
+    chosen, is_cut = _chosen(selection, database=database, after=after, limit=limit)
+    is_whole = thread is None and recipe is None and after is None and not is_cut
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=is_whole)
     heading = replace(heading, files_in=files_in, words=words)
     if fmt == "json" and is_whole and heading.conversation is not None:
@@ -160,7 +160,7 @@ def whole_conversation(
     also after the first pieces.
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
-    chosen = _chosen(selection, database=database, after=None, limit=None)
+    chosen = choose_activities(selection, database=database)
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=True)
     if heading.conversation is None:
         raise ConversationNotFoundError
@@ -212,15 +212,16 @@ def _outline(source: _Source, *, by_section: bool) -> Iterator[OutlinePlace]:
 
 def _chosen(
     selection: Selection, *, database: Database, after: str | None, limit: int | None
-) -> Sequence[ChosenActivity]:
-    """The activities of the file, in order: those after the anchor, or the newest."""
+) -> tuple[Sequence[ChosenActivity], bool]:
+    """The activities of the file, in order: those after the anchor, or the newest; whether others are left out."""
     if after is None:
         chosen = choose_activities(selection, database=database)
-        return chosen if limit is None else chosen[max(0, len(chosen) - limit) :]
+        first = 0 if limit is None else max(0, len(chosen) - limit)
+        return chosen[first:], first > 0
     anchor = find_anchor(selection, after, database=database)
     chosen = choose_activities(selection, database=database, anchor=anchor)
     start = next(place for place, each in enumerate(chosen) if each.seq == anchor)
-    return chosen[start:] if limit is None else chosen[start : start + limit + 1]
+    return chosen[start:] if limit is None else chosen[start : start + limit + 1], True
 
 
 def find_anchor(selection: Selection, reference: str, *, database: Database) -> int:

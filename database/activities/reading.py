@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, exists, select
 
 from database.engine.database import Database
 from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError
@@ -18,6 +18,7 @@ NEWEST = 2**63 - 1
 """Greater than any `seq`."""
 _a, _f, _m = activities.c, former_short_ids.c, messages.c
 _parent = activities.alias("parent")
+_of_parent = conversations.alias("of_parent")
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
 _UNNAMED = ("", "You")
@@ -107,11 +108,18 @@ def seen() -> ColumnElement[bool]:
 
 
 def is_parent(parent: FromClause) -> ColumnElement[bool]:
-    """Whether the row of `parent`, an alias of activities, is what an activity replies to: the same person's, live."""
+    """Whether the row of `parent`, an alias of activities, is what an activity replies to.
+
+    It is the same person's, not deleted, and in no deleted conversation.
+    """
+    gone = exists().where(
+        _of_parent.c.conversation_id == parent.c.conversation_id, _of_parent.c.deleted_at.is_not(None)
+    )
     return and_(
         parent.c.activity_id == _a.reply_to_id,
         parent.c.user_email == _a.user_email,
         parent.c.deleted_at.is_(None),
+        ~gone,
     )
 
 

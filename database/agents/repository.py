@@ -32,8 +32,10 @@ KEPT_DAYS = 30
 
 Service = Literal["asked", "later", "by_itself"]
 SERVICES: tuple[Service, ...] = ("asked", "later", "by_itself")
-LONGEST_SLUG = 60
+LONGEST_SLUG = 64
 """Characters of a slug."""
+_LONGEST_DERIVED = LONGEST_SLUG - 4
+"""Of a slug that a title gives: behind it there is room for a number, where another agent has it."""
 _SLUG = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _NOT_IN_TITLES = re.compile(r"[\]\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _T = TypeVar("_T")
@@ -244,7 +246,7 @@ def clean_title(title: str) -> str:
 def slug_of(title: str) -> str:
     """The words of `title` as a slug; "agent" where it has none."""
     words = re.findall(r"[a-z0-9]+", anyascii(title).lower().replace("'", ""))
-    return "_".join(words)[:LONGEST_SLUG].rstrip("_") or "agent"
+    return "_".join(words)[:_LONGEST_DERIVED].rstrip("_") or "agent"
 
 
 def _checked(rules: AgentRules) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from chat.prompting.options import LONGEST_SYSTEM_PROMPT
-from database.agents.repository import HOURLY_LIMIT
+from database.agents.repository import HOURLY_LIMIT, LONGEST_SLUG
 from endpoints.conversations.models import ModelName
 from endpoints.http.models import Body, Done, Id, Query, Shape, Text, Title
 
@@ -37,7 +37,7 @@ class AgentBody(Body):
     """
 
     title: Annotated[Title, Field(max_length=100)]
-    slug: Annotated[Text, Field(max_length=60)] = ""
+    slug: Annotated[Text, Field(max_length=LONGEST_SLUG)] = ""
     system_prompt: Annotated[Text, Field(max_length=LONGEST_SYSTEM_PROMPT)] = ""
     enabled_tools: Annotated[list[_Word], Field(max_length=200)] | None = None
     model: ModelName | None = None

@@ -386,6 +386,16 @@ def test_a_room_alone_gives_its_messages_and_filters_narrow_before_the_limit(dat
 
 
 @pytest.mark.contract
+def test_a_limit_that_leaves_nothing_out_gives_the_same_file(database: Database, game: Game) -> None:
+    which: dict[str, Any] = {"room": game.conversation.conversation_id, "include": INCLUDED, "fmt": "json"}
+    whole, unlimited, cut = (
+        json.loads(exporting(database, **which, **more)) for more in ({"limit": 50}, {}, {"limit": 1})
+    )
+    assert {**whole, "exported_at": ""} == {**unlimited, "exported_at": ""}
+    assert whole["conversation"].keys() > cut["conversation"].keys()  # what only a whole one has, such as its summary
+
+
+@pytest.mark.contract
 def test_what_followed_an_activity_comes_with_it(database: Database, game: Game) -> None:
     room = game.conversation.conversation_id
     said(game.conversation, "And now?", "Play.")

@@ -302,6 +302,19 @@ def test_references_mean_the_nearest_activity(
             resolve_activity(EVE, reference, here, database=database)
 
 
+def test_a_parent_in_a_deleted_conversation_is_shown_as_deleted(
+    database: Database, recipes: RecipeRegistry, room: Room, post: Post
+) -> None:
+    there, here = room(), room()
+    reply = post(here, reply_to=post(there, "Root").activity_id, **EVENT)
+    assert reply.thread_id is not None
+    assert resolve_activity(ADA, reply.activity_id, database=database).reply_to_short_id is not None
+    delete_conversation(database=database, user_email=ADA, conversation_id=there)
+    assert resolve_activity(ADA, reply.activity_id, database=database).reply_to_short_id is None
+    (line,) = recipes.build_thread_context(ADA, reply.thread_id, database=database)
+    assert line.line == f"[#{reply.short_id}] 🔔 system_event: It runs (reply to (deleted))"
+
+
 def test_a_deleted_parent_is_shown_as_deleted_and_the_reply_keeps_it(
     database: Database, recipes: RecipeRegistry, room: Room, post: Post
 ) -> None:

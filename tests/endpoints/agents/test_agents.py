@@ -103,6 +103,17 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], ada: Person) -> N
     assert len(ada.get("/api/agents").json) == 1
 
 
+def test_agents_of_one_long_title_have_names_that_may_be_sent_back(ada: Person) -> None:
+    title = "The one who reads all the letters of the garden and answers them"
+    made = [ada.post("/api/agents", json={"title": title, "system_prompt": "Read."}).json for _ in range(3)]
+    assert len({agent["slug"] for agent in made}) == 3
+    for agent in made:
+        again = {"title": title, "system_prompt": "Read on.", "slug": agent["slug"]}
+        answer = ada.put(f"/api/agents/{agent['agent_id']}", json=again)
+        assert answer.status_code == 200, answer.text
+        assert answer.json["slug"] == agent["slug"]
+
+
 def test_a_name_is_there_once_for_each_person_until_its_agent_is_deleted(ada: Person, eve: Person) -> None:
     first = make(ada, title="One", slug="same")
     other = make(ada, title="Other")
