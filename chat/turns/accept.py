@@ -164,19 +164,21 @@ class _AskedPreferences:
 def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
     """Store what `query`, which is `user_email`'s, asks, and begin its answer.
 
-    Raises EmptyMessageError, MessageTooLongError, and what `history` raises.
+    Raises EmptyMessageError where there is neither text nor a file, MessageTooLongError, and what `history` raises.
     """
     if query.get(ANSWER_AGAIN):
         return _accept_again(query, history, user_email=user_email)
     text = storable(query.get("messageText", ""))
     if len(text) > MAX_MESSAGE_CHARS:
         raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
-    if not text.strip():
-        raise EmptyMessageError
     former = query.get(ASKED_INSTEAD_OF)
     if former:
         config = history.config_of(former)
         query = {**query, **_asked_with(config), "files": config.get("files") or ()}
+    if not text.strip():
+        if not query.get("files"):
+            raise EmptyMessageError
+        text = ""
     means = _means(query, history, user_email=user_email)
     answerers: Sequence[Answerer] = query.get(ANSWERERS) or ()
     preferences = _AskedPreferences(query.get(ADMISSION) or admit_all, means, history)

@@ -79,7 +79,7 @@ def _begin_title(turn: Turn) -> asyncio.Task[str]:
 
 
 async def _title(turn: Turn) -> str:
-    return await make_title(turn.text, model=turn.services.models.cheap(), services=turn.services)
+    return await make_title(turn.words_for_title, model=turn.services.models.cheap(), services=turn.services)
 
 
 def _needs_title(turn: Turn) -> bool:
@@ -91,21 +91,21 @@ async def chosen_title(turn: Turn) -> str | None:
     if not _needs_title(turn):
         return None
     if turn.title_due is None:
-        return heuristic_title(turn.text)
+        return heuristic_title(turn.words_for_title)
     turn.title_due.cancel()
     if turn.status != "complete" and (turn.title is None or not turn.title.done()):
         if turn.title is not None:
             turn.title.cancel()
-        return heuristic_title(turn.text)
+        return heuristic_title(turn.words_for_title)
     title = _begin_title(turn)
     try:
         return await title
     except asyncio.CancelledError:
         _go_on()  # stopped while only the title was missing: the answer is whole
-        return heuristic_title(turn.text)
+        return heuristic_title(turn.words_for_title)
     except Exception:
         log.exception("the title could not be made")
-        return heuristic_title(turn.text)
+        return heuristic_title(turn.words_for_title)
 
 
 async def flushed(turn: Turn) -> None:

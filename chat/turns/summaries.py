@@ -28,6 +28,7 @@ _FEWEST_CHARS_AT_ONCE = 2_000
 _MESSAGES_AT_ONCE = 100
 _TIMES_A_TURN = 3
 _TIMEOUT = 60.0
+_FILES_ALONE = "(files without a text)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,8 @@ def _lines(messages: Sequence[Said], room: int) -> list[str]:
     longest = room // _EVERY_MESSAGES - len("\n")
     lines: list[str] = []
     for message in messages:
-        line = f"{'User' if message.sender == 'user' else 'Assistant'}: {message.text}"[:longest]
+        said = f"User: {message.text or _FILES_ALONE}" if message.sender == "user" else f"Assistant: {message.text}"
+        line = said[:longest]
         room -= len(line) + len("\n")
         if room < 0:
             break

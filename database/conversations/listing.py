@@ -36,6 +36,7 @@ from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspac
 from sentences import say
 
 from .conversation import ConversationListRow, brief_shape, joined_tags, listed_shape, split_tags
+from .tags import tag_key
 
 T = TypeVar("T")
 _c = conversations.c
@@ -69,6 +70,7 @@ _NAMES = Prepared(
         workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
     )
 )
+_TAGS = Prepared(select(conversation_tags.c.tag).where(conversation_tags.c.user_email == bindparam("owner")).distinct())
 
 
 def _domains() -> Select[tuple[str]]:
@@ -94,9 +96,9 @@ class ListPage(TypedDict, total=False):
     """The requested page of a list.
 
     limit: None for no limit. cursor: of the previous page. Archived conversations are excluded, included
-    (`include_archived`), or the only ones (`archived_only`). tag, workspace_id: only conversations that have this tag,
-    that lie in this workspace. q: only those whose title has each of these words in it, whatever the case and the
-    diacritics.
+    (`include_archived`), or the only ones (`archived_only`). tag: only conversations that have this tag, however it is
+    spelled (`tag_key`). workspace_id: only those that lie in this workspace. q: only those whose title has each of
+    these words in it, whatever the case and the diacritics.
     """
 
     limit: int | None
@@ -113,7 +115,8 @@ def list_conversations(
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
-    Temporary ones are never listed. Two queries, which a database server is asked together. Raises InvalidChangeError
+    Temporary ones are never listed. Two queries, which a database server is asked together, and one before them for
+    the spellings of a tag. Raises InvalidChangeError
     for an unknown cursor, and WorkspaceNotFoundError.
     """
     return _listed(ConversationListRow, database, user_email, domain, **page)
@@ -142,21 +145,21 @@ def _listed(
     if cursor is not None:
         wanted["before_time"], wanted["before_id"] = decode_cursor(cursor)
     tag, place, words = page.get("tag"), page.get("workspace_id"), folded_name(page.get("q") or "").split()
-    if tag is not None:
-        wanted["tag"] = tag
     if place is not None:
         wanted["place"] = place
     if limit is not None and not words:
         wanted["at_most"] = limit + 1
     default_id = default_workspace_id(user_email, domain)
-    query = _page(
-        archived=None if page.get("archived_only") else page.get("include_archived", False),
-        continued=cursor is not None,
-        limited="at_most" in wanted,
-        tagged=tag is not None,
-        placed=None if place is None else "default" if place == default_id else "stored",
-    )
     with database.reading() as connection:
+        spellings = [] if tag is None else _spellings(connection, tag, user_email=user_email)
+        wanted |= {f"tag_{number}": spelling for number, spelling in enumerate(spellings)}
+        query = _page(
+            archived=None if page.get("archived_only") else page.get("include_archived", False),
+            continued=cursor is not None,
+            limited="at_most" in wanted,
+            spellings=len(spellings),
+            placed=None if place is None else "default" if place == default_id else "stored",
+        )
         with pipelined(connection):
             ask_names = _NAMES.asked(connection, owner=user_email, in_domain=domain)
             ask_rows = None if words else query.asked(connection, **wanted)
@@ -171,6 +174,16 @@ def _listed(
     default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
     places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
     return [_made(make, places, default, *row) for row in shown], next_cursor
+
+
+def _spellings(connection: Connection, tag: str, *, user_email: str) -> list[str]:
+    """The spellings of a tag that the person has, the last one repeated up to a power of two: few forms of the query.
+
+    Without any, the tag as it is asked for.
+    """
+    key = tag_key(tag)
+    found = [stored for (stored,) in _TAGS.rows(connection, owner=user_email) if tag_key(stored) == key] or [tag]
+    return found + found[-1:] * ((1 << (len(found) - 1).bit_length()) - len(found))
 
 
 def _titled(
@@ -193,12 +206,13 @@ def _page(
     archived: bool | None,
     continued: bool,
     limited: bool,
-    tagged: bool,
+    spellings: int,
     placed: Literal["default", "stored"] | None,
 ) -> Prepared:
     """The statement of one kind of page, built once. archived: whether to include those; None: only those.
 
-    placed: in one workspace; conversations without a stored one lie in the default one.
+    spellings: of the tag that is asked for, 0 for none. placed: in one workspace; conversations without a stored one
+    lie in the default one.
     """
     is_joined = placed is not None or not limited
     query = (
@@ -210,11 +224,10 @@ def _page(
     )
     if not archived:
         query = query.where(_c.archived == int(archived is None))
-    if tagged:
+    if spellings:
         tags = conversation_tags.c
-        having = select(tags.conversation_id).where(
-            tags.user_email == bindparam("owner"), tags.tag == bindparam("tag", type_=Text)
-        )
+        asked = [bindparam(f"tag_{number}", type_=Text) for number in range(spellings)]
+        having = select(tags.conversation_id).where(tags.user_email == bindparam("owner"), tags.tag.in_(asked))
         query = query.where(_c.conversation_id.in_(having))
     if placed is not None:
         here = _place.workspace_id == bindparam("place", type_=Text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -28,14 +29,22 @@ class TagCount(TypedDict):
     conversation_count: int
 
 
+def tag_key(tag: str) -> str:
+    """What two spellings of one tag have in common: whatever the case, spaces and composed or decomposed characters."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", " ".join(tag.split())).casefold())
+
+
 def tidy_tags(tags: Iterable[str]) -> list[str]:
-    """`tags` with single spaces, each once whatever its case. Raises InvalidChangeError for what can be no tag."""
+    """`tags` in NFC with single spaces, each once whatever its case.
+
+    Raises InvalidChangeError for what can be no tag.
+    """
     tidied: dict[str, str] = {}
     for tag in tags:
-        tidy = storable(" ".join(tag.split()))
+        tidy = unicodedata.normalize("NFC", storable(" ".join(tag.split())))
         if not 0 < len(tidy) <= LONGEST_TAG or not tidy.isprintable():
             raise InvalidChangeError(say("tag_malformed", most=LONGEST_TAG))
-        tidied.setdefault(tidy.casefold(), tidy)
+        tidied.setdefault(tag_key(tidy), tidy)
     if len(tidied) > MOST_TAGS:
         raise InvalidChangeError(say("most_tags", most=MOST_TAGS))
     return sorted(tidied.values(), key=str.casefold)
@@ -72,7 +81,10 @@ def insert_tags(connection: Connection, tags: Sequence[str], *, user_email: str,
 
 
 def count_tags(*, database: Database, user_email: str, domain: str) -> list[TagCount]:
-    """The tags of the person's live conversations of a domain, in order, with the number of each."""
+    """The tags of the person's live conversations of a domain, in order, with the number of each.
+
+    Spellings of one tag are counted together, as the one that most conversations have.
+    """
     query = (
         select(_t.tag, func.count())
         .join(conversations, _c.conversation_id == _t.conversation_id)
@@ -81,7 +93,8 @@ def count_tags(*, database: Database, user_email: str, domain: str) -> list[TagC
     )
     with database.reading() as connection:
         found = connection.execute(query).all()
-    return [
-        TagCount(tag=tag, conversation_count=count)
-        for tag, count in sorted(found, key=lambda row: (row[0].casefold(), row[0]))
-    ]
+    counts: dict[str, TagCount] = {}
+    for tag, count in sorted(found, key=lambda row: (-row[1], row[0])):
+        shown = counts.setdefault(tag_key(tag), TagCount(tag=unicodedata.normalize("NFC", tag), conversation_count=0))
+        shown["conversation_count"] += count
+    return [counts[key] for key in sorted(counts)]

@@ -17,12 +17,12 @@ from sqlalchemy import ColumnElement, Connection, Row, insert, select
 from database.changes import CONVERSATION, TURN, Told, record_all
 from database.conversations.conversation import ConversationHead, head_even_in_bin, heads_even_in_bin, touch_each
 from database.conversations.friendly_ids import Nameless, assign_friendly_ids
-from database.conversations.titles import heuristic_title
+from database.conversations.titles import heuristic_title, words_for_title
 from database.engine.text import storable
 from database.history.references import store_report_in
 from database.messages.documents import store_documents, told_documents
 from database.messages.hashes import hash_all_unhashed
-from database.messages.parts import part_rows, told_parts
+from database.messages.parts import files_of, part_rows, told_parts
 from database.messages.unkept import is_unkept
 from database.schema import message_parts, messages, stream_events
 from database.search.vectors import renew_vectors_of_title
@@ -93,7 +93,7 @@ def close_alone(connection: Connection, turn: AbandonedTurn, *, if_still: Column
     stream = stream_of(connection, turn.message_id)
     events = stored_events(connection, stream)
     ended = _ended(answer_events(connection, turn.message_id))
-    title = head.title or heuristic_title(turn.question or "")
+    title = head.title or _title(connection, turn)
     finished = finish_in(connection, head, turn.message_id, ended, title=title)
     if finished.kept:
         _store_lost_report(connection, turn)
@@ -165,7 +165,7 @@ def _ended(events: Sequence[tuple[int, bytes]]) -> EndedAnswer:
 
 def _named(connection: Connection, closings: Sequence[_Closing]) -> list[_Closing]:
     """The turns, with a title and a friendly id for each conversation whose first turn this is."""
-    titled = [each if each.was_named else _titled(each) for each in closings]
+    titled = [each if each.was_named else _titled(connection, each) for each in closings]
     new = [each.head for each in titled if not each.was_named]
     if not new:
         return titled
@@ -178,12 +178,18 @@ def _named(connection: Connection, closings: Sequence[_Closing]) -> list[_Closin
     ]
 
 
-def _titled(closing: _Closing) -> _Closing:
+def _titled(connection: Connection, closing: _Closing) -> _Closing:
     head = closing.head
     if head.title_force_set:
         return closing
-    title = storable(head.title or heuristic_title(closing.turn.question or ""))
+    title = storable(head.title or _title(connection, closing.turn))
     return replace(closing, head=replace(head, title=title))
+
+
+def _title(connection: Connection, turn: AbandonedTurn) -> str:
+    has_words = turn.question is None or turn.question.strip() or turn.in_answer_to is None
+    files = () if has_words else files_of(connection, turn.in_answer_to or "")
+    return heuristic_title(words_for_title(turn.question or "", files))
 
 
 def _store_answers(connection: Connection, closings: Sequence[_Closing]) -> None:

@@ -77,6 +77,25 @@ def test_files_are_uploaded_stay_with_the_draft_and_are_shown_with_their_message
     expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
 
 
+def test_a_message_of_files_alone_is_sent_without_words(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    page = open_page(person)
+    page.set_input_files("#attach-files", [REPORT])
+    expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
+    page.focus(INPUT)
+    with page.expect_request("**/send_message/*") as sent:
+        page.keyboard.press("Enter")
+    assert sent.value.post_data_json["messageText"] == ""
+    question = page.locator(".message-card.from-user")
+    expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
+    assert "[Page 2]\nThe second page." in shared_model.prompt(model="main")
+    page.reload()
+    expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
+    expect(question.locator(".message-content")).not_to_contain_text("report.pdf, ")
+
+
 def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_again(
     open_page: OpenPage, person: Client, page_problems: PageProblems
 ) -> None:

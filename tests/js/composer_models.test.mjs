@@ -121,7 +121,7 @@ test('stored files are named by their ids and stand as parts behind the words', 
     { id: 2, at: 5, kind: 'file', attachment_id: 'a2', name: 'report.pdf', pages: 2 },
   ]);
   assert.equal(withFiles('Look', files.slice(1)), 'Look');
-  assert.equal(withFiles(' ', files.slice(1)), 'photo.jpg, report.pdf');
+  assert.equal(withFiles(' ', files.slice(1)), '');
   assert.match(withFiles('Look', files), /^Look\n\nAttached file `notes.md`:/);
 });
 

@@ -9,8 +9,12 @@ from typing import Any
 
 import orjson
 import pytest
+from sqlalchemy import insert
 
 from Conversation import Conversation
+from database.connection import open_store
+from database.schema import conversation_tags
+from settings import Settings
 from tests.endpoints.conftest import Person, refused
 
 pytestmark = pytest.mark.contract
@@ -47,6 +51,23 @@ def test_tags_are_listed_counted_and_told(ada: Person, eve: Person) -> None:
     assert tag(ada, second) == []
     ada.delete(f"/delete_conversation/{first}")
     assert ada.get("/conversation_tags/assistant").json == []
+
+
+def test_a_tag_is_one_whatever_its_case_and_the_form_of_its_characters(
+    ada: Person, eve: Person, settings: Settings
+) -> None:
+    composed, decomposed = "K\u00fcche", "ku\u0308che"
+    first, second, third = ada.new_conversation(), ada.new_conversation(), ada.new_conversation()
+    tag(eve, eve.new_conversation(), "KÜCHE")
+    assert tag(ada, first, composed, "KÜCHE", decomposed) == [composed]
+    assert tag(ada, second, decomposed) == ["k\u00fcche"]
+    # As versions before have stored it.
+    row = {"conversation_id": third, "tag": decomposed, "user_email": ada.email}
+    open_store(settings.users_dir).write(lambda connection: connection.execute(insert(conversation_tags), row))
+    for asked in ("k\u00fcche", "K\u00dcCHE", decomposed, " Küche "):
+        assert listed(ada, tag=asked) == [third, second, first]
+        assert listed(ada, tag=asked, limit=1) == [third]
+    assert ada.get("/conversation_tags/assistant").json == [{"tag": composed, "conversation_count": 3}]
 
 
 def test_lists_are_narrowed_by_tag_workspace_and_words_and_go_on_page_by_page(ada: Person, eve: Person) -> None:

@@ -13,6 +13,9 @@ import { element } from '../ui/dom.js';
 
 const LIMIT = 50;
 
+/** A tag as tags are compared. */
+const folded = (tag) => tag.normalize('NFC').toLowerCase();
+
 function matchRow({ href, iconName, title, note, onChoose }) {
   const row = document.createElement('li');
   const link = document.createElement('a');
@@ -111,9 +114,9 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   /** `#trip` finds the conversations that have this tag, and the tags that begin so. */
   async function askTags(query, options) {
-    const name = query.slice(1).trim().toLowerCase();
-    const known = (await api.listTags(domain, options)).filter(({ tag }) => tag.toLowerCase().startsWith(name));
-    const exact = known.find(({ tag }) => tag.toLowerCase() === name);
+    const name = folded(query.slice(1).trim());
+    const known = (await api.listTags(domain, options)).filter(({ tag }) => folded(tag).startsWith(name));
+    const exact = known.find(({ tag }) => folded(tag) === name);
     const conversations = exact ? await api.listConversations(domain, { tag: exact.tag, limit: LIMIT, include_archived: true }) : [];
     return { conversations, tags: known.filter((each) => each !== exact) };
   }

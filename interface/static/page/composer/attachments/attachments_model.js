@@ -93,8 +93,8 @@ export function fileBlock({ name, text }) {
 export function withFiles(text, files) {
   const inside = files.filter(({ stored }) => !stored);
   if (inside.length > 0) return [text.trimEnd(), ...inside.map(fileBlock)].filter(Boolean).join('\n\n');
-  // A message says something: one that is nothing but files, what they are called.
-  return text.trim() === '' ? files.map(({ name }) => name).join(', ') : text;
+  // A message may be files alone.
+  return text.trim() === '' ? '' : text;
 }
 
 /** Files in the order in which they were chosen, not in that in which their uploads ended. */

@@ -73,7 +73,7 @@ export const documentStrings = fill(english, {
     others: (n) => `${count(n, 'andere Datei', 'andere Dateien')} übergangen`,
     left: (n) => `${number(n)} nicht gesendet`,
     rest: 'Der Rest',
-    because: { conflict: 'Ein anderes Dokument hat diesen Pfad.', path_refused: 'Dieser Pfad ist nicht erlaubt.', too_large: 'Es ist größer als 2 MiB.' },
+    because: { conflict: 'Ein anderes Dokument oder ein Ordner hat diesen Pfad, oder er führt durch ein Dokument.', path_refused: 'Dieser Pfad ist nicht erlaubt.', too_large: 'Es ist größer als 2 MiB.' },
     failed: (message) => `Der Import wurde unterbrochen. ${message}`,
     goOn: 'Fortsetzen',
     close: 'Bericht schließen',

@@ -70,6 +70,8 @@ export const importWords = {
   import_erased: 'Es wurde gelöscht, während es gespeichert wurde.',
   import_file_not_there: 'Die Datei selbst ist nicht im Export, deshalb bleibt nur ihr Name.',
   import_agent_missing: ({ name }) => `Du hast keinen Agenten „${name}“, der darin antwortete, deshalb antwortet dein eigenes Modell.`,
+  import_in_bin: ({ count }) => `Hier gelöscht, und im Papierkorb, aus dem es wiederhergestellt werden kann: ${number(count)} Nachrichten und anderes.`,
+  import_overlaps: ({ count }) => `Ein Teil der Datei ist schon hier, darum wurde das Neue darin nicht übernommen: ${number(count)} Nachrichten und anderes. Importiere stattdessen die ganze Unterhaltung oder alles.`,
   import_references_dropped: ({ count }) => `Was zu etwas führte, das nicht in der Datei ist, führt nun nirgendwohin: ${number(count)}-mal.`,
   import_texts_differ: ({ count }) => `Nachrichten, die in der Datei etwas anderes sagen als hier, was bleibt: ${number(count)}.`,
   import_no_memories: 'Es enthält keine Erinnerungen von dir.',

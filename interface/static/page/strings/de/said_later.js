@@ -175,6 +175,8 @@ export const laterWords = {
   own_account: 'Du kannst dich nicht selbst aussperren.',
   share_changed: 'Die Unterhaltung oder ihr Link hat sich im selben Augenblick geändert. Versuche es noch einmal.',
   document_path_taken: 'Unter diesem Pfad liegt schon ein anderes Dokument.',
+  document_path_folder: 'Unter diesem Pfad liegt ein Ordner.',
+  document_path_through: 'Der Pfad führt durch ein Dokument: Wo er einen Ordner nennt, liegt ein Dokument.',
   document_no_utf8: 'Dieser Text ist kein UTF-8. Würde er hier geschrieben, ginge verloren, was sich nicht lesen lässt: Speichere ihn zuerst als UTF-8.',
   path_malformed: 'Der Pfad eines Dokuments ist relativ, mit / zwischen Ordnern und ohne Steuerzeichen.',
   path_absolute: 'Der Pfad ist absolut; nenne ihn relativ zum Ordner der Dokumente.',

@@ -71,7 +71,7 @@ export const documentStrings = {
     others: (n) => `${count(n, 'other file', 'other files')} passed over`,
     left: (n) => `${number(n)} not sent`,
     rest: 'The rest',
-    because: { conflict: 'Another document has this path.', path_refused: 'This path is not allowed.', too_large: 'It is larger than 2 MiB.' },
+    because: { conflict: 'Another document or a folder has this path, or it leads through a document.', path_refused: 'This path is not allowed.', too_large: 'It is larger than 2 MiB.' },
     failed: (message) => `The import stopped. ${message}`,
     goOn: 'Go on',
     close: 'Close the report',

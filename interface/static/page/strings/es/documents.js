@@ -73,7 +73,7 @@ export const documentStrings = fill(english, {
     others: (n) => count(n, 'otro archivo omitido', 'otros archivos omitidos'),
     left: (n) => `${number(n)} sin enviar`,
     rest: 'El resto',
-    because: { conflict: 'Otro documento tiene esta ruta.', path_refused: 'Esta ruta no está permitida.', too_large: 'Ocupa más de 2 MiB.' },
+    because: { conflict: 'Otro documento o una carpeta tiene esta ruta, o la ruta pasa por un documento.', path_refused: 'Esta ruta no está permitida.', too_large: 'Ocupa más de 2 MiB.' },
     failed: (message) => `La importación se interrumpió. ${message}`,
     goOn: 'Continuar',
     close: 'Cerrar el informe',

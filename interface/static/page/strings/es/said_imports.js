@@ -70,6 +70,8 @@ export const importWords = {
   import_erased: 'Se borró mientras se guardaba.',
   import_file_not_there: 'El archivo mismo no está en la exportación, así que solo queda su nombre.',
   import_agent_missing: ({ name }) => `No tienes ningún agente «${name}», que respondía en ella, así que responde tu propio modelo.`,
+  import_in_bin: ({ count }) => `Borrado aquí y guardado en la papelera, de donde se puede restaurar: ${number(count)} mensajes y otras cosas.`,
+  import_overlaps: ({ count }) => `Una parte del archivo ya está aquí, por eso no se tomó lo nuevo que contiene: ${number(count)} mensajes y otras cosas. Importa la conversación entera, o todo.`,
   import_references_dropped: ({ count }) => `Lo que llevaba a algo que no está en el archivo ya no lleva a ninguna parte: ${number(count)} veces.`,
   import_texts_differ: ({ count }) => `Mensajes que en el archivo dicen otra cosa que aquí, donde se quedan como están: ${number(count)}.`,
   import_no_memories: 'No contiene recuerdos tuyos.',

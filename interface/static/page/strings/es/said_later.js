@@ -174,6 +174,8 @@ export const laterWords = {
   own_account: 'No puedes cerrarte el paso a ti mismo.',
   share_changed: 'La conversación, o su enlace, cambió en ese mismo momento. Inténtalo de nuevo.',
   document_path_taken: 'Otro documento ya tiene esa ruta.',
+  document_path_folder: 'Una carpeta ya tiene esa ruta.',
+  document_path_through: 'La ruta pasa por un documento: donde nombra una carpeta hay un documento.',
   document_no_utf8: 'Este texto no es UTF-8. Si se escribiera aquí, se perdería lo que no se puede leer: guárdalo antes como UTF-8.',
   path_malformed: 'La ruta de un documento es relativa, con / entre carpetas y sin caracteres de control.',
   path_absolute: 'La ruta es absoluta; dala relativa a la carpeta de documentos.',

@@ -73,7 +73,7 @@ export const documentStrings = fill(english, {
     others: (n) => `跳过 ${number(n)} 个其他文件`,
     left: (n) => `${number(n)} 个未发送`,
     rest: '其余部分',
-    because: { conflict: '另一个文档已使用此路径。', path_refused: '不允许使用此路径。', too_large: '大于 2 MiB。' },
+    because: { conflict: '另一个文档或文件夹已使用此路径，或路径经过一个文档。', path_refused: '不允许使用此路径。', too_large: '大于 2 MiB。' },
     failed: (message) => `导入中断。${message}`,
     goOn: '继续',
     close: '关闭报告',

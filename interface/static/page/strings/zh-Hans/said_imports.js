@@ -70,6 +70,8 @@ export const importWords = {
   import_erased: '它在保存过程中被删除。',
   import_file_not_there: '导出内容中没有该文件本身，因此只保留其名称。',
   import_agent_missing: ({ name }) => `你没有在其中回答的智能体“${name}”，因此由你自己的模型回答。`,
+  import_in_bin: ({ count }) => `在这里已删除，仍在回收站中，可以恢复：${number(count)} 条消息和其他内容。`,
+  import_overlaps: ({ count }) => `文件的一部分已经在这里，因此其中的新内容没有导入：${number(count)} 条消息和其他内容。请改为导入整个对话或全部内容。`,
   import_references_dropped: ({ count }) => `指向文件之外内容的引用现在不指向任何地方：${number(count)} 处。`,
   import_texts_differ: ({ count }) => `文件中的内容与这里不同的消息（这里的保留不变）：${number(count)} 条。`,
   import_no_memories: '其中没有你的记忆。',

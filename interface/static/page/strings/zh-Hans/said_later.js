@@ -173,6 +173,8 @@ export const laterWords = {
   own_account: '不能停用自己的账户。',
   share_changed: '对话或其链接在同一时刻发生了变化。请重试。',
   document_path_taken: '另一个文档已使用这个路径。',
+  document_path_folder: '一个文件夹已使用这个路径。',
+  document_path_through: '路径经过一个文档：路径中作为文件夹的位置是一个文档。',
   document_no_utf8: '此文本不是 UTF-8 编码。在这里写入会丢失无法读取的内容：请先另存为 UTF-8。',
   path_malformed: '文档的路径是相对路径，文件夹之间用 / 分隔，不含控制字符。',
   path_absolute: '路径是绝对路径；请使用相对于文档文件夹的路径。',
