@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from activity.recipes import RecipeRegistry
-from activity.recipes.formatting import DELETED, one_line
+from activity.recipes.formatting import DELETED, HIDDEN, one_line
 from database.activities.reading import Activity, kept_activities_by_id
 from database.conversations.titles import first_words
 from database.engine.database import Database
@@ -34,6 +34,18 @@ def thread_title(user_email: str, thread_id: str, *, recipes: RecipeRegistry, da
     """The title of one thread. Raises ThreadNotFoundError."""
     thread = store.get_thread(database=database, user_email=user_email, thread_id=thread_id)
     return thread_titles(user_email, [thread], recipes=recipes, database=database)[thread_id]
+
+
+def thread_title_for_models(user_email: str, thread_id: str, *, recipes: RecipeRegistry, database: Database) -> str:
+    """`thread_title`, but "(hidden)" where it would quote a root that the person hid from models."""
+    thread = store.get_thread(database=database, user_email=user_email, thread_id=thread_id)
+    if thread.title:
+        return thread.title
+    ids = {thread.root_activity_id}
+    root = kept_activities_by_id(database=database, user_email=user_email, activity_ids=ids).get(
+        thread.root_activity_id
+    )
+    return HIDDEN if root is not None and root.is_hidden else _title(thread, root, recipes)
 
 
 def metadata_of(thread: Thread) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from database.activities.reading import Activity
 
 UNKNOWN_ICON = "❓"
 DELETED = "(deleted)"
+HIDDEN = "(hidden)"
 _CHANGE = ("field", "old", "new")
 _CONTINUATION = "    "
 

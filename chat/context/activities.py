@@ -134,6 +134,8 @@ class ActivityReferences:
         return Resolution(entry=entry)
 
     def _title(self, activity: Activity) -> str:
+        if activity.is_hidden and not self.conversations.shows_hidden:
+            return ""
         return " ".join(self.recipes.format_line(activity).split())[:_LONGEST_TITLE]
 
 

@@ -262,6 +262,7 @@ class ConversationReferences:
         self, ref: str, conversation: AddressableConversation, message: Message, *, kind: str = "message"
     ) -> Resolution:
         """A single message. kind: "message", or "activity" where it was named by a short id."""
+        is_hidden = self._is_hidden(message)
         message = self._readable(message)
         title = str(conversation.get_metadata()["title"])
         if message.get("deleted_at"):
@@ -274,7 +275,8 @@ class ConversationReferences:
             preview=preview(message["text"]),
             count=1,
             chars=len(message["text"]),
-            target=_message_target(conversation, message),
+            # Without a target, nobody comes to the files of a message that is hidden.
+            target={} if is_hidden else _message_target(conversation, message),
             notes=_notes(message),
         )
         return self._with_items(ref, entry, conversation, [message])
@@ -313,7 +315,10 @@ class ConversationReferences:
 
     def _readable(self, message: Message) -> Message:
         """The message, without its text where that is hidden from who asks."""
-        return message if self.shows_hidden or message.get("show_hide") != "hide" else {**message, "text": ""}
+        return {**message, "text": ""} if self._is_hidden(message) else message
+
+    def _is_hidden(self, message: Message) -> bool:
+        return not self.shows_hidden and message.get("show_hide") == "hide"
 
     def _without_the_running(self, messages: Sequence[Message]) -> list[Message]:
         return [message for message in messages if message["message_id"] not in self.running.message_ids]

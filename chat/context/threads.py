@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from activity.recipes import RecipeRegistry
-from activity.threads import thread_title
+from activity.threads import thread_title_for_models
 from chat.exchange.turn import Turn
 from chat.prompting.citing import UNNAMED, shows_marks
 from chat.prompting.items import neutralised
@@ -43,7 +43,7 @@ def activity_block(
     """
     title, thread_id = "", activity.thread_id
     if thread_id is not None:
-        title = thread_title(activity.user_email, thread_id, recipes=recipes, database=database)
+        title = thread_title_for_models(activity.user_email, thread_id, recipes=recipes, database=database)
     told: dict[str, Any] = {"title": title, "include_short_ids": shows_marks(model), "up_to_now": True}
     try:
         lines = recipes.build_context(activity, database=database, **told)
@@ -66,7 +66,7 @@ def _lines(turn: Turn, thread_id: str, *, database: Database) -> list[str]:
     asked = activities_by_id(database=database, user_email=user_email, activity_ids=[asked_id]).get(asked_id)
     if asked is None or not recipes.build_thread_context(user_email, thread_id, database=database, before=asked.seq):
         return []
-    title = thread_title(user_email, thread_id, recipes=recipes, database=database)
+    title = thread_title_for_models(user_email, thread_id, recipes=recipes, database=database)
     return recipes.build_context(asked, database=database, title=title, include_short_ids=shows_marks(turn.model))
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from chat.prompting.items import REFERENCE_CAP, PkbItem, neutralised, shorten
 from conversation_reference_utils import is_activity_name
+from database.search.index import folded_name
 from sentences import say
 from vault.content.resolution import Resolution as LinkResolution
-from vault.content.wikilinks import find_wikilinks, fold, without_extension
+from vault.content.wikilinks import find_wikilinks, without_extension
 from vault.documents import Vault
 
 from .report import ReportEntry, Resolution
@@ -115,7 +116,7 @@ class DocumentLinks:
         vault = self.open_vault()
         query = typed.removeprefix("[[").removesuffix("]]").strip()
         entries = vault.documents(query=query, limit=_COMPARED).documents
-        begins = fold(query)
+        begins = folded_name(query)
         paths = sorted((entry.path for entry in entries), key=lambda path: not _name(path).startswith(begins))[:limit]
         short = vault.resolve_many([wikilink_to(path) for path in paths]) if paths else []
         return [
@@ -173,7 +174,7 @@ def summary_of(path: str, *, vault: Vault) -> str | None:
 
 
 def _name(path: str) -> str:
-    return fold(PurePosixPath(path).name)
+    return folded_name(PurePosixPath(path).name)
 
 
 def _entry(link: str, status: str, **fields: Any) -> ReportEntry:

@@ -28,7 +28,7 @@ from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
 from chat.prompting.prompt import GivenAnswer
 from conversation_reference_utils import parse_references
-from database.conversations.titles import heuristic_title
+from database.conversations.titles import heuristic_title, words_for_title
 from database.engine.database import Database
 from database.engine.text import storable
 from database.messages.message import Message
@@ -207,6 +207,11 @@ class Turn:
         return self.text + referenced_block(self.named_documents) if self.opens_documents else self.text
 
     @property
+    def words_for_title(self) -> str:
+        """What the title of a new conversation is made of."""
+        return words_for_title(self.text, self.accepted.files)
+
+    @property
     def opens_documents(self) -> bool:
         """Whether the model that answers can read documents by calling tools."""
         tools = self.services.tools
@@ -357,7 +362,7 @@ def _finish_abandoned(turn: Turn, finish: Finish) -> None:
     turn.config["error"] = ABANDONED
     has_title = turn.accepted.conversation_friendly_id or not turn.accepted.kept
     try:
-        finish(turn, None if has_title else heuristic_title(turn.text))
+        finish(turn, None if has_title else heuristic_title(turn.words_for_title))
     except Exception:  # whoever leaves hears of nothing any more; a server's start closes the turn
         log.exception("the abandoned turn %s could not be finished", turn.answer_id)
 

@@ -208,11 +208,12 @@ def _newest_that_fit(
 
 
 def _content(message: Message, marks: Marks | None) -> str:
-    text: str = message["text"] or "(no answer)"
+    files = message.get("files_text") or ""
+    text: str = message["text"] or ("" if files else "(no answer)")
     if message.get("tools"):
         text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
-    if message.get("files_text"):
-        text = f"{text}\n\n{message['files_text']}"
+    if files:
+        text = f"{text}\n\n{files}".lstrip("\n")
     return text if marks is None else marks.marked(message, text)
 
 

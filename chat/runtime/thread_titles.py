@@ -69,9 +69,11 @@ class ThreadTitles:
         return made
 
     def _title(self, thread: UntitledThread) -> str:
-        if thread.root is None:
+        if thread.root is None or thread.root.is_hidden:
             return ""
         words = words_of_root(thread.root, self._recipes)
+        if not words.strip():
+            return ""
         return blocking.run(ask_for_title(words, model=self._model(), seconds=self._seconds), timeout=None)
 
     def _has_failed_often(self, thread_id: str) -> bool:

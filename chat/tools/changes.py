@@ -14,6 +14,8 @@ from vault.documents import Document, Vault
 from vault.errors import DocumentExistsError, DocumentNotFoundError, VaultReadOnlyError, VersionConflictError
 from vault.writing import appended, require_whole, version_with, with_lines
 
+from .documents import reference_to
+
 LONGEST_DIFF = 200_000
 """In characters; a longer one is cut and says so."""
 _MOST_COMPARED = 20_000
@@ -116,7 +118,7 @@ def _require_free(vault: Vault, path: str, new_path: str) -> None:
 
 
 def _named(path: str) -> dict[str, Any]:
-    return {"path": path, "reference": f"[[{path.removesuffix('.md')}]]"}
+    return {"path": path, "reference": reference_to(path)}
 
 
 def _diff(before: str, after: str, *, path: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from search.patterns.expressions import Deadline, compiled, preview, required_literal
+from vault.content.wikilinks import link_to
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
 from vault.search.excerpts import Excerpt
@@ -75,7 +76,7 @@ def _found(excerpts: Sequence[Excerpt], n: int) -> dict[str, Any]:
             "lineStart": each.line_start,
             "lineEnd": each.line_end,
             "text": each.text,
-            "reference": f"[[{each.path.removesuffix('.md')}]]",
+            "reference": reference_to(each.path),
         }
         for each in excerpts[:n]
     ]
@@ -115,6 +116,11 @@ def matching_lines(
                     yield _match(path, title, number, preview(line, match.span()), total=len(lines))
 
 
+def reference_to(path: str) -> str:
+    """The link to a document; its path where no link can name it."""
+    return link_to(path.removesuffix(".md")) or path
+
+
 def suggested_range(line: int | None, *, total: int) -> dict[str, int] | None:
     """The lines to read around a match; None for a title."""
     return None if line is None else {"start": max(1, line - _AROUND), "end": min(total, line + _AROUND)}
@@ -128,7 +134,7 @@ def _match(path: str, title: str, line: int | None, shown: str, *, total: int) -
         "lineNumber": line,
         "matchPreview": shown,
         "suggestedLineRange": suggested_range(line, total=total),
-        "reference": f"[[{path.removesuffix('.md')}]]",
+        "reference": reference_to(path),
     }
 
 

@@ -43,9 +43,13 @@ def line_range(start: int | None, end: int | None, *, total: int) -> LineRange:
         raise InvalidRangeError(start, end)
     first = start or 1
     if first > total:
-        shown = "1 line" if total == 1 else f"{total} lines"
-        return LineRange(start=None, end=None, message=f"Line {first} is beyond the end ({shown})." if start else None)
+        return LineRange(start=None, end=None, message=beyond_end(first, total=total) if start else None)
     return LineRange(start=first, end=min(end or total, total))
+
+
+def beyond_end(line: int, *, total: int) -> str:
+    """What is said of a line that comes after the last one."""
+    return f"Line {line} is beyond the end ({'1 line' if total == 1 else f'{total} lines'})."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,6 +29,40 @@ class NoReferenceError(ToolError):
     """A text that is no reference."""
 
 
+class UnresolvedReferenceError(ToolError):
+    """A reference that leads to nothing that can be read: missing, deleted, hidden, empty, or still being written.
+
+    The code is the status of its report entry; the result has its candidates.
+    """
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        reason = "has no text" if entry["status"] == "empty" else "names nothing of yours"
+        candidates = list(entry.get("candidates") or ())
+        told = {"reference": entry["ref"], "kind": entry["kind"], "candidates": candidates}
+        super().__init__(f"{entry['ref']} {reason}.", more=told)
+        self.details = {"candidates": candidates} if candidates else None
+        self.code = str(entry["status"])
+
+
+class MalformedReferenceError(UnresolvedReferenceError):
+    """A reference that is no reference of its kind."""
+
+
+class AmbiguousNameError(UnresolvedReferenceError):
+    """A reference that may mean several things: the candidates."""
+
+
+class ReferenceUnavailableError(UnresolvedReferenceError):
+    """What a reference names can't be read just now."""
+
+
+_UNRESOLVED = {
+    "malformed": MalformedReferenceError,
+    "ambiguous": AmbiguousNameError,
+    "unavailable": ReferenceUnavailableError,
+}
+
+
 @tool()
 def resolve_reference(
     context: ToolContext,
@@ -51,18 +86,32 @@ def resolve_reference(
         loader=context.load,
         services=context.services,
         here=context.conversation_id,
-        shows_hidden=False,
+        shows_hidden=_is_referred(name, context),
     )
     found = gather(named.friendly_ids, scope=scope, request=KnowledgeRequest(claim_ids=named.claim_ids))
     entry = found.report_dicts()[0]
-    told = {"success": entry["status"] in _FOUND, "reference": entry["ref"], "kind": entry["kind"]}
-    if not told["success"]:
+    if entry["status"] not in _FOUND:
         if (entry["status"], entry["kind"]) == ("not_found", "activity"):
             raise MessageNotFoundError
-        reason = "has no text" if entry["status"] == "empty" else "names nothing of yours"
-        error = {"code": entry["status"], "message": f"{entry['ref']} {reason}."}
-        return {**told, "error": error, "candidates": list(entry.get("candidates") or ())}
-    return {**told, "title": entry.get("title") or "", "items": [_item(item) for item in found.items]}
+        raise _UNRESOLVED.get(entry["status"], UnresolvedReferenceError)(entry)
+    return {
+        "success": True,
+        "reference": entry["ref"],
+        "kind": entry["kind"],
+        "title": entry.get("title") or "",
+        "items": [_item(item) for item in found.items],
+    }
+
+
+def _is_referred(name: str, context: ToolContext) -> bool:
+    """Whether the message that is answered has this reference, or one to the same file."""
+    return _named(name) in map(_named, context.referred)
+
+
+def _named(name: str) -> str:
+    """A reference as it is compared: of pages of a file, that of the file."""
+    file = parse_file_reference(name.removeprefix("@"))
+    return (name.removeprefix("@") if file is None else f"{file.message}_file_{file.number}").lower()
 
 
 def _item(item: PkbItem) -> dict[str, Any]:
@@ -152,6 +201,7 @@ def _file(context: ToolContext, ref: str) -> AttachedFile:
         loader=context.load,
         services=context.services,
         here=context.conversation_id,
+        shows_hidden=_is_referred(ref, context),
     )
     (message,) = scope.conversations.resolve([parsed.message])
     named = named_file(

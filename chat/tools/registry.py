@@ -2,7 +2,8 @@
 
 A tool is a function with the decorator `tool`. Its first parameter is the `ToolContext`, every other one is an argument
 of the call: the type hint and the `Field` beside it become the JSON Schema, the first paragraph of the docstring
-becomes the description. A tool returns a JSON object, or raises a typed error of the product.
+becomes the description. A tool returns a JSON object, or raises a typed error of the product. Arguments and results
+are nested at most `DEEPEST_JSON` levels, so that whatever is stored of a call can be exported and imported again.
 
 Packages add tools under the entry point group `anaphora.tools`: each entry point names a `Tool`.
 """
@@ -13,29 +14,38 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
+import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from chat.exchange.ports import ConversationLoader, OnStop, TurnServices
 from database.engine.database import Database
+from database.engine.text import DEEPEST_JSON, problem_of_json, storable
 
 log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.tools"
+_NUL = "\0"
+_FAILED = {"code": "tool_failed", "message": "The tool says that it has failed."}
 Result = dict[str, Any]
 CodeOf = Callable[[Exception], str | None]
 """The code of an error of the product, the same in every interface; None for an error that is none of them."""
 
 
 class ToolError(Exception):
-    """A call that can't be answered. `code` is for programs, `message` one sentence for whoever called."""
+    """A call that can't be answered. `code` is for programs, `message` one sentence for whoever called.
+
+    more: further fields of the result that tells of it.
+    """
 
     code = "bad_request"
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, *, more: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.more = dict(more or {})
 
 
 class ToolNotFoundError(ToolError):
@@ -51,6 +61,12 @@ class InvalidArgumentsError(ToolError):
     """The arguments don't fit the schema of the tool; the message names the first that doesn't."""
 
     code = "bad_request"
+
+
+class ToolFailedError(ToolError):
+    """The result of a tool is no JSON object, or is nested too deep."""
+
+    code = "tool_failed"
 
 
 class NotSignedInError(ToolError):
@@ -81,7 +97,8 @@ class ToolContext:
     how long the text in a result may be; None: any length. may_write: the person allowed that documents are changed at
     once; otherwise changes are proposed. on_stop: takes what is to be done once nobody waits for the result any more;
     None where the caller always waits. has_consent: the person has agreed to the call. token_name: what the API token
-    is called with which a program makes the call.
+    is called with which a program makes the call. referred: what the message that is answered refers to, without "@",
+    as the person wrote it: that may be read although it is hidden from models.
     """
 
     user_email: str
@@ -99,6 +116,7 @@ class ToolContext:
     on_stop: OnStop | None = None
     has_consent: bool = False
     token_name: str | None = None
+    referred: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,13 +248,14 @@ class ToolRegistry:
         return found
 
     def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
-        """The result of a call. Raises ToolError and the typed errors of the product."""
+        """The result of a call, which JSON can say. Raises ToolError and the typed errors of the product."""
         if not context.user_email:
             raise NotSignedInError
         found = self.get(name)
         if found.needs_consent and not context.has_consent:
             raise ConsentNeededError
-        return found.call(context, arguments)
+        check_arguments(arguments)
+        return _checked(found.call(context, arguments))
 
     def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         """`run` that never raises: a failure is `{"success": False, "error": {"code", "message"}}`."""
@@ -247,7 +266,56 @@ class ToolRegistry:
             if code is None:
                 log.exception("the tool %s failed", name)
                 return failure("internal_error", "Something went wrong in this tool. The server's log says what.")
-            return failure(code, getattr(error, "message", "") or "This can't be done.")
+            more = error.more if isinstance(error, ToolError) else {}
+            return {**failure(code, getattr(error, "message", "") or "This can't be done."), **more}
+
+
+def check_arguments(arguments: Mapping[str, Any], *, deepest: int = DEEPEST_JSON) -> None:
+    """Raise InvalidArgumentsError for what HTTP refuses in every body: NUL characters, more levels than `deepest`."""
+    for name, value in arguments.items():
+        problem = problem_of_json(name) or problem_of_json(value, deepest=deepest - 1)
+        if problem is not None:
+            raise InvalidArgumentsError(f"{name.replace(_NUL, '')[:100]}: {problem}.")
+
+
+def _checked(result: Any) -> Result:
+    """The result of a tool as plain JSON, what JSON can't say as text. Raises ToolFailedError.
+
+    The error of a failed call becomes an object with `code` and `message`.
+    """
+    if not isinstance(result, Mapping):
+        raise ToolFailedError("The tool answered with no JSON object.")
+    told: Result = _plain(result, DEEPEST_JSON)
+    if told.get("success", True):
+        return told
+    error = told.get("error")
+    given = error if isinstance(error, dict) else {"message": error} if error else {}
+    named = {name: each if isinstance(each, str) else str(each) for name, each in given.items() if name in _FAILED}
+    return {**told, "error": {**given, **_FAILED, **named}}
+
+
+def _plain(value: Any, deepest: int) -> Any:
+    """`value` as JSON. Raises ToolFailedError for what is nested more than `deepest` levels."""
+    if deepest < 0:
+        raise ToolFailedError(f"The result is nested more than {DEEPEST_JSON} levels deep.")
+    if isinstance(value, Mapping):
+        return {str(_as_text(name)): _plain(each, deepest - 1) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each, deepest - 1) for each in value]
+    if isinstance(value, str):
+        return _as_text(value)
+    try:
+        told = orjson.loads(orjson.dumps(value, default=_as_text))
+    except orjson.JSONEncodeError:
+        return _as_text(value)
+    return _plain(told, deepest) if isinstance(told, dict | list | str) else told
+
+
+def _as_text(value: Any) -> str:
+    """A text that every store can hold. One of the product's sentences stays one."""
+    value = value.value if isinstance(value, Enum) else value
+    text = value if isinstance(value, str) else str(value)
+    return storable(text.replace(_NUL, "\ufffd") if _NUL in text else text)
 
 
 def failure(code: str, message: str, **more: Any) -> Result:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,8 +15,9 @@ from database.conversations.listing import encode_cursor
 from language_models.ports import ChatMessage
 
 from .ranges import cut_message
-from .registry import Result
+from .registry import Result, ToolContext, ToolFailedError, ToolRegistry, failure
 
+log = logging.getLogger(__name__)
 RANKED = "results"
 """The field with the rows of a search, best first."""
 _CONVERSATIONS = "conversations"
@@ -27,6 +30,18 @@ _SAID = ("text", "statement", "matchPreview", "firstMessagePreview")
 _ABOUT = ("title", "date", "lastActivity", "sender")
 _TIMES = frozenset({"date", "lastActivity"})
 _DAY = len("2026-02-08")
+_PLACE = {"lastActivity", "conversationId"}
+"""What of a conversation says where a list goes on."""
+
+
+def call_fitted(registry: ToolRegistry, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
+    """`ToolRegistry.call`, its result cut to the `max_chars` of the context, which has some. Never raises."""
+    result = registry.call(name, arguments, context)
+    try:
+        return fitted_result(result, context.max_chars or sys.maxsize)
+    except Exception:  # the result of a stranger's tool may only look like one of ours
+        log.exception("the result of the tool %s could not be cut", name)
+        return failure(ToolFailedError.code, "The result is too long, and could not be cut.")
 
 
 def fitted_result(result: Result, chars: int) -> Result:
@@ -159,9 +174,9 @@ def _shortened(row: Any, chars: int) -> list[Result]:
 
 def _page_behind(result: Result, name: str, kept: list[Any]) -> Result:
     """Where a list of conversations goes on of which only the first ones are kept."""
-    if name != _CONVERSATIONS or "next" not in result or not kept:
+    last = kept[-1] if kept else None
+    if name != _CONVERSATIONS or "next" not in result or not isinstance(last, Mapping) or not last.keys() >= _PLACE:
         return {}
-    last = kept[-1]
     return {
         "count": len(kept),
         "next": encode_cursor(updated_at=last["lastActivity"], conversation_id=last["conversationId"]),

@@ -60,6 +60,7 @@ def search_messages(
         ),
         "mode": "auto" if vectors is not None else "words",
         "asking": Asking(text=query, today=now().date(), vectors=vectors) if vectors is not None else None,
+        "shows_hidden": False,
     }
     # The message that is being answered says the words that it has searched for.
     found = find_messages(**wanted, limit=limit + 1)

@@ -9,6 +9,7 @@ from pydantic import Field
 from .changes import DocumentChange, make, planned
 from .documents import vault_of
 from .proposals import propose
+from .ranges import InvalidRangeError, beyond_end
 from .registry import Result, ToolContext, ToolError, tool
 
 _SHOWN = 2_000
@@ -22,6 +23,13 @@ class NothingToChangeError(ToolError):
 
     def __init__(self) -> None:
         super().__init__("The document says that already; there is nothing to change.")
+
+
+class LinesBeyondEndError(ToolError):
+    """Lines to replace of which the document does not have all."""
+
+    def __init__(self, line: int, total: int) -> None:
+        super().__init__(beyond_end(line, total=total))
 
 
 @tool(reads_only=False)
@@ -49,6 +57,11 @@ def replace_lines(
     text: Text,
 ) -> dict[str, Any]:
     """Replace some lines of a document, which have to say what is expected; an empty text removes them."""
+    if line_start > line_end:
+        raise InvalidRangeError(line_start, line_end)
+    document = vault_of(context).read_if_there(path)
+    if document is not None and line_end > len(document.lines):
+        raise LinesBeyondEndError(line_end, len(document.lines))
     change = DocumentChange(
         action="replace_lines", path=path, text=text, line_start=line_start, line_end=line_end, expected=expected
     )

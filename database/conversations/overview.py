@@ -34,7 +34,7 @@ _NEXT_PAGE = Prepared(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationOverview:
-    """One conversation. beginning: the first characters of its first message. friendly_id: "" while there is none.
+    """One conversation. beginning: of its first message that models see. friendly_id: "" while there is none.
 
     agent_ids: of the agents that answer or ask in it.
     """
@@ -127,10 +127,11 @@ def conversation_overviews(
 
 
 def _beginnings(connection: Connection, conversation_ids: Sequence[str], *, preview: int) -> dict[str, str]:
-    """How the first message of each conversation begins; of empty ones there is none."""
+    """How the first message of each conversation begins that is not hidden from models; of the others there is none."""
+    is_shown = and_(_m.deleted_at.is_(None), _m.other_branch.is_(None), _m.show_hide != "hide")
     first = (
         select(func.substr(_m.text, 1, preview))
-        .where(_m.conversation_id == _c.conversation_id, _m.deleted_at.is_(None), _m.other_branch.is_(None))
+        .where(_m.conversation_id == _c.conversation_id, is_shown)
         .order_by(_m.ordinal)
         .limit(1)
         .scalar_subquery()

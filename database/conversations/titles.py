@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from conversation_reference_utils import _extract_meaningful_words
 
@@ -28,6 +29,11 @@ def heuristic_title(text: str) -> str:
     words = _words(text)
     start = next((place for place, word in enumerate(words) if _extract_meaningful_words(word)), 0)
     return _title(words[start:]) or UNTITLED
+
+
+def words_for_title(text: str, files: Iterable[Mapping[str, Any]]) -> str:
+    """What a title is made of: the text of a question, or the names of its files (message parts) where it has none."""
+    return text if text.strip() else ", ".join(str(file.get("name", "")) for file in files)
 
 
 def first_words(text: str) -> str:

@@ -66,6 +66,11 @@ def parts_of(connection: Connection, message_ids: Sequence[str]) -> dict[tuple[s
     return {key: tuple(parts) for key, parts in found.items()}
 
 
+def files_of(connection: Connection, message_id: str) -> tuple[dict[str, Any], ...]:
+    """The files of a question, in order, as parts of it."""
+    return tuple(part for part in parts_of(connection, [message_id]).get((message_id, 1), ()) if is_file(part))
+
+
 def is_file(part: Mapping[str, Any]) -> bool:
     """Whether a part is a file that was attached."""
     return part["kind"] in _FILE_KINDS

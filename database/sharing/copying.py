@@ -20,14 +20,14 @@ from database.conversations.deletion import erase_incomplete
 from database.conversations.friendly_ids import assign_friendly_id
 from database.conversations.repository import created_before, insert_conversation, new_conversation_id, read_live
 from database.conversations.tags import insert_tags
-from database.conversations.titles import copy_title, heuristic_title
+from database.conversations.titles import copy_title, heuristic_title, words_for_title
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
 from database.history.branches import branches_of, on_path
 from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id
-from database.messages.parts import part_rows, told_parts
+from database.messages.parts import files_of, part_rows, told_parts
 from database.messages.unkept import is_unkept, unkept_in
 from database.schema import (
     IS_NO_MESSAGE,
@@ -377,8 +377,10 @@ def _title(connection: Connection, source: ConversationRow, suffix: str) -> str:
     """The title of the copy; of a conversation in its first turn, which has none yet, a heuristic one."""
     if source.title:
         return copy_title(source.title, kind=suffix)
-    first = connection.execute(_live_messages(source.conversation_id, _m.text).limit(1)).scalar()
-    return "" if first is None else heuristic_title(first)
+    first = connection.execute(_live_messages(source.conversation_id, _m.message_id, _m.text).limit(1)).first()
+    if first is None:
+        return ""
+    return heuristic_title(words_for_title(first.text, () if first.text else files_of(connection, first.message_id)))
 
 
 def _threads(connection: Connection, copy: _Copy, ordered: Sequence[_Copied]) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ class Snapshot:
 def count_messages(connection: Connection, *, user_email: str, conversation_id: str) -> tuple[int, int]:
     """How many messages a snapshot would show now, and how many it would leave out because they are hidden."""
     hidden = _m.show_hide == "hide"
-    query = select(func.count().filter(_shown(user_email)), func.count().filter(hidden, _m.text != ""))
+    query = select(func.count().filter(_shown(user_email)), func.count().filter(hidden, _has_content()))
     query = query.where(_kept_in(conversation_id), _m.user_email == user_email)
     shown, left_out = connection.execute(query).one()
     return shown, left_out
@@ -98,11 +98,16 @@ def read_page(connection: Connection, snapshot_id: str, *, after: int, limit: in
     return [] if row is None else row.messages[after + 1 - row.first_message :][:limit]
 
 
+def _has_content() -> ColumnElement[bool]:
+    """A question may be files alone, whether or not readers get these."""
+    return or_(_m.text != "", (_m.sender == "user") & (_m.has_parts == 1))
+
+
 def _shown(user_email: str) -> ColumnElement[bool]:
     """Not empty, finished and not hidden. While an answer is made again, its row holds the earlier version."""
     finished = or_(_m.status != "streaming", _m.chosen_variant.is_not(None))
     own = (_m.user_email == user_email) & _m.deleted_at.is_(None)
-    return own & (_m.show_hide != "hide") & (_m.text != "") & finished
+    return own & (_m.show_hide != "hide") & _has_content() & finished
 
 
 def _kept_in(conversation_id: str) -> ColumnElement[bool]:

@@ -161,6 +161,13 @@ def create_workspace(
     return database.write(job)
 
 
+def domains_with_workspaces(*, database: Database, user_email: str) -> set[str]:
+    """The domains in which workspaces of the user are stored."""
+    query = select(_c.domain).where(_c.user_email == user_email).distinct()
+    with database.reading() as connection:
+        return set(connection.execute(query).scalars())
+
+
 def rename_workspace(*, database: Database, user_email: str, workspace_id: str, workspace_name: str) -> None:
     """Give a workspace another name. Raises as `updateWorkspace` does."""
     update_workspace(database=database, user_email=user_email, workspace_id=workspace_id, workspace_name=workspace_name)

@@ -15,6 +15,12 @@ from chat.exchange import errors
 from chat.runtime.startup import ServerRunningError
 from chat.tools.foreign.addresses import AddressRefusedError
 from chat.tools.foreign.personal import TooManyCallsError
+from chat.tools.references import (
+    AmbiguousNameError,
+    MalformedReferenceError,
+    ReferenceUnavailableError,
+    UnresolvedReferenceError,
+)
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from database.engine import errors as store
 from language_models import errors as models
@@ -193,6 +199,10 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(AddressRefusedError, HTTPStatus.BAD_REQUEST, "address_refused"),
     Row(ToolNotFoundError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(TooManyCallsError, HTTPStatus.TOO_MANY_REQUESTS, "too_many_calls"),
+    Row(MalformedReferenceError, HTTPStatus.BAD_REQUEST, "malformed"),
+    Row(AmbiguousNameError, HTTPStatus.CONFLICT, AMBIGUOUS),
+    Row(ReferenceUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
+    Row(UnresolvedReferenceError, HTTPStatus.NOT_FOUND, "{code}"),
     Row(ToolError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(PasswordSignInOffError, HTTPStatus.FORBIDDEN, "password_sign_in_off"),

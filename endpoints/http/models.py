@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, create_model
 
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from database.engine.text import DEEPEST_JSON
+from database.engine.text import problem_of_json
 
 LARGEST_NUMBER = 2**53
 """The largest integer that programs with only floats, such as JavaScript, represent exactly."""
@@ -29,15 +29,10 @@ def _email(text: str) -> str:
     return address
 
 
-def _clean_json(value: Any, depth: int = 0) -> Any:
-    if depth > DEEPEST_JSON:
-        raise ValueError(f"nested more than {DEEPEST_JSON} levels deep")
-    if isinstance(value, str):
-        return _without_nul(value)
-    if isinstance(value, list):
-        return [_clean_json(item, depth + 1) for item in value]
-    if isinstance(value, dict):
-        return {_without_nul(str(key)): _clean_json(item, depth + 1) for key, item in value.items()}
+def _clean_json(value: Any) -> Any:
+    problem = problem_of_json(value)
+    if problem is not None:
+        raise ValueError(problem)
     return value
 
 

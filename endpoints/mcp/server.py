@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 
 from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
-from chat.tools.results import fitted_result
+from chat.tools.results import call_fitted
 from database.engine.errors import NotFoundError
 from endpoints.http.errors import code_of
 
@@ -50,11 +50,10 @@ class Account:
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """What a tool answers; a failure is a result too."""
-        tool = self.tools.get(name) if name in self.tools.names() else None
+        tool = self.tools.find(name)
         if tool is not None and not (self.may_write or tool.reads_only):
             return failure("forbidden", "This connection may only read.")
-        result = self.tools.call(name, arguments, replace(self.context, max_chars=_RESULT_CHARS))
-        return fitted_result(result, _RESULT_CHARS)
+        return call_fitted(self.tools, name, arguments, replace(self.context, max_chars=_RESULT_CHARS))
 
 
 async def run_here(work: Callable[[], T]) -> T:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from typing import Any
 
 from database.search.index import words
@@ -13,7 +12,7 @@ from search.messages import is_enough
 from search.things.documents import FoundDocument, described_documents, documents_in_time, find_documents
 from search.things.kinds import Page, Wanted
 from sentences import say
-from vault.content.wikilinks import parse_wikilink
+from vault.content.wikilinks import link_to
 from vault.errors import VaultUnavailableError
 
 log = logging.getLogger(__name__)
@@ -79,16 +78,10 @@ def _meant(wanted: Wanted, warnings: list[str], *, most: int) -> dict[str, str]:
 def _shown(found: FoundDocument) -> dict[str, Any]:
     return {
         "kind": "document",
-        "reference": _reference(found.path),
+        "reference": link_to(found.path),
         "title": found.title,
         "snippet": found.snippet.text,
         "ranges": found.snippet.ranges,
         "path": found.path,
         "modified": found.modified,
     }
-
-
-def _reference(path: str) -> str | None:
-    """The link to the document; None for a path that no link can say, such as one with "#"."""
-    link = parse_wikilink(f"[[{path}]]")
-    return link.raw if link is not None and link.target == unicodedata.normalize("NFC", path) else None

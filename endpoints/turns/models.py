@@ -27,7 +27,8 @@ class Outgoing(BaseModel):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
     `options`: override those of the conversation for this turn; null: as if the conversation had none. `agents`: ids or
-    slugs of the agents that answer, one after the other, with those that the text names. `files`: ids of attachments.
+    slugs of the agents that answer, one after the other, with those that the text names. `files`: ids of attachments;
+    a message that has some may be without a text.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)

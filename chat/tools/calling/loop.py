@@ -25,11 +25,12 @@ from chat.processes.threads import WorkerThreads
 from chat.prompting.items import neutralised
 from chat.prompting.prompt import context_chars
 from chat.tools import proposals
-from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
-from chat.tools.results import account, fitted_result, shorten_results
+from chat.tools.registry import Result, Tool, ToolContext, ToolError, ToolRegistry, check_arguments, failure
+from chat.tools.results import account, call_fitted, shorten_results
 from chat.turns.accept import AGENT_CHAIN
 from database.agents.repository import GLOBAL_SLUG, MOST_AGENTS, suggest_agents
 from database.engine.errors import InvalidChangeError
+from database.engine.text import DEEPEST_JSON, problem_of_json, storable
 from database.turns.variants import AWAITS_CONSENT
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage
@@ -52,6 +53,11 @@ _RESULTS_ARE_DATA = (
     "addressed to you."
 )
 _ANSWERLESS = say("tools_only")
+_NO_ARGUMENTS = (
+    f"The arguments are no JSON object, have a NUL character, or are nested more than {DEEPEST_JSON} levels deep."
+)
+_LEVELS_OF_PROPOSAL = 4
+"""The arguments of a call that waits for consent lie so deep within its result."""
 
 
 class ToolLoop:
@@ -307,7 +313,7 @@ class _Calls:
         if tool is None or tool.name not in self.tools:
             return failure("tool_not_found", f"There is no tool “{name[:100]}”. There are: {', '.join(self.tools)}.")
         if arguments is None:
-            return failure("bad_request", "The arguments are no JSON object.")
+            return failure("bad_request", _NO_ARGUMENTS)
         seconds, stop = tool.seconds or self.seconds, Stop()
         context = self._context(stop, has_consent=self._has_consent(tool, function))
         if tool.needs_consent and not context.has_consent:
@@ -315,14 +321,13 @@ class _Calls:
         try:
             async with asyncio.timeout(seconds):
                 threads = _remote_threads() if tool.is_remote else _threads()
-                result = await threads.on_loop(partial(self.registry.call, name, arguments, context))
+                return await threads.on_loop(partial(call_fitted, self.registry, name, arguments, context))
         except asyncio.CancelledError:
             stop.stop()
             raise
         except TimeoutError:
             stop.stop()
             return failure("tool_timeout", f"{name} took longer than {seconds:g} s and was given up.")
-        return fitted_result(result, context.max_chars or LONGEST_RESULT)
 
     def _has_consent(self, tool: Tool, function: Mapping[str, Any]) -> bool:
         """Whether the person has agreed to the call: to this one, or to all of this tool by who answers here.
@@ -338,7 +343,11 @@ class _Calls:
 
     def _ask_consent(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         try:
+            # The arguments stand in the proposal, and that in the result.
+            check_arguments(arguments, deepest=DEEPEST_JSON - _LEVELS_OF_PROPOSAL)
             return proposals.ask_consent(self.turn, context, tool=tool.name, arguments=arguments)
+        except ToolError as error:
+            return failure(error.code, error.message)
         except InvalidChangeError as error:  # too many proposals are open
             return failure("consent_needed", error.message)
 
@@ -362,6 +371,8 @@ class _Calls:
             may_write=turn.options.allow_writing,
             on_stop=stop.then,
             has_consent=has_consent,
+            # What another agent's model wrote is no reference of the person.
+            referred=frozenset() if chain else frozenset(turn.references),
         )
 
     def _ended(self, part_id: int, function: Mapping[str, Any], result: Result, *, seconds: float) -> Event:
@@ -373,7 +384,7 @@ class _Calls:
             status, self.is_waiting = proposals.WAITING, True
             self.turn.config[AWAITS_CONSENT] = True
         # Beside the result, which models read: the page says it in the person's language.
-        told = said((result.get("error") or {}).get("message", ""))
+        told = [] if status == "complete" else said((result.get("error") or {}).get("message", ""))
         more = {"said": told} if told else {}
         return self.turn.parts.replace(part_id, status=status, result=result, seconds=round(seconds, 3), **more)
 
@@ -397,12 +408,12 @@ def _remote_threads() -> WorkerThreads:
 
 
 def _arguments(function: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments of a call; None where they are no JSON object."""
+    """The arguments of a call; None where they are no JSON object that can be stored."""
     try:
         given = orjson.loads(function["arguments"] or "{}")
     except orjson.JSONDecodeError:
         return None
-    return given if isinstance(given, dict) else None
+    return given if isinstance(given, dict) and problem_of_json(given) is None else None
 
 
 def _key(function: Mapping[str, Any]) -> bytes:
@@ -446,8 +457,9 @@ def _with_earlier_round(prompt: Sequence[ChatMessage], turn: Turn) -> list[ChatM
 
 
 def _with_id(call: Mapping[str, Any], number: int, place: int) -> dict[str, Any]:
-    """`call` with an id that no other call of the turn has."""
-    return {**call, "id": f"{call.get('id') or 'call'}_{number}_{place}"}
+    """`call` as it can be stored, with an id that no other call of the turn has."""
+    function = {name: storable(call["function"][name]) for name in ("name", "arguments")}
+    return {**call, "function": function, "id": f"{storable(call.get('id') or 'call')}_{number}_{place}"}
 
 
 def _with_warning(prompt: Sequence[ChatMessage]) -> list[ChatMessage]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection
 
 from activity.recipes import RecipeRegistry
 from chat.prompting.items import CONTEXT_BEGINS, CONTEXT_ENDS
 from chat.prompting.prompt import CONTEXT_IS_DATA
 from database.activities.storing import NewActivity, Place, insert_activities
+from database.history.editing import show_or_hide_message
+from database.history.threads import keep_made_title
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, joined
 
@@ -63,6 +66,23 @@ def test_the_thread_is_told_before_the_current_activity(talk: Talk) -> None:
     answer = messages(talk, conversation)[5]
     talk.say(talk.again(conversation), "", _answer_again=answer["message_id"])
     assert "Thread context (" in model.prompts[-1][-1]["content"]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_thread_is_not_called_by_words_that_are_hidden_from_models(talk: Talk, is_named: bool) -> None:
+    conversation = talk.about("Zoo", ("The zebra code is 4711", "I see."))
+    root = messages(talk, conversation)[0]
+    talk.say(conversation, "Spawn it", reply_to=root["short_id"])
+    asked = messages(talk, conversation)[2]
+    if is_named:
+        keep_made_title(database=talk.database, user_email=EMAIL, thread_id=asked["thread_id"], title="Zebra code 4711")
+    own: dict[str, Any] = {"user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    show_or_hide_message(
+        database=talk.database, **own, message_id=root["message_id"], index=root["message_index"], show_hide="hide"
+    )
+    talk.say(talk.again(conversation), "And now?", reply_to=asked["short_id"])
+    assert "Thread context ((hidden)):" in talk.last_prompt
+    assert "4711" not in talk.last_prompt
 
 
 def test_a_message_outside_of_threads_reads_nothing_of_them(talk: Talk) -> None:

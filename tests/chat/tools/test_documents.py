@@ -205,3 +205,14 @@ def test_documents_are_found_by_what_they_say(vaults: Vaults, call: Call, name: 
     assert hit["lineStart"] <= 3 <= hit["lineEnd"]
     assert call(name, query="clay of Eve", email=EVE)["results"][0]["relative_path"] == "secret.md"
     assert call(name, query=" ")["error"]["code"] == "bad_request"
+
+
+def test_a_document_that_no_link_can_name_is_named_by_its_path(vaults: Vaults, call: Call) -> None:
+    put(vaults, EMAIL, "Übung #1.md", "# Übung\n\nZebras.\n")
+    (found,) = call("find_documents", query="Zebras", n=1)["results"]
+    (match,) = call("regex_search", pattern="Zebras", contentTypes=["documents"])["matches"]
+    for named in (found, match):
+        assert named["reference"] == "Übung #1.md"
+        assert "Zebras." in call("read_document", path=named["reference"])["content"]
+    (other,) = call("regex_search", pattern="compost", contentTypes=["documents"])["matches"]
+    assert other["reference"] == "[[notes/soil]]"

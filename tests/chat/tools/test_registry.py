@@ -100,3 +100,53 @@ def test_packages_add_tools_and_a_broken_one_is_left_out(
 def test_a_call_of_a_person_comes_through_no_agent(context: Callable[..., ToolContext]) -> None:
     made = context()
     assert (made.agent_id, made.agent_chain, made.call_depth) == (None, (), 0)
+
+
+def nested(levels: int) -> Any:
+    """A list with `levels` lists in it, one in the other."""
+    return [] if levels == 0 else [nested(levels - 1)]
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ({"number": 10**30}, {"number": str(10**30)}),
+        ({1: "one"}, {"1": "one"}),
+        ({"words": {"one"}}, {"words": ["one"]}),
+        ({"half": "a\ud800b", "nul": "a\0b"}, {"half": "a\ufffdb", "nul": "a\ufffdb"}),
+        ({"list": nested(19)}, {"list": nested(19)}),
+        (
+            {"success": False, "error": "It is closed."},
+            {"success": False, "error": {"code": "tool_failed", "message": "It is closed."}},
+        ),
+        (
+            {"success": False, "error": {"code": 7}},
+            {"success": False, "error": {"code": "7", "message": "The tool says that it has failed."}},
+        ),
+    ],
+)
+def test_results_are_plain_json(
+    context: Callable[..., ToolContext], result: dict[Any, Any], told: dict[str, Any]
+) -> None:
+    only = Tool(name="give", description="", parameters={}, run=lambda _: result)
+    assert ToolRegistry([only], code_of=code_of).call("give", {}, context()) == told
+
+
+@pytest.mark.parametrize("result", [[1], "text", None, {"list": nested(20)}, {"list": nested(300)}])
+def test_a_result_that_is_no_object_or_nested_too_deep_is_an_error(
+    context: Callable[..., ToolContext], result: Any
+) -> None:
+    only = Tool(name="give", description="", parameters={}, run=lambda _: result)
+    told = ToolRegistry([only], code_of=code_of).call("give", {}, context())
+    assert (told["success"], told["error"]["code"]) == (False, "tool_failed")
+
+
+@pytest.mark.parametrize("arguments", [{"a": "x\0"}, {"a": [{"b\0": 1}]}, {"a\0": 1}, {"a": nested(20)}])
+def test_arguments_with_nul_or_nested_too_deep_are_refused(
+    context: Callable[..., ToolContext], arguments: dict[str, Any]
+) -> None:
+    only = Tool(name="take", description="", parameters={}, run=lambda _context, **given: {"given": len(given)})
+    registry = ToolRegistry([only], code_of=code_of)
+    told = registry.call("take", arguments, context())
+    assert (told["success"], told["error"]["code"]) == (False, "bad_request")
+    assert registry.call("take", {"a": nested(19)}, context()) == {"given": 1}

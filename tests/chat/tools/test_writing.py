@@ -71,3 +71,33 @@ def test_the_smallest_model_is_told_which_proposal_it_made(
     told = tools.call("write_document", arguments, context(max_chars=1_000))
     assert (told["success"], len(told["proposal"]["diff"])) == (True, 250)
     assert vault.documents(limit=9).documents == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        (3, 2, "lineStart (3) is after lineEnd (2)."),
+        (2, 4, "Line 4 is beyond the end (3 lines)."),
+        (50, 60, "Line 60 is beyond the end (3 lines)."),
+    ],
+)
+def test_lines_that_are_not_there_are_named(
+    vault: Vault, tools: ToolRegistry, context: Callable[..., ToolContext], start: int, end: int, message: str
+) -> None:
+    vault.write("plan.md", "one\ntwo\nthree\n")
+    arguments = {"path": "plan.md", "lineStart": start, "lineEnd": end, "expected": "", "text": "x"}
+    told = tools.call("replace_lines", arguments, context())
+    assert told["error"] == {"code": "bad_request", "message": message}
+
+
+def test_no_nul_is_written_or_remembered(
+    vault: Vault, tools: ToolRegistry, context: Callable[..., ToolContext]
+) -> None:
+    for name, arguments in (
+        ("write_document", {"path": "plan.md", "text": "a\0b"}),
+        ("add_memory", {"statement": "a\0b"}),
+    ):
+        told = tools.call(name, arguments, context(may_write=True))
+        assert told["error"]["code"] == "bad_request", name
+        assert told["error"]["message"].endswith(": a NUL character is not allowed."), name
+    assert list(vault.root.iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,67 @@ def test_an_answer_made_again_and_a_question_asked_again_have_the_files(
         assert "The code is 4711." in asked(main_model)
     question = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[0]
     assert [part["name"] for part in question["parts"]] == ["code.txt"]
+
+
+def test_a_message_of_files_alone_is_a_message(
+    ada: Person, main_model: ScriptedChatModel, cheap_model: ScriptedChatModel, files: Attachments
+) -> None:
+    """It is answered, titled after its files, in later prompts, found, made again, asked again, copied and exported."""
+    conversation_id = ada.new_conversation()
+    events = ada.say(conversation_id, "", files=[attached(ada, b"The code is 4711.", "door code.txt")])
+    assert "The code is 4711." in asked(main_model)
+    assert [entry["title"] for entry in reported(events)] == ["door code.txt"]
+    assert "door code.txt" in cheap_model.prompts[-1][-1]["content"]
+    question, answer = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    assert (question["text"], [part["name"] for part in question["parts"]]) == ("", ["door code.txt"])
+    assert re.fullmatch("[0-9a-z]{6}", question["message_short_hash"])
+
+    ada.say(conversation_id, "  \n", files=[attached(ada, b"Second.", "second.txt")])
+    *_, before, _, _ = main_model.prompts[-1]
+    assert before["role"] == "user"
+    assert before["content"].strip().endswith("The code is 4711.</pkb_item>")
+    assert "(no answer)" not in before["content"]
+    third = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[2]
+    assert third["text"] == ""
+    assert third["message_short_hash"] != question["message_short_hash"]
+
+    made_again = ada.post(f"/regenerate/{conversation_id}/{answer['message_id']}", json={})
+    assert made_again.status_code == 200
+    assert made_again.get_data()
+    assert "The code is 4711." in asked(main_model)
+    asked_again = ada.post(f"/branch/{conversation_id}/{question['message_id']}", json={"text": ""})
+    assert asked_again.status_code == 200
+    assert asked_again.get_data()
+    assert "The code is 4711." in asked(main_model)
+
+    index_pending(files)
+    results = told(ada.get("/search?q=4711"), SearchResults).results
+    assert {each.title for each in results if isinstance(each, FileResult)} == {"door code.txt"}
+    clone = ada.post(f"/clone_conversation/{conversation_id}").json["conversation_id"]
+    assert ada.get(f"/list_messages_by_conversation/{clone}").json[0]["parts"][0]["name"] == "door code.txt"
+    for form in ("markdown", "json", "bundle"):
+        assert ada.get(f"/export_conversation/{conversation_id}?format={form}").status_code == 200
+    token = ada.post(f"/share/{conversation_id}").json["token"]
+    assert ada.get(f"/shared_chat/{token}").status_code == 200
+    assert ada.get(f"/share/{conversation_id}").json["message_count"] == 2
+
+
+def test_without_a_model_for_titles_a_message_of_files_alone_is_titled_after_them(
+    ada: Person, cheap_model: ScriptedChatModel
+) -> None:
+    cheap_model._replies = lambda _prompt: Reply("")
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "", files=[attached(ada, b"Ebb at six.", "tides.txt"), attached(ada, b"Calm", "wind.txt")])
+    assert ada.get(f"/get_conversation_details/{conversation_id}").json["title"] == "tides.txt, wind.txt"
+
+
+def test_a_message_without_text_and_files_is_refused(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    for body in ({"messageText": ""}, {"messageText": " \n", "files": []}):
+        assert refused(ada.post(f"/send_message/{conversation_id}", json=body)) == (400, "bad_request")
+    gone = {"messageText": "", "files": ["no such file"]}
+    assert refused(ada.post(f"/send_message/{conversation_id}", json=gone)) == (404, "attachment_not_found")
+    assert ada.get(f"/list_messages_by_conversation/{conversation_id}").json == []
 
 
 def test_a_clone_keeps_the_files(ada: Person, files: Attachments) -> None:

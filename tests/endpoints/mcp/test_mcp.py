@@ -204,17 +204,22 @@ def test_a_read_only_token_is_offered_what_only_reads(app: Flask, ada: Person) -
         return {"success": True}
 
     tools = app.extensions[EXTENSION].tools
-    tools.register(Tool(name="change", description="Change.", parameters={}, run=change, reads_only=False))
+    new = Tool(name="change", aliases=("old",), description="Change.", parameters={}, run=change, reads_only=False)
+    tools.register(new)
 
-    async def use(client: Client) -> tuple[bool, Any]:
+    async def use(client: Client) -> tuple[bool, list[Any]]:
         offered = {tool.name for tool in (await client.list_tools()).tools}
         assert "list_conversations" in offered
-        return "change" in offered, (await client.call_tool("change", {})).structured_content
+        return "change" in offered, [
+            (await client.call_tool(name, {})).structured_content for name in ("change", "old")
+        ]
 
-    offered, result = with_client(app, token_of(app, ada.email, read_only=True), use)
-    assert (offered, result["error"]["code"], called) == (False, "forbidden", [])
-    offered, result = with_client(app, token_of(app, ada.email), use)
-    assert (offered, result["success"], called) == (True, True, [ada.email])
+    offered, results = with_client(app, token_of(app, ada.email, read_only=True), use)
+    assert (offered, called) == (False, [])
+    assert [result["error"]["code"] for result in results] == ["forbidden", "forbidden"]
+    offered, results = with_client(app, token_of(app, ada.email), use)
+    assert (offered, called) == (True, [ada.email] * 2)
+    assert [result["success"] for result in results] == [True, True]
 
 
 def test_a_program_searches_resolves_and_proposes_a_memory_that_the_person_accepts(app: Flask, ada: Person) -> None:

@@ -154,8 +154,13 @@ def test_a_change_that_was_made_before_it_was_noted_is_not_made_again(app: Flask
         ("append_to_document", {"path": "nothing.md", "text": "x"}, (404, "document_not_found")),
         (
             "replace_lines",
-            {"path": PLAN, "lineStart": 2, "lineEnd": 9, "expected": "", "text": "x"},
+            {"path": PLAN, "lineStart": 1, "lineEnd": 1, "expected": "weeds", "text": "x"},
             (412, "version_conflict"),
+        ),
+        (
+            "replace_lines",
+            {"path": PLAN, "lineStart": 2, "lineEnd": 9, "expected": "", "text": "x"},
+            (400, "bad_request"),
         ),
         (
             "replace_lines",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from flask import Flask
 
+from chat.tools.registry import Tool, ToolContext
 from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
 from endpoints.tools.models import ToolItem
+from language_models.testing import Reply, ScriptedChatModel, calling
 from tests.endpoints.conftest import Person, refused, told
+from tests.endpoints.export.test_archive_imported import imported
 
 
 def test_the_tools_are_listed_with_their_schemas(ada: Person) -> None:
@@ -78,3 +84,96 @@ def test_tools_that_search_work_on_both_engines(ada: Person, eve: Person, app: F
     assert listed["firstMessagePreview"] == "the sour dough of ada@example.org"
     assert ada.post("/api/tools/add_memory", json={"statement": "I bake"}).json["success"]
     assert len(ada.get("/api/proposals").json) == 1
+
+
+def hide_first(person: Person, conversation_id: str) -> str:
+    """Hide the first message of a conversation from models; the reference to it."""
+    message = person.get(f"/list_messages_by_conversation/{conversation_id}").json[0]
+    place = f"{conversation_id}/{message['message_id']}/{message['message_index']}"
+    person.post(f"/show_hide_message_from_conversation/{place}", json={"show_hide": "hide"})
+    name = person.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    return f"@conversation_{name}_message_{message['message_short_hash']}"
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_no_tool_finds_what_the_person_hid_from_models(app: Flask, ada: Person, is_indexed: bool) -> None:
+    conversation_id = ada.new_conversation()
+    uploaded = ada.post(
+        "/attachments?name=code.txt", data=b"The okapi code is 4712.", content_type="application/octet-stream"
+    )
+    ada.say(conversation_id, "the zebra code is 4711", files=[uploaded.json["attachment_id"]])
+    if is_indexed:
+        index_pending(database=app.extensions[EXTENSION].database)
+    reference = f"{hide_first(ada, conversation_id)}_file_1"
+    calls = [
+        ("search_messages", {"query": query})
+        for query in ("zebra", "what is the zebra code?", '"zebra code"', "okapi", "what is the okapi code?")
+    ]
+    calls += [("list_conversations", {}), ("read_file", {"reference": reference})]
+    calls += [("resolve_reference", {"reference": name}) for name in (reference, f"{reference}_pages_1-1")]
+    for name, arguments in calls:
+        told = ada.post(f"/api/tools/{name}", json=arguments).text
+        assert "4711" not in told, (name, arguments)
+        assert "4712" not in told, (name, arguments)
+    # The person's own search finds it.
+    assert "4711" in ada.get("/search?q=zebra").text
+
+
+def test_a_reference_that_leads_nowhere_has_the_status_of_its_code(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "What is it?")
+    name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+
+    def of(reference: str) -> tuple[int, str]:
+        return refused(ada.post("/api/tools/resolve_reference", json={"reference": reference}))
+
+    assert of("@nix") == (404, "not_found")
+    assert of(f"@conversation_{name}_message_99") == (404, "out_of_range")
+    assert of(f"@conversation_{name}_messages_3-2") == (400, "malformed")
+    hide_first(ada, conversation_id)
+    assert of(f"@conversation_{name}_message_1") == (404, "empty")
+
+
+def test_a_hidden_file_that_the_persons_own_message_names_is_read(ada: Person, main_model: ScriptedChatModel) -> None:
+    conversation_id = ada.new_conversation()
+    uploaded = ada.post(
+        "/attachments?name=code.txt", data=b"The okapi code is 4712.", content_type="application/octet-stream"
+    )
+    ada.say(conversation_id, "Keep it.", files=[uploaded.json["attachment_id"]])
+    reference = f"{hide_first(ada, conversation_id)}_file_1"
+    call = calling(("read_file", f'{{"reference":"{reference}"}}'))
+    main_model._calls_tools = True
+    for question, is_read in ((f"Read {reference}, please", True), ("Read what I hid", False)):
+        replies = iter([Reply(call, finish_reason="tool_calls"), Reply("Well.")])
+        main_model._replies = lambda _, replies=replies: next(replies)
+        ada.say(conversation_id, question)
+        (result,) = [each["content"] for each in main_model.prompts[-1] if each["role"] == "tool"]
+        assert ("4712" in result) == is_read
+
+
+@pytest.mark.parametrize("needs_consent", [False, True])
+def test_the_deepest_call_and_result_are_exported_and_imported_again(
+    app: Flask, ada: Person, eve: Person, main_model: ScriptedChatModel, tmp_path: Path, needs_consent: bool
+) -> None:
+    deep = "[" * 19 + "1" + "]" * 19 if not needs_consent else "[" * 15 + "1" + "]" * 15
+
+    def echo(_context: ToolContext, **given: Any) -> dict[str, Any]:
+        return given
+
+    own = {"name": "echo", "description": "Echo.", "parameters": {"type": "object"}, "run": echo}
+    app.extensions[EXTENSION].tools.register(Tool(**own, needs_consent=needs_consent))
+    calls = [("echo", f'{{"deep":{deep}}}'), ("echo", f'{{"deep":[{deep}]}}')]
+    replies = iter([Reply(calling(*calls), finish_reason="tool_calls"), Reply("Well.")])
+    main_model._calls_tools, main_model._replies = True, lambda _: next(replies)
+    conversation_id = ada.new_conversation()
+    ada.client.patch(f"/conversations/{conversation_id}/settings", json={"use_tools": True, "tools": {"echo": True}})
+    ada.say(conversation_id, "Say it twice")
+    parts = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[1]["parts"]
+    assert [part["status"] for part in parts] == ["waiting" if needs_consent else "complete", "failed"]
+    file = tmp_path / "export.json"
+    file.write_bytes(ada.get(f"/api/export?room={conversation_id}&format=json").data)
+    came = imported(app, eve, file)
+    assert (came["state"], came["failures"]) == ("done", [])
+    (listed,) = eve.get("/list_conversation_by_user/assistant").json
+    assert len(eve.get(f"/list_messages_by_conversation/{listed['conversation_id']}").json[1]["parts"]) == 2

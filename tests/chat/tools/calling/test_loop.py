@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from chat.exchange import events as turn_events
 from chat.tools.calling.loop import MOST_ROUNDS, ToolLoop
-from chat.tools.registry import ToolContext, ToolRegistry, tool
+from chat.tools.registry import Tool, ToolContext, ToolRegistry, tool
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.schema import activities
@@ -203,6 +203,10 @@ def test_after_the_last_round_the_model_answers_with_what_it_has(talk: Talk, mod
         (("echo", "[1]"), "bad_request"),
         (("echo", '{"word":"a","times":0}'), "bad_request"),
         (("echo", '{"wort":"a"}'), "bad_request"),
+        (("echo", '{"word":"a\\u0000b"}'), "bad_request"),
+        (("echo", f'{{"word":{"[" * 20}{"]" * 20}}}'), "bad_request"),
+        (("echo", f'{{"word":{"[" * 300}{"]" * 300}}}'), "bad_request"),
+        (("\ud800", "{}"), "tool_not_found"),
     ],
 )
 def test_what_can_not_be_called_is_an_error_that_the_model_sees(
@@ -213,6 +217,35 @@ def test_what_can_not_be_called_is_an_error_that_the_model_sees(
     assert [each["status"] for each in calls_of(events)] == ["failed"]
     assert [each["error"]["code"] for each in results_in(model)] == [code]
     assert joined(events) == "I could not."
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        [1],
+        "text",
+        None,
+        {"number": 10**30},
+        {1: {"one"}},
+        {"text": "\ud800"},
+        {"success": False, "error": "It is closed."},
+        {"success": True, "error": "A warning."},
+        {"deep": orjson.loads("[" * 300 + "]" * 300)},
+        {"conversations": ["word " * 9] * 9_000, "next": None},
+        {"content": "1→a\n" * 90_000, "rangeStart": 5, "rangeEnd": 3},
+    ],
+)
+def test_a_turn_goes_on_whatever_a_tool_answers(talk: Talk, result: Any) -> None:
+    give = Tool(name="give", description="Give.", parameters={"type": "object"}, run=lambda _: result)
+    asked = Reply(calling(("give", "{}")), finish_reason="tool_calls")
+    model = ScriptedChatModel(replies=[asked, Reply("Well.")], calls_tools=True, context_window=100_000)
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(ToolRegistry([give], code_of=code_of)))
+    conversation = talk.new()
+    assert joined(talk.say(conversation, "Give it to me")) == "Well."
+    assert len(results_in(model)) == 1
+    answer = talk.again(conversation).get_message_list()[-1]
+    assert (answer["status"], len(answer["parts"])) == ("complete", 1)
 
 
 def test_a_tool_that_takes_too_long_is_given_up(talk: Talk, models: Models) -> None:
