@@ -270,7 +270,9 @@ def test_documents_are_imported_moved_deleted_and_brought_back(
         page.get_by_role("menuitem", name="Files or ZIP archives…").click()
     chooser.value.set_files(notes / "plan.md")
     expect(panel.get_by_text("0 documents imported · 1 refused")).to_be_visible()
-    expect(panel.locator(".documents-refused")).to_have_text("plan.mdAnother document has this path.")
+    expect(panel.locator(".documents-refused")).to_have_text(
+        "plan.mdAnother document or a folder has this path, or it leads through a document."
+    )
     assert findings(page, "documents", shown=panel) == []
     panel.get_by_role("button", name="Close the report").click()
 
