@@ -87,7 +87,7 @@ class Conversation:
 
         async def journey() -> AsyncGenerator[events.Event, None]:
             try:
-                keep = partial(self._history.store_report, turn.accepted.user_message_id)
+                keep = partial(steps.keep_report, turn, self._history)
                 gathering = Gathering() if is_plain else await gathered(turn, partial(self._gather, turn), keep)
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())

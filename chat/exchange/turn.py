@@ -29,7 +29,7 @@ from chat.prompting.preferences import Preferences
 from chat.prompting.prompt import GivenAnswer
 from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title, words_for_title
-from database.engine.database import Database
+from database.engine.database import Database, Job
 from database.engine.text import storable
 from database.messages.message import Message
 from database.turns.identity import AcceptedTurn, AgentIdentity, config_of_answer
@@ -90,9 +90,9 @@ class Turn:
     decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as
     the store does not say it; None for any other turn. parts: what the answer has beside its words. documents:
     those of the vault that the answer rests on. cited: what its words refer to, as entries of a report. status: the
-    answer's, as it will be stored.
-    flush: where a server runs the turn, waits until its events are stored; False where they could not be. finished:
-    the answer is stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
+    answer's, as it will be stored. flush: where a server runs the turn, waits until its events are stored; False where
+    they could not be. writes: what is stored together with the next event, and shown by it. finished: the answer is
+    stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
     user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside which there is
     none. has_agents: the person has made agents, which is looked up only for a model that calls tools. answerers:
     those who answer instead of the conversation's own model, in order. answering: which of them does. given: what
@@ -127,6 +127,7 @@ class Turn:
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)
     flush: Flush | None = None
+    writes: list[Job[None]] = field(default_factory=list)
     finished: bool = False
     title: asyncio.Task[str] | None = None
     title_due: asyncio.TimerHandle | None = None
@@ -262,6 +263,11 @@ class TurnStream:
         self._turn.flush = flush
         self._on_drop.detach()
         _unfinished.discard(self)
+
+    def take_writes(self) -> Sequence[Job[None]]:
+        """What is to be stored together with the event that came last."""
+        writes, self._turn.writes = self._turn.writes, []
+        return writes
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from database.conversations import repository as conversations
@@ -12,7 +13,7 @@ from database.conversations.conversation import (
     conversation_metadata,
     conversation_since,
 )
-from database.engine.database import Database
+from database.engine.database import Database, Job, Urgency
 from database.engine.errors import ConversationNotFoundError
 from database.history import attachments, reading
 from database.history import documents as stored_documents
@@ -255,9 +256,19 @@ class History:
         self, message_id: str, report: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]] = ()
     ) -> None:
         """Store what became of a message's references, and the documents among them."""
-        who = {name: self._who[name] for name in ("database", "user_email")}
-        entries = [dict(entry) for entry in report]
-        stored_references.store_report(**who, message_id=message_id, report=entries, documents=documents)
+        self._database.write(self.report_write(message_id, report, documents), urgency=Urgency.STREAM)
+
+    def report_write(
+        self, message_id: str, report: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]] = ()
+    ) -> Job[None]:
+        """What stores the same within a transaction. Raises MessageNotFoundError there before it writes anything."""
+        return partial(
+            stored_references.store_own_report,
+            user_email=self._who["user_email"],
+            message_id=message_id,
+            report=[dict(entry) for entry in report],
+            documents=documents,
+        )
 
     def latest_documents(self, *, before: str) -> list[dict[str, Any]]:
         """The documents that the conversation named last, of messages other than `before`; asks for nothing if none."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
 from chat.exchange import events
 from chat.exchange.events import Event
+from database.engine.database import Job
 from database.engine.errors import StorageBusyError, StoreError
 
 from .streams import LiveStream
@@ -25,40 +27,54 @@ _OPENING_PAUSE = 0.03
 """The report and the ids of a turn wait so long for the first words, so that one commit stores them all."""
 
 
+Submit = Callable[[Sequence[Row], Sequence[Job[None]]], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Unstored:
+    """What a stream has not stored yet: events, and what belongs into the same transaction."""
+
+    events: list[Event] = field(default_factory=list)
+    writes: list[Job[None]] = field(default_factory=list)
+
+
 class Journal:
     """The journal of one loop.
 
-    `submit` queues rows (message_id, seq, event) as one transaction, and returns what waits for its commit. What that
-    raises beside StoreError is the fault of some of the rows: an answer that another process has closed has events of
-    these numbers.
+    `submit` queues writes, then rows (message_id, seq, event), as one transaction, and returns what waits for its
+    commit. What that raises beside StoreError is the fault of some of the rows: an answer that another process has
+    closed has events of these numbers.
     """
 
-    def __init__(
-        self, *, submit: Callable[[Sequence[Row]], Awaitable[None]], on_failure: Callable[[LiveStream, Exception], None]
-    ) -> None:
+    def __init__(self, *, submit: Submit, on_failure: Callable[[LiveStream, Exception], None]) -> None:
         self._submit = submit
         self._on_failure = on_failure
-        self._pending: dict[LiveStream, list[Event]] = {}
-        self._in_flight: dict[LiveStream, list[Event]] = {}
+        self._pending: dict[LiveStream, _Unstored] = {}
+        self._in_flight: dict[LiveStream, _Unstored] = {}
         self._open: set[LiveStream] = set()
         self._failed: set[LiveStream] = set()
         self._committing: asyncio.Task[None] | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def append(self, stream: LiveStream, event: Event) -> None:
+    def append(self, stream: LiveStream, event: Event, writes: Sequence[Job[None]] = ()) -> None:
         """Store `event`, unless the turn is not kept, then publish it to the watchers of `stream`.
 
+        writes: what is stored in the same transaction. They must not raise StoreError: it would be taken for a fault of
+        the store, which fails all turns that share the transaction.
         After a failure no later event of the stream is stored, so that stored events have no gaps.
         """
         if stream in self._failed:
             return
         self._open.add(stream)
-        pending = self._pending.setdefault(stream, [])
-        if pending and (both := events.joined(pending[-1], event)):
-            pending[-1] = both
+        pending = self._pending.get(stream)
+        if pending is None:
+            pending = self._pending[stream] = _Unstored()
+        pending.writes += writes
+        if pending.events and (both := events.joined(pending.events[-1], event)):
+            pending.events[-1] = both
         else:
-            pending.append(event)
+            pending.events.append(event)
         if not events.can_wait(event):
             self._begin()
         elif self._committing is None and self._delayed is None:
@@ -104,10 +120,10 @@ class Journal:
 
     async def _store(self, streams: Sequence[LiveStream]) -> None:
         """Store and publish what is in flight of these streams; alone, where one of them is refused."""
-        batch = {stream: _encoded(stream, self._in_flight[stream]) for stream in streams}
+        batch = {stream: _encoded(stream, self._in_flight[stream].events) for stream in streams}
         try:
             if to_store := list(chain(*(rows for stream, rows in batch.items() if stream.kept))):
-                await self._submit(to_store)
+                await self._submit(to_store, list(chain(*(self._in_flight[stream].writes for stream in streams))))
         except StorageBusyError as error:
             log.warning("events of %d answers wait to be stored: %s", len(batch), error)
             self._requeue(streams)
@@ -132,7 +148,7 @@ class Journal:
     def _refuse(self, streams: Sequence[LiveStream], error: Exception) -> None:
         """Let the turns fail whose events can't be stored."""
         for stream in streams:
-            pending = self._in_flight[stream]
+            pending = self._in_flight[stream].events
             if "done" in pending[-1]:
                 # The turn was finished after a flush, so the answer is stored, and its closing events can be made
                 # again from it.
@@ -147,7 +163,10 @@ class Journal:
     def _requeue(self, streams: Sequence[LiveStream]) -> None:
         newer, self._pending = self._pending, {stream: self._in_flight[stream] for stream in streams}
         for stream, later in newer.items():
-            self._pending.setdefault(stream, []).extend(later)
+            unstored = self._pending.setdefault(stream, later)
+            if unstored is not later:
+                unstored.events += later.events
+                unstored.writes += later.writes
 
     def _fail(self, stream: LiveStream, error: Exception) -> None:
         self._failed.add(stream)

@@ -22,7 +22,7 @@ from chat.processes.metrics import Metrics, TurnWatch
 from chat.processes.threads import in_thread, undisturbed
 from database.accounts.quotas import Quota, asked_to_take_message
 from database.conversations.repository import get_conversation
-from database.engine.database import Database, Urgency
+from database.engine.database import Database, Job, Urgency
 from database.engine.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events
 from database.turns.idempotency import refuse_sent_before
@@ -337,7 +337,7 @@ class TurnRunner:
                 watch.see(event)
                 if "answer" in event:
                     self._add_answer(stream, event["answer"]["message_id"])
-                journal.append(stream, event)
+                journal.append(stream, event, turn.take_writes())
                 if "done" in event:
                     # What follows (a new summary) is of no interest to watchers, and of none to the next turn.
                     await undisturbed(journal.settle(stream))
@@ -419,8 +419,8 @@ class TurnRunner:
             self._journal = Journal(submit=self._submit, on_failure=self._storage_failed)
         return self._journal
 
-    def _submit(self, rows: Sequence[tuple[str, int, bytes]]) -> asyncio.Future[None]:
-        storing = partial(append_events, rows=rows)
+    def _submit(self, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[None]]) -> asyncio.Future[None]:
+        storing = partial(append_events, rows=rows, writes=writes)
         stored = self.database.submit_on_loop(storing, urgency=Urgency.STREAM)
         self._others.announce_events(stored, rows)
         return stored

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import Any
+
+from sqlalchemy import Connection
 
 from chat.context import kinds
 from chat.context.budget import max_context_chars
@@ -24,7 +27,8 @@ from chat.processes.threads import in_thread, undisturbed
 from chat.prompting.citing import cited_names
 from chat.prompting.prompt import ContextBlock, build_prompt
 from database.conversations.titles import heuristic_title
-from database.engine.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
+from database.engine.database import Job
+from database.engine.errors import ConflictError, MessageNotFoundError, NotFoundError, StorageBusyError, StoreError
 from database.messages.message import Message
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError
@@ -128,6 +132,26 @@ async def stored(finish: Callable[[Turn, str | None], FinishedTurn], turn: Turn,
     return await in_thread(finish, turn, title)
 
 
+def keep_report(
+    turn: Turn, history: History, report: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Store what became of the references: where a server stores the events, together with the next one.
+
+    So the model is not asked later for it, and nobody is told of a report that is not stored. Where a process dies
+    before, the report is made again when its turns are closed.
+    """
+    if turn.flush is None or not turn.accepted.kept:
+        history.store_report(turn.accepted.user_message_id, report, documents)
+        return
+    turn.writes.append(partial(_if_asked, history.report_write(turn.accepted.user_message_id, report, documents)))
+
+
+def _if_asked(write: Job[None], connection: Connection) -> None:
+    """Store the report, unless its question was deleted meanwhile: the events of others are stored with it."""
+    with suppress(MessageNotFoundError):
+        write(connection)
+
+
 async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
     """The context for the prompt, condensed if it is over its budget."""
     if not context.items or not needs_distilling(context.items, model=turn.model, services=turn.services):
@@ -223,6 +247,7 @@ async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
     """End this answer and begin the next answerer's; returns the event that says so, None after the last answerer."""
     if not turn.accepted.kept or turn.answering + 1 >= len(turn.answerers):
         return None
+    await flushed(turn)  # the report, which what this answer cites is added to
     stops: list[asyncio.CancelledError] = []
     beginning = asyncio.ensure_future(_begun(turn, go_on, stops))
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, select, update
@@ -50,22 +50,31 @@ def store_report(
     `{claim_id}` or the like. documents: those that the message names, see `database.messages.documents`.
     Raises MessageNotFoundError.
     """
-
-    def store(connection: Connection) -> None:
-        conversation_id = _access(connection, user_email=user_email, message_id=message_id)
-        store_report_in(connection, report, message_id=message_id, user_email=user_email)
-        if documents:
-            store_documents(connection, message_id, documents, user_email=user_email, conversation_id=conversation_id)
-        # What is asked counts as something new, and has been counted already.
-        update_keeping_time(connection, conversation_id)
-
+    store = partial(store_own_report, user_email=user_email, message_id=message_id, report=report, documents=documents)
     database.write(store, urgency=Urgency.STREAM)
+
+
+def store_own_report(
+    connection: Connection,
+    *,
+    user_email: str,
+    message_id: str,
+    report: Sequence[Mapping[str, Any]],
+    documents: Documents = (),
+) -> None:
+    """`store_report` within a transaction. Raises MessageNotFoundError before it has written anything."""
+    conversation_id = _access(connection, user_email=user_email, message_id=message_id)
+    store_report_in(connection, report, message_id=message_id, user_email=user_email)
+    if documents:
+        store_documents(connection, message_id, documents, user_email=user_email, conversation_id=conversation_id)
+    # What is asked counts as something new, and has been counted already.
+    update_keeping_time(connection, conversation_id)
 
 
 def store_report_in(
     connection: Connection, report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str
 ) -> None:
-    """`store_report` within a transaction, for a message that is known to be this user's, also in the bin."""
+    """Store the report alone, for a message that is known to be this user's, also in the bin."""
     entries = [dict(entry) for entry in report]
     _KEEP.run(connection, message=message_id, report=entries)
     _FORGET.run(connection, message=message_id)

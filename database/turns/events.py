@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 
 from database.conversations.conversation import access_head
 from database.engine.clock import iso_in
-from database.engine.database import Database, Urgency
+from database.engine.database import Database, Job, Urgency
 from database.engine.errors import MessageNotFoundError, StreamExpiredError
 from database.engine.statements import Prepared
 from database.messages.parts import parts_of, told_parts
@@ -78,8 +78,12 @@ class StreamRead:
     kept: bool = True
 
 
-def append_events(connection: Connection, rows: Sequence[tuple[str, int, bytes]]) -> None:
-    """Store events (message_id, seq, event) of any number of answers: the body of a job of the writer."""
+def append_events(
+    connection: Connection, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[None]] = ()
+) -> None:
+    """Store events (message_id, seq, event) of any number of answers, after `writes`: a job of the writer."""
+    for write in writes:
+        write(connection)
     if rows:
         _APPEND.run_each(
             connection, [{"message_id": message_id, "seq": seq, "event": event} for message_id, seq, event in rows]

@@ -26,6 +26,7 @@ from chat.turns.streams import LiveStream
 from Conversation import Conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation
+from database.engine.database import Job
 from database.history import reading
 from database.maintenance.verification import verify_store
 from database.migrations import m0012_message_parts
@@ -135,7 +136,7 @@ def test_a_tool_call_gets_its_result_in_its_place() -> None:
 def test_the_journal_joins_pieces_of_thinking_that_come_faster_than_it_commits() -> None:
     commits: list[Sequence[Row]] = []
 
-    async def submit(rows: Sequence[Row]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
         commits.append(rows)
 
     async def run() -> None:

@@ -29,11 +29,11 @@ def test_the_last_events_of_a_turn_are_waited_for(
     message_id = conversation.get_message_list()[1]["message_id"]
     storing_the_end, go_on = threading.Event(), threading.Event()
 
-    def held_at_the_end(connection: Any, rows: Any) -> None:
+    def held_at_the_end(connection: Any, rows: Any, writes: Any) -> None:
         if any(b'"done"' in event for _, _, event in rows):
             storing_the_end.set()
             assert go_on.wait(60)
-        append_events(connection, rows)
+        append_events(connection, rows, writes)
 
     with monkeypatch.context() as held:
         held.setattr("chat.turns.runner.append_events", held_at_the_end)

@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Sequence
 
 import orjson
+from sqlalchemy import Connection
 
 from chat.exchange import events
 from chat.turns.journal import Journal, Row
 from chat.turns.streams import LiveStream
+from database.engine.database import Job
 from database.engine.errors import StorageBusyError
 
 
 def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() -> None:
     commits: list[tuple[Sequence[Row], asyncio.Future[None]]] = []
 
-    def submit(rows: Sequence[Row]) -> asyncio.Future[None]:
+    def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> asyncio.Future[None]:
         commits.append((rows, asyncio.get_running_loop().create_future()))
         return commits[-1][1]
 
@@ -48,7 +50,7 @@ def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() 
 def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() -> None:
     commits: list[Sequence[Row]] = []
 
-    async def submit(rows: Sequence[Row]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
         commits.append(rows)
 
     async def run(*then: events.Event) -> list[list[int]]:
@@ -70,7 +72,7 @@ def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() 
 def test_whoever_waits_for_the_report_and_the_ids_alone_has_them_stored_at_once() -> None:
     commits: list[Sequence[Row]] = []
 
-    async def submit(rows: Sequence[Row]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
         commits.append(rows)
 
     async def run() -> bool:
@@ -87,7 +89,7 @@ def test_an_answer_that_another_process_has_closed_ends_alone() -> None:
     commits: list[list[str]] = []
     failed: list[str] = []
 
-    async def submit(rows: Sequence[Row]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
         commits.append([message_id for message_id, _, _ in rows])
         if "closed" in commits[-1]:
             raise ValueError("There is an event of this number.")
@@ -103,3 +105,30 @@ def test_an_answer_that_another_process_has_closed_ends_alone() -> None:
     assert asyncio.run(run()) == {"one": (True, 1), "closed": (False, 0), "two": (True, 1)}
     assert commits == [["one", "closed", "two"], ["one"], ["closed"], ["two"]]
     assert failed == ["closed"]
+
+
+def test_what_belongs_to_an_event_is_stored_in_its_commit_also_when_the_store_was_busy() -> None:
+    commits: list[tuple[list[int], list[Job[None]]]] = []
+
+    async def submit(rows: Sequence[Row], writes: Sequence[Job[None]]) -> None:
+        commits.append(([seq for _, seq, _ in rows], list(writes)))
+        if len(commits) == 1:
+            raise StorageBusyError("The store is busy.")
+
+    def report(_connection: Connection) -> None:
+        """Stands for what stores a report."""
+
+    def corrected(_connection: Connection) -> None:
+        """Stands for what stores it again."""
+
+    async def run() -> None:
+        journal = Journal(submit=submit, on_failure=lambda _stream, error: None)
+        stream = LiveStream(message_id="m", conversation_id="c", user_email="ada@example.org", kept=True)
+        journal.append(stream, events.references([]), [report])
+        journal.append(stream, events.references([]), [corrected])
+        await journal.flush(stream)
+        journal.append(stream, events.text("One"))
+        await journal.settle(stream)
+
+    asyncio.run(run())
+    assert commits == [([1, 2], [report, corrected])] * 2 + [([3], [])]

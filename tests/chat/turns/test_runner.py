@@ -33,7 +33,7 @@ from database.schema import messages
 from database.turns import turns
 from database.turns.events import append_events
 from language_models.testing import Hold, Reply, ScriptedChatModel
-from tests.chat.conftest import EMAIL, Talk, joined, parsed, slowly, wait_until, wait_until_shown
+from tests.chat.conftest import EMAIL, Talk, fid, joined, parsed, part, slowly, wait_until, wait_until_shown
 
 
 def test_a_turn_goes_on_when_nobody_watches(talk: Talk, runner: TurnRunner) -> None:
@@ -61,7 +61,7 @@ def test_no_watcher_sees_an_event_before_its_commit(
 ) -> None:
     queued: list[tuple[Any, Future[None]]] = []
 
-    def hold_back(rows: Any) -> asyncio.Future[None]:
+    def hold_back(rows: Any, _writes: Any) -> asyncio.Future[None]:
         queued.append((rows, Future()))
         return asyncio.wrap_future(queued[-1][1])
 
@@ -186,7 +186,7 @@ def test_draining_takes_no_new_turns_and_stores_the_running_ones_as_interrupted(
 def test_an_answer_that_cannot_be_stored_is_not_shown_and_the_watcher_is_told(
     talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_rows: object) -> Any:
+    def full(_rows: object, _writes: object) -> Any:
         raise StorageFailedError("The disk is full.")
 
     monkeypatch.setattr(runner, "_submit", full)
@@ -195,6 +195,46 @@ def test_an_answer_that_cannot_be_stored_is_not_shown_and_the_watcher_is_told(
     assert joined(events) == ""
     assert events[0]["error"] == {"code": "storage_failed", "message": "The disk is full."}
     assert events[1]["done"] is True
+
+
+def test_the_model_is_asked_while_the_report_is_stored_and_nobody_is_told_of_it_before(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = talk.about("Deploying", ("How?", "With blue and green."))
+    talk.models.main_model = ScriptedChatModel.saying("Hello.")
+    let_go, submit = Future[None](), runner._submit
+
+    def hold_back(rows: Any, writes: Any) -> asyncio.Future[None]:
+        async def later() -> None:
+            await asyncio.wrap_future(let_go)
+            await submit(rows, writes)
+
+        return asyncio.ensure_future(later())
+
+    monkeypatch.setattr(runner, "_submit", hold_back)
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query(f"See @conversation_{fid(other)}_message_2 again"))
+    wait_until(lambda: bool(talk.models.main_model.calls))
+    assert "With blue and green." in talk.last_prompt
+    assert stream.last_seq == 0
+    assert talk.again(conversation).get_message_list()[0]["references"] == []
+    let_go.set_result(None)
+    told = parsed(stream.lines())
+    assert [entry["status"] for entry in part(told, "references")] == ["resolved"]
+    assert talk.again(conversation).get_message_list()[0]["references"] == part(told, "references")
+
+
+def test_the_report_of_a_question_that_is_gone_stops_nobody(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = talk.about("Deploying", ("How?", "With blue and green."))
+
+    def gone(*_: object, **__: object) -> None:
+        raise MessageNotFoundError
+
+    monkeypatch.setattr("database.history.references.store_own_report", gone)
+    told = parsed(runner.start(talk.new(), talk.query(f"See @conversation_{fid(other)}_message_2 again")).lines())
+    assert (joined(told), told[-1]["answer_status"]) == ("Fine, thank you.", "complete")
 
 
 def test_a_conversation_whose_turn_could_not_be_stored_goes_on_when_the_store_does(
@@ -292,7 +332,7 @@ def test_a_commit_that_fails_behind_the_models_last_word_makes_no_complete_answe
 ) -> None:
     talk.models.main_model = ScriptedChatModel.saying("All ", "of it")
     held = Future[None]()
-    monkeypatch.setattr(runner, "_submit", lambda _rows: asyncio.wrap_future(held))
+    monkeypatch.setattr(runner, "_submit", lambda _rows, _writes: asyncio.wrap_future(held))
     conversation = talk.new()
     stream = runner.start(conversation, talk.query("hello"))
     wait_until(lambda: bool(talk.models.cheap_model.calls))  # the title is made when the answer has ended
@@ -311,10 +351,10 @@ def test_whichever_commit_fails_what_is_told_is_what_is_stored(
     talk.models.main_model = slowly("one ", "two ", "three")
     count, append = itertools.count(), append_events
 
-    def sometimes(connection: Any, rows: Any) -> None:
+    def sometimes(connection: Any, rows: Any, writes: Any) -> None:
         if next(count) == number:
             raise StorageFailedError("The disk is full.")
-        append(connection, rows)
+        append(connection, rows, writes)
 
     monkeypatch.setattr("chat.turns.runner.append_events", sometimes)
     conversation = talk.new()
@@ -332,10 +372,10 @@ def test_closing_events_that_cannot_be_stored_are_told_since_the_answer_is(
 ) -> None:
     submit = runner._submit
 
-    def all_but_the_end(rows: Any) -> Any:
+    def all_but_the_end(rows: Any, writes: Any) -> Any:
         if any(b'"done"' in event for _, _, event in rows):
             raise StorageFailedError("The disk is full.")
-        return submit(rows)
+        return submit(rows, writes)
 
     monkeypatch.setattr(runner, "_submit", all_but_the_end)
     conversation = talk.new()
