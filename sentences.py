@@ -18,6 +18,8 @@ Value = str | int
 _TURN = {
     "agent_alone": "Nothing of this conversation is kept, so {agent} alone answers.",
     "agent_gone": "The agent {agent} is not there any more: {instead} answers instead.",
+    "asked_for_hidden": "The question, which a model wrote, refers to messages that are hidden from models: {refs}. "
+    "They stay hidden.",
     "agents_later": "{agents} will answer later: the message waits in the inbox.",
     "inbox_chain_stopped": "Agents have answered {count} times in a row, each other at last. They stop here. What "
     "they did not answer has failed in their inboxes, where it can be tried again.",
@@ -125,6 +127,7 @@ _CONVERSATIONS = {
     "no_such_hash": "No message of this conversation has this hash.",
     "counted_from_one": "Messages are counted from 1.",
     "message_empty": "The message has no text.",
+    "hidden_from_models": "Hidden from models and left out: {count}.",
     "nothing_but_this": "It holds nothing but this question and its answer.",
     "this_left_out": "This question and its answer are left out.",
     "unfinished_left_out": "The answer that is still being written is left out.",

@@ -62,11 +62,12 @@ class Turns(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """text: what was said. status: that of the answer. failure: why it broke off, if it did."""
+    """text: what was said. status: that of the answer. failure: why it broke off, if it did. notices: beside it."""
 
     text: str
     status: str
     failure: str
+    notices: tuple[str, ...] = ()
 
 
 class AgentDesk:
@@ -123,7 +124,8 @@ class AgentDesk:
             "callDepth": depth,
             "isNewConversation": is_new,
         }
-        return {"success": True, "answer": answer.text, "conversationId": found, "metadata": metadata}
+        notices = {"notices": answer.notices} if answer.notices else {}
+        return {"success": True, "answer": answer.text, **notices, "conversationId": found, "metadata": metadata}
 
     def _source(self, caller: AgentCaller) -> Agent | None:
         """The agent that asks; the Global Assistant for a model without one, None for a person or a program."""
@@ -162,7 +164,8 @@ class AgentDesk:
 
 def _next_link(asked: Agent, caller: AgentCaller, source: Agent | None) -> tuple[int, tuple[str, ...]]:
     """How deep the question to `asked` is, and the agents that wait for its answer. Raises InvalidChangeError."""
-    depth, chain = caller.depth + 1, (*caller.chain, *([source.agent_id] if source else []))
+    asking = source.agent_id if source else caller.agent_id
+    depth, chain = caller.depth + 1, (*caller.chain, *([asking] if asking else []))
     if asked.agent_id in chain:
         raise InvalidChangeError(f"{asked.title} is waiting for this answer itself, so it can't be asked.")
     if depth > DEEPEST:
@@ -182,10 +185,12 @@ def _query(question: AgentQuestion, caller: AgentCaller) -> dict[str, Any]:
 
 
 def _read(stream: Stream) -> _Answer:
-    text, status, failure = [], "", ""
+    text, status, failure, notices = [], "", "", list[str]()
     for chunk in stream.lines():
         for event in map(orjson.loads, chunk.splitlines()):
             text.append(event["text"])
             failure = event.get("error", {}).get("message", failure)
             status = event.get("answer_status", status)
-    return _Answer(text="".join(text), status=status, failure=failure)
+            if (part := event.get("part", {})).get("kind") == "notice":
+                notices.append(part["text"])
+    return _Answer(text="".join(text), status=status, failure=failure, notices=tuple(notices))

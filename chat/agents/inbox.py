@@ -194,7 +194,10 @@ class InboxDesk:
             return store_post_in(connection, user_email=activity.user_email, post=post)
 
         paused = _notice(say("inbox_paused", agent=agent.title, count=limit))
-        return complete_item(database=self._database, claim=claim, answer=store, hourly_limit=limit, paused=paused)
+        notice = _notice(reply.notice) if reply.notice else None
+        return complete_item(
+            database=self._database, claim=claim, answer=store, hourly_limit=limit, paused=paused, notice=notice
+        )
 
     def _failed(self, claim: Claim, error: Exception) -> Serviced:
         code, message = "internal_error", str(say("fault"))

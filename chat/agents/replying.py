@@ -12,7 +12,7 @@ import orjson
 
 from activity.recipes import Recipe
 from activity.recipes.errors import InvalidPayloadError
-from chat.context.gather import fitted, gather, stored_scope
+from chat.context.gather import GatheredContext, fitted, gather, stored_scope
 from chat.context.memories import KnowledgeRequest
 from chat.context.threads import activity_block
 from chat.exchange.ports import ConversationLoader, TurnServices
@@ -22,16 +22,17 @@ from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
 from chat.turns.accept import chosen_model, model_or_main
-from chat.turns.steps import cited_entries
+from chat.turns.steps import asked_for_hidden, cited_entries
 from conversation_reference_utils import parse_references
 from database.activities.reading import MESSAGE, Activity
+from database.agents.inbox import is_of_a_mind
 from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
 from database.messages.message import Message
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Usage, json_format
-from sentences import say
+from sentences import NOTHING, Sentence, say, together
 
 from .answering import instructions
 
@@ -44,7 +45,8 @@ class Reply:
     """What an agent answers: an activity of this recipe and type. config: of a message, who gives the answer.
 
     said: by the model. tokens: what that took, `prompt_tokens` and `completion_tokens`; empty where nobody says.
-    references: what a message cites, in the shape of a report's entries.
+    references: what a message cites, in the shape of a report's entries. notice: what the person ought to know of the
+    answer; "" for nothing.
     """
 
     recipe: str
@@ -54,6 +56,7 @@ class Reply:
     said: str
     tokens: Mapping[str, int]
     references: Sequence[Mapping[str, Any]] = ()
+    notice: Sentence = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,7 @@ class Replier:
         text = without_mark(said, names).strip()
         if not text:
             raise ModelFailedError(say("said_nothing"))
-        took: dict[str, Any] = {"said": said, "tokens": {} if usage is None else _tokens(usage)}
+        took: dict[str, Any] = {"said": said, "tokens": {} if usage is None else _tokens(usage), "notice": asked.notice}
         form = asked.form
         if not form.is_message:
             payload = {"text": text} if form.schema is None else _json_in(text)
@@ -105,11 +108,12 @@ class Replier:
         services, owner = self.services, activity.user_email
         where: dict[str, Any] = {"database": self.database, "user_email": owner}
         settings = get_conversation(**where, conversation_id=activity.conversation_id).settings
-        model = (
-            model_or_main(agent.model, services=services, agent=agent.title).model
+        chosen = (
+            model_or_main(agent.model, services=services, agent=agent.title)
             if agent.model
-            else chosen_model({}, settings, services=services).model
+            else chosen_model({}, settings, services=services)
         )
+        model, named = chosen.model, self._named_in(activity)
         preferences = preferences_of(owner, database=self.database)
         form = _form_of(services.recipes.get_recipe_for_activity(activity), services)
         told: dict[str, Any] = {
@@ -127,7 +131,8 @@ class Replier:
             question=_question_of(activity, form),
             thread="" if is_alone else activity_block(activity, **told),
             history=self._history(activity, model),
-            context=self._named_in(activity, model),
+            context=fitted(named, context_chars(model) // 2).rendered(),
+            notice=together(chosen.notice, asked_for_hidden(named.report)),
         )
 
     def _history(self, activity: Activity, model: ChatModel) -> list[Message]:
@@ -143,17 +148,13 @@ class Replier:
         recent = conversation.last_messages(max_chars=model.context_window * 4)
         return [message for message in recent if message["message_id"] not in known]
 
-    def _named_in(self, activity: Activity, model: ChatModel) -> str:
+    def _named_in(self, activity: Activity) -> GatheredContext:
         """What the text of a message refers to, word for word."""
-        if activity.text is None:
-            return ""
-        named = parse_references(activity.text)
+        named = parse_references(activity.text or "")
         if not (named.friendly_ids or named.claim_ids):
-            return ""
-        scope = self._scope(activity)
+            return GatheredContext()
         request = KnowledgeRequest(claim_ids=named.claim_ids)
-        context = gather(named.friendly_ids, scope=scope, request=request)
-        return fitted(context, context_chars(model) // 2).rendered()
+        return gather(named.friendly_ids, scope=self._scope(activity), request=request)
 
     def _cited(self, activity: Activity, text: str) -> list[dict[str, Any]]:
         names = cited_names(text) if "#" in text else []
@@ -167,6 +168,7 @@ class Replier:
             loader=self.loader_for(owner),
             services=self.services,
             here=activity.conversation_id,
+            shows_hidden=not is_of_a_mind(activity),
         )
 
 
@@ -182,6 +184,7 @@ class _Asked:
     thread: str
     history: Sequence[Message]
     context: str
+    notice: Sentence
 
     @property
     def marks(self) -> Marks:

@@ -134,7 +134,7 @@ class ActivityReferences:
         return Resolution(entry=entry)
 
     def _title(self, activity: Activity) -> str:
-        if activity.is_hidden and not self.conversations.shows_hidden:
+        if activity.is_hidden and not self.conversations.reads_hidden:
             return ""
         return " ".join(self.recipes.format_line(activity).split())[:_LONGEST_TITLE]
 

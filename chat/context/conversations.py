@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps, VersionedLoader
@@ -151,16 +151,23 @@ FriendlyIdLookup = Callable[[Sequence[str]], Mapping[str, NamedConversation]]
 
 _Resolver = Callable[[str, AddressableConversation, ConversationReference], Resolution]
 _RANGE_MARKER = re.compile(r"_(?:messages|msgs)_", re.IGNORECASE)
+HIDDEN = "hidden_from_models"
+"""The code of the note that messages were left out since the person hid them."""
+_HIDDEN_NOTE = "the user has hidden this message from models"
 _KINDS = {"message": "message", "range": "message_range", "conversation": "conversation", "malformed": "message"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningTurn:
-    """The messages of the turn that refers, no part of what it may refer to; the length of its question in `chars`."""
+    """The messages of the turn that refers, no part of what it may refer to; the length of its question in `chars`.
+
+    is_of_model: a model wrote the question.
+    """
 
     message_ids: frozenset[str] = frozenset()
     chars: int = 0
     is_given_documents: bool = False
+    is_of_model: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -180,6 +187,11 @@ class ConversationReferences:
     here: str | None = None
     shows_hidden: bool = True
     _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
+
+    @property
+    def reads_hidden(self) -> bool:
+        """Whether messages that the person hid from models have their texts here."""
+        return self.shows_hidden and not self.running.is_of_model
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
         """One resolution for each of `references` (without "@", as typed), in order.
@@ -317,8 +329,11 @@ class ConversationReferences:
         """The message, without its text where that is hidden from who asks."""
         return {**message, "text": ""} if self._is_hidden(message) else message
 
+    def _item(self, ref: str, fid: str, message: Message, type_: str) -> PkbItem:
+        return _message_item(ref, fid, message, type_, note=_HIDDEN_NOTE if self._is_hidden(message) else "")
+
     def _is_hidden(self, message: Message) -> bool:
-        return not self.shows_hidden and message.get("show_hide") == "hide"
+        return not self.reads_hidden and message.get("show_hide") == "hide"
 
     def _without_the_running(self, messages: Sequence[Message]) -> list[Message]:
         return [message for message in messages if message["message_id"] not in self.running.message_ids]
@@ -368,7 +383,8 @@ class ConversationReferences:
             entry = entry.with_note(say("unfinished_left_out"))
         fid = conversation.get_metadata()["conversation_friendly_id"]
         type_ = "activity" if entry.kind == "activity" else "conversation_message"
-        items = tuple(shorten(_message_item(ref, fid, message, type_), self.caps.message) for message in finished)
+        items = tuple(shorten(self._item(ref, fid, message, type_), self.caps.message) for message in finished)
+        hidden = sum(map(self._is_hidden, finished))
         cuts = sum(item.truncated_from is not None for item in items)
         if cuts:
             most = self.caps.message
@@ -376,7 +392,9 @@ class ConversationReferences:
             note = say("cut_to", characters=most) if is_one else say("some_cut_to", count=cuts, characters=most)
             entry = entry.marked("truncated", note)
         elif not any(message["text"] for message in finished):
-            entry = entry.marked("empty", say("message_empty"))
+            entry = entry.marked("empty", say("message_empty")) if not hidden else replace(entry, status="empty")
+        if hidden:
+            entry = entry.with_note(say(HIDDEN, count=hidden))
         return Resolution(entry=entry, items=items)
 
 
@@ -407,7 +425,7 @@ def _missing_message(ref: str, identifier: str, conversation: AddressableConvers
     return _failed(ref, "message", "out_of_range", note, title=title)
 
 
-def _message_item(ref: str, fid: str, message: Message, type_: str) -> PkbItem:
+def _message_item(ref: str, fid: str, message: Message, type_: str, *, note: str = "") -> PkbItem:
     sender = "You" if message["sender"] == "user" else "Assistant"
     return PkbItem(
         source="referenced",
@@ -416,6 +434,7 @@ def _message_item(ref: str, fid: str, message: Message, type_: str) -> PkbItem:
         key=f"message:{message['message_id']}",
         label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({sender}):",
         body=message["text"],
+        note=note,
     )
 
 

@@ -279,7 +279,12 @@ _BROKEN = say("lookup_fault")
 def running(turn: Turn) -> RunningTurn:
     """What of a conversation is no part of what `turn` may refer to."""
     own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
-    return RunningTurn(message_ids=frozenset(own), chars=len(turn.text), is_given_documents=not turn.opens_documents)
+    return RunningTurn(
+        message_ids=frozenset(own),
+        chars=len(turn.text),
+        is_given_documents=not turn.opens_documents,
+        is_of_model=turn.is_of_model,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

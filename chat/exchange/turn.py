@@ -97,7 +97,8 @@ class Turn:
     none. has_agents: the person has made agents, which is looked up only for a model that calls tools. answerers:
     those who answer instead of the conversation's own model, in order. answering: which of them does. given: what
     others have answered to the question before. title: the task that makes the title of a new conversation; title_due:
-    when it is made at the latest, None before anything was answered.
+    when it is made at the latest, None before anything was answered. is_of_model: a model wrote the question, to an
+    agent: what the person hid from models stays hidden.
     """
 
     accepted: AcceptedTurn
@@ -141,6 +142,7 @@ class Turn:
     conversation_id: str = ""
     database: Database | None = None
     has_agents: bool = False
+    is_of_model: bool = False
     _shared_options: AnswerOptions = field(init=False)
 
     def __post_init__(self) -> None:

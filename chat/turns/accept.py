@@ -103,7 +103,7 @@ ASKED_BY = "_asked_by"
 
 AGENT_CHAIN = "_agent_chain"
 """The field of a query that says through how many questions to agents it came, and which agents wait for its answer;
-only the server sets it. Its text names nobody who answers."""
+only the server sets it. Its text names nobody who answers. Agents wait where a model asks, not a program."""
 
 ANSWER_AGAIN = "_answer_again"
 """The field of a query that names the answer (message_id) to be made again; only the server sets it."""
@@ -230,6 +230,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     turn = _turn(query, accepted, means, preferences.told, text=accepted.text)
     turn.given = [_given(answer) for answer in accepted.answers_before]
     turn.decided_calls = decided
+    turn.is_of_model = accepted.asked_by_agent
     if is_continued:
         turn.continued = accepted.answer_text
         turn.called_before = accepted.answer_config.get("tools") or ""
@@ -280,6 +281,7 @@ def _turn(
     query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, preferences: Preferences, *, text: str
 ) -> Turn:
     references, claim_ids = named_references(query, text, documents=tracks_documents(query, means.services))
+    _, chain = query.get(AGENT_CHAIN) or (0, ())
     return Turn(
         accepted=accepted,
         text=text,
@@ -298,4 +300,5 @@ def _turn(
         conversation_id=means.conversation_id,
         database=means.database,
         has_agents=means.has_agents,
+        is_of_model=bool(chain),
     )

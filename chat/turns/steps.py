@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from chat.context import kinds
 from chat.context.budget import max_context_chars
-from chat.context.conversations import MAX_REFERENCES
+from chat.context.conversations import HIDDEN, MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
 from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
 from chat.context.kinds import ReferenceScope
@@ -22,6 +22,7 @@ from chat.context.threads import thread_block
 from chat.exchange import events
 from chat.exchange.documents import listed, wikilinks_of
 from chat.exchange.files import READ_TOOL, attached_files, with_files
+from chat.exchange.report import ReportEntry
 from chat.exchange.turn import Turn, tracks_documents
 from chat.processes.threads import in_thread, undisturbed
 from chat.prompting.citing import cited_names
@@ -32,7 +33,7 @@ from database.engine.errors import ConflictError, MessageNotFoundError, NotFound
 from database.messages.message import Message
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError
-from sentences import say, together
+from sentences import NOTHING, Sentence, say, says, together
 
 from . import answering
 from .answering import Drafts
@@ -195,6 +196,8 @@ async def answer(
 
     for event in _told_before(turn, found):
         yield event
+    if hidden := asked_for_hidden(context.report):
+        yield turn.note(hidden)
     drafts = partial(Drafts, turn=turn, found=found, context=context, make=prompt, keep=keep)
     try:
         async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
@@ -333,6 +336,12 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
         yield from turn.parts.told()
     if turn.continued:
         yield events.text(turn.continued)
+
+
+def asked_for_hidden(report: Sequence[ReportEntry]) -> Sentence:
+    """What an answer says where a model's question refers to messages that the person hid; "" for none."""
+    refs = [entry.ref for entry in report if any(says(note, HIDDEN) for note in entry.notes)]
+    return say("asked_for_hidden", refs=", ".join(refs)) if refs else NOTHING
 
 
 def failed(turn: Turn, code: str, message: str) -> events.Event:

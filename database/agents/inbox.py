@@ -107,7 +107,7 @@ def deliver(
     known = select(_i.agent_id, _i.activity_id).where(_i.activity_id.in_(activity_ids))
     delivered = {(row.agent_id, row.activity_id) for row in connection.execute(known)}
     for activity in arrived:
-        automatic = {agent_id: not _is_of_a_mind(activity) for agent_id in named}
+        automatic = {agent_id: not is_of_a_mind(activity) for agent_id in named}
         automatic |= {agent_id: True for agent_id, rules in takers if any(_takes(rule, activity) for rule in rules)}
         for agent_id, is_automatic in automatic.items():
             is_own = activity.actor_type == "agent" and activity.actor_id == agent_id
@@ -125,11 +125,12 @@ def _takes(rule: Mapping[str, Any], activity: Activity) -> bool:
     return (
         rule.get("conversation_id") in (None, activity.conversation_id)
         and (rule.get("recipe"), rule.get("type")) == (activity.recipe, activity.type)
-        and (bool(rule.get("from_agents")) or not _is_of_a_mind(activity))
+        and (bool(rule.get("from_agents")) or not is_of_a_mind(activity))
     )
 
 
-def _is_of_a_mind(activity: Activity) -> bool:
+def is_of_a_mind(activity: Activity) -> bool:
+    """Whether a model or an agent did it."""
     return activity.actor_type in _MINDS
 
 
@@ -262,17 +263,25 @@ def release_item(*, database: Database, claim: Claim) -> None:
 
 
 def complete_item(
-    *, database: Database, claim: Claim, answer: Callable[[Connection], Activity], hourly_limit: int, paused: Notice
+    *,
+    database: Database,
+    claim: Claim,
+    answer: Callable[[Connection], Activity],
+    hourly_limit: int,
+    paused: Notice,
+    notice: Notice | None = None,
 ) -> Activity | None:
     """Store an answer by `answer` and end the claim, in one transaction; None, and nothing is stored, if it is lost.
 
     paused: what the person is told where the agent has to pause now, since it has answered `hourly_limit` items within
-    an hour and more wait.
+    an hour and more wait. notice: what they ought to know of the answer.
     """
 
     def complete(connection: Connection) -> Activity | None:
         if connection.execute(select(_i.activity_id).where(_holds(claim))).first() is None:
             return None
+        if notice is not None:
+            _tell(connection, claim.activity, claim, notice, once_an_hour=True)
         stored = answer(connection)
         done = {"state": "done", "error": None, "answer_id": stored.activity_id}
         connection.execute(update_of(inbox_items).where(_holds(claim)).values(done))
@@ -466,7 +475,7 @@ def _tell(
     actor_id = f"inbox of {item.agent_id}"
     if not read_activities(connection, live_activities(activity.user_email, activity_id=activity.activity_id)):
         return  # it was deleted meanwhile, maybe with its conversation
-    if once_an_hour and _was_told(connection, activity, actor_id):
+    if once_an_hour and _was_told(connection, activity, actor_id, notice):
         return
     where = {"user_email": activity.user_email, "conversation_id": activity.conversation_id}
     new = NewActivity(
@@ -485,14 +494,14 @@ def _tell(
     record(connection, ACTIVITY, "created", ids=[stored.activity_id], fields=fields, **where)
 
 
-def _was_told(connection: Connection, activity: Activity, actor_id: str) -> bool:
-    told = select(_a.seq).where(
+def _was_told(connection: Connection, activity: Activity, actor_id: str, notice: Notice) -> bool:
+    told = select(_a.payload).where(
         _a.conversation_id == activity.conversation_id,
         _a.type == "system_event",
         _a.actor_id == actor_id,
         _a.created_at > iso_in(seconds=-_HOUR),
     )
-    return connection.execute(told.limit(1)).first() is not None
+    return any(payload["description"] == notice.text for payload in connection.scalars(told))
 
 
 def _record(connection: Connection, user_email: str, agent_id: str, activity_id: str, state: State) -> None:

@@ -119,6 +119,7 @@ class RepeatedTurn(AcceptedTurn):
 
     text, question_config, report: of the stored question. answer_config, answer_text, answer_parts, answer_documents:
     of the answer so far. answers_before: earlier answers of others to the question, `{text, config, short_id}` each.
+    asked_by_agent: an agent wrote the question.
     """
 
     text: str
@@ -129,6 +130,7 @@ class RepeatedTurn(AcceptedTurn):
     answer_parts: tuple[dict[str, Any], ...] = ()
     answer_documents: tuple[dict[str, Any], ...] = ()
     answers_before: tuple[dict[str, Any], ...] = ()
+    asked_by_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

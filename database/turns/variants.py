@@ -241,4 +241,5 @@ def _repeated(head: ConversationHead, question: MessageRow, answer: MessageRow, 
         answer_parts=answer.parts,
         answer_documents=answer.documents,
         files=tuple(part for part in question.parts if is_file(part)),
+        asked_by_agent=question.source_agent_title is not None,
     )

@@ -372,7 +372,7 @@ class _Calls:
             on_stop=stop.then,
             has_consent=has_consent,
             # What another agent's model wrote is no reference of the person.
-            referred=frozenset() if chain else frozenset(turn.references),
+            referred=frozenset() if turn.is_of_model else frozenset(turn.references),
         )
 
     def _ended(self, part_id: int, function: Mapping[str, Any], result: Result, *, seconds: float) -> Event:

@@ -22,6 +22,7 @@ from database.conversations.repository import (
     get_conversation,
     get_conversations_for_user,
 )
+from database.history.editing import show_or_hide_message
 from endpoints.http.errors import code_of
 from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Prompt, Reply, ScriptedChatModel, calling
@@ -133,6 +134,60 @@ def test_6_3_the_stored_question_has_the_field_and_keeps_the_title_when_the_agen
     delete_agent(database=talk.database, user_email=EMAIL, agent="cook", for_good=True)
     asked = question_in(talk, result["conversationId"])
     assert (asked["source_agent_id"], asked["source_agent_title"]) == (None, "Cook")
+
+
+def hide(talk: Talk, conversation: Conversation, index: int) -> str:
+    """Hide a message from models; the reference to it."""
+    message = conversation.get_message_list()[index - 1]
+    show_or_hide_message(
+        database=talk.database,
+        user_email=EMAIL,
+        conversation_id=conversation.conversation_id,
+        message_id=message["message_id"],
+        index=None,
+        show_hide="hide",
+    )
+    return f"@conversation_{conversation.get_metadata()['conversation_friendly_id']}_message_{index}"
+
+
+def test_a_model_that_refers_to_a_hidden_message_gets_nothing_of_it(talk: Talk, desk: AgentDesk) -> None:
+    assert desk
+    made(talk, "Botanist", system_prompt="Plants.")
+    hidden = hide(talk, talk.about("Poison", ("The code is 4711.", "Noted.")), 1)
+    model = playing(
+        talk,
+        lambda who, answered: (
+            Reply("Sorrel.") if "Botanist" in who or answered else asking("botanist", f"What says {hidden}?")
+        ),
+    )
+    events = talk.say(talk.new(), "Find out")
+    told = "".join(str(message["content"]) for prompt in model.prompts for message in prompt)
+    assert "4711" not in told
+    assert "hidden this message from models" in told
+    assert "4711" not in str(events)
+    result = result_in(events)
+    (notice,) = result["notices"]
+    assert hidden in notice
+    assert "hidden from models" in notice
+    # The answer in the agent's own conversation says so, too.
+    answer = Conversation(EMAIL, talk.database, result["conversationId"]).get_message_list()[-1]
+    assert [part["text"] for part in answer["parts"]] == [notice]
+    # Nor when that answer is made again.
+    before = len(model.prompts)
+    conversation = Conversation(EMAIL, talk.database, result["conversationId"])
+    list(conversation.reply(talk.query("", _answer_again=answer["message_id"])))
+    assert len(model.prompts) > before
+    assert "4711" not in str(model.prompts[before:])
+    # What the person writes there refers to it as ever.
+    talk.say(conversation, f"So what says {hidden}?")
+    assert "4711" in talk.last_prompt
+
+
+def test_a_program_that_asks_an_agent_refers_to_a_hidden_message_as_the_person_does(talk: Talk, ask: Call) -> None:
+    made(talk, "Botanist")
+    hidden = hide(talk, talk.about("Poison", ("The code is 4711.", "Noted.")), 1)
+    assert "notices" not in ask("botanist", f"What says {hidden}?")
+    assert "4711" in talk.last_prompt
 
 
 def test_6_4_the_answer_tells_who_asked_whom(talk: Talk, ask: Call) -> None:

@@ -486,6 +486,39 @@ def test_what_is_hidden_or_deleted_waits_for_nobody(house: House) -> None:
     assert len(house.inbox(helper)) == 1
 
 
+def test_an_activity_of_a_model_refers_to_nothing_that_is_hidden_and_the_person_is_told(house: House) -> None:
+    helper = house.agent("Helper", {**MESSAGE, "from_agents": True})
+    secret = house.post(house.room, "Okapi zebra code 4711")
+    own: dict[str, Any] = {"database": house.database, "user_email": ADA, "conversation_id": house.room, "index": None}
+    show_or_hide_message(**own, message_id=secret.activity_id, show_hide="hide")
+    name = Conversation(ADA, house.database, house.room).get_metadata()["conversation_friendly_id"]
+    reference = f"@conversation_{name}_message_1"
+    for actor, is_read in ((Actor(type="assistant", id="gpt", name="gpt"), False), (None, True)):
+        house.post(house.room, f"Look at {reference}", actor=actor)
+        assert house.service(helper) is not None
+        assert ("4711" in str(house.models.main_model.prompts[-1])) is is_read
+    (told,) = house.events()
+    assert reference in told
+
+
+def test_an_agent_whose_model_is_gone_says_so_behind_what_it_answers(house: House) -> None:
+    helper = house.agent("Helper", MESSAGE, model="gone:gpt-0")
+    for text in ("Hello", "Hello again"):
+        house.post(house.room, text)
+        assert house.service(helper) is not None
+    # Once an hour is enough.
+    (told,) = house.events()
+    assert told.startswith("gone:gpt-0, which Helper has chosen, is not there any more: ")
+
+
+def test_a_pause_is_told_also_where_something_else_was_told_within_the_hour(house: House) -> None:
+    house.agent("Helper", MESSAGE, model="gone:gpt-0", hourly_limit=1)
+    house.post(house.room, "Hello")
+    house.post(house.room, "Hello again")
+    house.run()
+    assert ["is not there any more" in told or "within an hour" in told for told in house.events()] == [True, True]
+
+
 def test_an_agent_that_changes_how_it_answers_keeps_what_waits(house: House) -> None:
     helper = house.agent("Helper", MESSAGE, service="later")
     house.post(house.room, "Hello")

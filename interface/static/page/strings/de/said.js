@@ -10,6 +10,7 @@ const newest = (shown, of) => `Die neuesten ${number(shown)} von ${of}`;
 export const saidWords = {
   agent_alone: ({ agent }) => `Von dieser Unterhaltung wird nichts gespeichert, deshalb antwortet nur ${agent}.`,
   agent_gone: ({ agent, instead }) => `Den Agenten ${agent} gibt es nicht mehr: Stattdessen antwortet ${instead}.`,
+  asked_for_hidden: ({ refs }) => `Die Frage, die ein Modell geschrieben hat, verweist auf Nachrichten, die vor Modellen verborgen sind: ${refs}. Sie bleiben verborgen.`,
   agents_later: ({ agents }) => `${agents} antwortet später: Die Nachricht wartet im Posteingang.`,
   inbox_chain_stopped: ({ count }) => `Agenten haben ${count} Mal nacheinander geantwortet, zuletzt einander. Hier hören sie auf. Was offen blieb, steht als gescheitert in ihren Posteingängen und kann dort erneut versucht werden.`,
   inbox_paused: ({ agent, count }) => `${agent} hat innerhalb einer Stunde ${count} Mal geantwortet, so oft wie von selbst erlaubt. Der Rest wartet im Posteingang.`,
@@ -106,6 +107,7 @@ export const saidWords = {
   message_deleted: 'Die Nachricht wurde gelöscht.',
   no_such_hash: 'Keine Nachricht dieser Unterhaltung hat dieses Kürzel.',
   counted_from_one: 'Nachrichten werden ab 1 gezählt.',
+  hidden_from_models: ({ count: n }) => `Vor Modellen verborgen und weggelassen: ${number(n)}.`,
   message_empty: 'Die Nachricht hat keinen Text.',
   nothing_but_this: 'Darin ist nichts als diese Frage und ihre Antwort.',
   this_left_out: 'Diese Frage und ihre Antwort sind weggelassen.',

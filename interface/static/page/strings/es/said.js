@@ -10,6 +10,7 @@ const lesserMemories = (n) => count(n, 'recuerdo menos importante', 'recuerdos m
 export const saidWords = {
   agent_alone: ({ agent }) => `De esta conversación no se guarda nada, así que solo responde ${agent}.`,
   agent_gone: ({ agent, instead }) => `El agente ${agent} ya no existe: responde ${instead} en su lugar.`,
+  asked_for_hidden: ({ refs }) => `La pregunta, escrita por un modelo, hace referencia a mensajes ocultos para los modelos: ${refs}. Siguen ocultos.`,
   agents_later: ({ agents }) => `${agents} responderá más tarde: el mensaje espera en la bandeja de entrada.`,
   inbox_chain_stopped: ({ count }) => `Los agentes han respondido ${count} veces seguidas, al final unos a otros. Aquí se detienen. Lo que quedó sin responder figura como fallido en sus bandejas de entrada, donde se puede reintentar.`,
   inbox_paused: ({ agent, count }) => `${agent} ha respondido ${count} veces en una hora, tantas como puede por sí solo. El resto espera en su bandeja de entrada.`,
@@ -106,6 +107,7 @@ export const saidWords = {
   message_deleted: 'El mensaje se eliminó.',
   no_such_hash: 'Ningún mensaje de esta conversación tiene este código.',
   counted_from_one: 'Los mensajes se cuentan desde 1.',
+  hidden_from_models: ({ count: n }) => `Ocultos para los modelos y omitidos: ${number(n)}.`,
   message_empty: 'El mensaje no tiene texto.',
   nothing_but_this: 'No contiene más que esta pregunta y su respuesta.',
   this_left_out: 'Esta pregunta y su respuesta se omiten.',

@@ -8,6 +8,7 @@ export const isServersLanguage = false;
 export const saidWords = {
   agent_alone: ({ agent }) => `此对话不保存任何内容，因此只有 ${agent} 回答。`,
   agent_gone: ({ agent, instead }) => `智能体 ${agent} 已不存在：改由 ${instead} 回答。`,
+  asked_for_hidden: ({ refs }) => `此问题由模型所写，引用了对模型隐藏的消息：${refs}。这些消息保持隐藏。`,
   agents_later: ({ agents }) => `${agents} 稍后回答：消息在收件箱中等待。`,
   inbox_chain_stopped: ({ count }) => `智能体已连续回答 ${count} 次，最后是互相回答。它们在此停止。未回答的内容在其收件箱中标为失败，可在那里重试。`,
   inbox_paused: ({ agent, count }) => `${agent} 在一小时内已回答 ${count} 次，达到自动回答的上限。其余的在收件箱中等待。`,
@@ -104,6 +105,7 @@ export const saidWords = {
   message_deleted: '此消息已被删除。',
   no_such_hash: '此对话中没有消息使用这个短码。',
   counted_from_one: '消息从 1 开始编号。',
+  hidden_from_models: ({ count: n }) => `对模型隐藏并略去：${number(n)}。`,
   message_empty: '此消息没有文本。',
   nothing_but_this: '其中只有这个问题和它的回答。',
   this_left_out: '这个问题和它的回答被省略。',
