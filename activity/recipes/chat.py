@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from database.messages.message import MAX_MESSAGE_CHARS
+
 from .recipe import ActivityType, Recipe
-from .schemas import payload
+from .schemas import closed_payload
+
+_TEXT = {"type": "string", "pattern": r"\S", "maxLength": MAX_MESSAGE_CHARS}
 
 
 class GeneralDiscussion(Recipe):
@@ -12,7 +16,5 @@ class GeneralDiscussion(Recipe):
     domain = "general-discussion"
     title = "General Discussion"
     activity_types = {
-        "chat_message": ActivityType(
-            icon="", section="Chat Discussion", schema=payload(text={"type": "string", "pattern": r"\S"})
-        ),
+        "chat_message": ActivityType(icon="", section="Chat Discussion", schema=closed_payload(text=_TEXT)),
     }

@@ -13,7 +13,7 @@ RecipePluginError             at start
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _NOT_BLANK = r"\S"
 _LONGEST = 300
+_LONGEST_NAME = 100
 _TYPES = {
     "string": "a text",
     "number": "a number",
@@ -95,20 +96,36 @@ class InvalidPayloadError(ActivityError):
 
 def complaint_of(error: ValidationError) -> str:
     """What is expected in the place of the error, one clause without a full stop."""
+    complain = _COMPLAINTS.get(str(error.validator))
+    return ((complain(error) if complain else None) or str(error.message))[:_LONGEST]
+
+
+def _of_type(error: ValidationError) -> str:
     expected = error.validator_value
-    if error.validator == "type":
-        kinds = [expected] if isinstance(expected, str) else list(expected)
-        return f"expected {' or '.join(_TYPES.get(kind, kind) for kind in kinds)}"
-    if error.validator == "required":
-        missing = [str(name) for name in expected if name not in error.instance]
-        return f"“{missing[0]}” is missing" if missing else str(error.message)
-    if error.validator == "pattern" and expected == _NOT_BLANK:
-        return "expected a text that is not blank"
-    if error.validator == "enum":
-        return f"expected one of {', '.join(map(str, expected))}"[:_LONGEST]
-    if error.validator == "anyOf" and error.context:
-        return " or ".join(dict.fromkeys(complaint_of(each) for each in error.context))[:_LONGEST]
-    return str(error.message)[:_LONGEST]
+    kinds = [expected] if isinstance(expected, str) else list(expected)
+    return f"expected {' or '.join(_TYPES.get(kind, kind) for kind in kinds)}"
+
+
+def _of_missing(error: ValidationError) -> str | None:
+    missing = [str(name) for name in error.validator_value if name not in error.instance]
+    return f"“{missing[0]}” is missing" if missing else None
+
+
+def _of_unknown(error: ValidationError) -> str | None:
+    known = sorted(error.schema.get("properties", ()))
+    unknown = sorted(set(error.instance) - set(known))
+    return f"“{unknown[0][:_LONGEST_NAME]}” is unknown: expected {', '.join(known)}" if known and unknown else None
+
+
+_COMPLAINTS: Mapping[str, Callable[[ValidationError], str | None]] = {
+    "type": _of_type,
+    "required": _of_missing,
+    "additionalProperties": _of_unknown,
+    "pattern": lambda error: "expected a text that is not blank" if error.validator_value == _NOT_BLANK else None,
+    "maxLength": lambda error: f"expected a text of at most {error.validator_value:,} characters",
+    "enum": lambda error: f"expected one of {', '.join(map(str, error.validator_value))}",
+    "anyOf": lambda error: " or ".join(dict.fromkeys(complaint_of(each) for each in error.context or ())),
+}
 
 
 class CrossDomainReplyError(ActivityError):

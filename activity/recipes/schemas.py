@@ -21,3 +21,8 @@ CHANGE: dict[str, Any] = {
 def payload(**required: Any) -> dict[str, Any]:
     """Of an object that has these properties and may have others."""
     return {"type": "object", "properties": required, "required": list(required)}
+
+
+def closed_payload(**required: Any) -> dict[str, Any]:
+    """Of an object that has these properties and no others."""
+    return {**payload(**required), "additionalProperties": False}

@@ -44,7 +44,6 @@ from .parts import AnswerParts
 from .ports import ConversationLoader, TurnServices
 
 log = logging.getLogger(__name__)
-MAX_MESSAGE_CHARS = 200_000
 MOST_ANSWERERS = 6
 """How many agents answer one message."""
 ABANDONED = events.failure("interrupted", together(say("asker_gone"), say("kept")))

@@ -11,7 +11,7 @@ from chat.exchange.errors import EmptyMessageError, MessageTooLongError
 from chat.exchange.parts import AnswerParts
 from chat.exchange.ports import TurnServices
 from chat.exchange.services import default_services
-from chat.exchange.turn import MAX_MESSAGE_CHARS, Answerer, Turn, named_references, tracks_documents
+from chat.exchange.turn import Answerer, Turn, named_references, tracks_documents
 from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, asked_preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
@@ -19,6 +19,7 @@ from conversation_reference_utils import parse_references
 from database.connection import database_of
 from database.engine.database import Database
 from database.engine.text import storable
+from database.messages.message import MAX_MESSAGE_CHARS
 from database.turns.identity import AcceptedTurn, Admission, admit_all
 from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel

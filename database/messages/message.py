@@ -34,6 +34,8 @@ from .parts import parts_of
 Message = Mapping[str, Any]
 """A message in the shape of the message list: message_id, text, sender, message_short_hash, message_index, …"""
 
+MAX_MESSAGE_CHARS = 200_000
+"""How long a message is at most that a person sends, edits or posts; answers and imported messages may be longer."""
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
 _PREVIEW = 200

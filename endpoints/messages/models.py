@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from chat.exchange.turn import MAX_MESSAGE_CHARS
+from database.messages.message import MAX_MESSAGE_CHARS
 from endpoints.http.models import LARGEST_NUMBER, Body, Id, Query, Shape, Text, _not_blank
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint
 
-from chat.exchange.turn import MAX_MESSAGE_CHARS
+from database.messages.message import MAX_MESSAGE_CHARS
 from endpoints.http.scope import current_access, current_state
 from endpoints.http.validation import answers
 from settings import SETTINGS_TABLE

@@ -6,8 +6,8 @@ import json
 
 from flask import Blueprint, Response, render_template
 
-from chat.exchange.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN
+from database.messages.message import MAX_MESSAGE_CHARS
 from endpoints.http.assets import asset_address, asset_content, shell_addresses, static_version
 from endpoints.http.languages import requested_language
 from endpoints.http.validation import answers, public

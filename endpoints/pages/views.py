@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 from flask import Blueprint, redirect, render_template
 from werkzeug.wrappers import Response
 
-from chat.exchange.turn import MAX_MESSAGE_CHARS
 from chat.welcome import DOMAIN, welcome
 from conversation_reference_utils import message_index
 from database.accounts import users
@@ -18,6 +17,7 @@ from database.conversations import repository as conversations
 from database.conversations.listing import domains_of
 from database.engine.errors import ConversationNotFoundError, MessageNotFoundError
 from database.history import reading
+from database.messages.message import MAX_MESSAGE_CHARS
 from database.proposals import count_open
 from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version

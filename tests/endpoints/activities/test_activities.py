@@ -191,6 +191,7 @@ def test_what_is_wrong_is_refused_by_its_code(ada: Person, state: AppState) -> N
         ({"type": "wave", "payload": {}}, (422, "unknown_type")),
         ({"type": "wave", "recipe": "nothing", "payload": {}}, (404, "recipe_not_found")),
         ({"type": "chat_message", "payload": {"text": ""}}, (422, "invalid_payload")),
+        ({"type": "chat_message", "payload": {"text": "x" * 200_001}}, (422, "invalid_payload")),
         ({"type": "chat_message", "payload": []}, (400, "bad_request")),
         ({"type": "game_action", "recipe": "closed", "payload": {}, "reply_to": said.id}, (422, "cross_domain_reply")),
         ({**EVENT, "reply_to": other.id, "thread_id": thread_id}, (409, "thread_mismatch")),

@@ -74,6 +74,13 @@ REFUSED: tuple[tuple[dict[str, Any], int, str, str, int], ...] = (
         2,
     ),
     (
+        {"type": "chat_message", "payload": {"text": "Hi", "mood": "good"}},
+        422,
+        "invalid_payload",
+        "payload: “mood” is unknown: expected text.",
+        2,
+    ),
+    (
         {"type": "data_change", "payload": {"changes": [{"field": "x"}]}},
         422,
         "invalid_payload",
