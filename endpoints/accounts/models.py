@@ -10,7 +10,7 @@ from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES
 from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.roles import MEMBER, Role
 from endpoints.http.languages import Language
-from endpoints.http.models import Body, Email, Name, Password, Query, Shape, Text, _clean_json, _not_blank
+from endpoints.http.models import Body, Email, Name, OpenQuery, Password, Shape, Text, _clean_json, _not_blank
 
 
 class Credentials(BaseModel):
@@ -22,14 +22,14 @@ class Credentials(BaseModel):
     next: Annotated[Text, Field(max_length=2_000)] = ""
 
 
-class SignInStart(Query):
+class SignInStart(OpenQuery):
     """next: where to go once logged in, a local address. invitation: the token of one."""
 
     next: Annotated[Text, Field(max_length=2_000)] = ""
     invitation: Annotated[Text, Field(max_length=200)] = ""
 
 
-class ProviderAnswer(Query):
+class ProviderAnswer(OpenQuery):
     """What an OpenID provider sends along with a person who comes back. iss: the provider that answers."""
 
     state: Annotated[Text, Field(max_length=200)] = ""

@@ -69,7 +69,13 @@ class Body(BaseModel):
 
 
 class Query(BaseModel):
-    """A request's query parameters; unknown ones are ignored."""
+    """A request's query parameters; unknown ones are refused, and the known ones named (`validation.asks`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class OpenQuery(Query):
+    """The query of an address that others link to, with parameters of their own: unknown ones are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 

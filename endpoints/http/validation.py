@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from werkzeug.routing import IntegerConverter, ValidationError
 from werkzeug.wrappers import Response as BaseResponse
 
+from sentences import say
 from settings import Settings
 
 from .errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
@@ -28,6 +29,7 @@ from .wsgi import BODY
 View = TypeVar("View", bound=Callable[..., Any])
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 _MAX_PART = 2_000
+_LONGEST_LIST = 200
 _MOST_CONTAINERS = 1_000_000
 """The most objects and arrays of one body: each takes at least 64 bytes of memory."""
 _COUNTED_AT_ONCE = 1024 * 1024
@@ -60,12 +62,25 @@ def asks(model: type[BaseModel]) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         def checked(**arguments: Any) -> Any:
-            return view(query=model.model_validate(request.args.to_dict()), **arguments)
+            given = request.args.to_dict()
+            _refuse_unknown(model, given)
+            return view(query=model.model_validate(given), **arguments)
 
         checked.query_model = model  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+def _refuse_unknown(model: type[BaseModel], given: Mapping[str, str]) -> None:
+    """Raise InvalidRequestError for query parameters that a model that forbids others does not have."""
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    unknown = [name for name in given if name not in known]
+    if not unknown or model.model_config.get("extra") != "forbid":
+        return
+    message = say("query_unknown", names=", ".join(unknown)[:_LONGEST_LIST], known=", ".join(known))
+    told = {"msg": f"unknown; known: {', '.join(known)}", "type": "extra_forbidden"}
+    raise InvalidRequestError(message, details=[{"loc": [name], **told} for name in unknown])
 
 
 def takes_files(view: View) -> View:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from endpoints.http.models import Body, ClientId, Id, JsonObject, Query, Text
 
@@ -140,7 +140,6 @@ class ClaimFilter(Page):
 class ClaimSearch(ClaimFilter):
     """A search."""
 
-    model_config = ConfigDict(extra="ignore")
     q: Annotated[Text, Field(max_length=10_000)] = ""
     k: Annotated[int, Field(ge=1, le=100)] = 20
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from database.sharing.snapshots import MESSAGES_A_PAGE
-from endpoints.http.models import LARGEST_NUMBER, Query, Shape
+from endpoints.http.models import LARGEST_NUMBER, OpenQuery, Shape
 
 
 class ShareItem(Shape):
@@ -35,7 +35,7 @@ class ShareState(Shape):
     hidden_count: int
 
 
-class SharedWindow(Query):
+class SharedWindow(OpenQuery):
     """Which messages: at most `limit` after number `after`."""
 
     after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0

@@ -76,7 +76,9 @@ def test_a_thread_a_room_and_what_followed_come_as_files_and_no_path_is_written(
     ada.say(conversation_id, "And now?")
     messages = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
     written = tmp_path / "out.md"
-    asked = {"room": "Water", "after": f"#{answer['short_id'].upper()}", "limit": 2, "output": str(written)}
+    asked = {"room": "Water", "after": f"#{answer['short_id'].upper()}", "limit": 2}
+    refused = ada.get("/api/export", query_string={**asked, "output": str(written)})
+    assert (refused.status_code, "output" in refused.json["message"]) == (400, True)
     text = ada.get("/api/export", query_string=asked)
     assert (text.status_code, text.mimetype) == (200, "text/markdown")
     assert 'filename="Water.md"' in text.headers["Content-Disposition"]

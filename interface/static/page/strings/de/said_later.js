@@ -230,6 +230,7 @@ export const laterWords = {
   own_account_deleted: 'Dein eigenes Konto löschst du in den Einstellungen.',
   current_password_wrong: 'Das jetzige Passwort ist falsch.',
   fields_not_valid: ({ fields }) => `Nicht gültig: ${fields}.`,
+  query_unknown: ({ names, known }) => `In der Adresse unbekannt: ${names}. Bekannt: ${known}.`,
   request_not_valid: 'Die Anfrage ist nicht gültig.',
   file_too_large: ({ megabytes }) => `Eine Datei darf höchstens ${number(megabytes)} MB haben.`,
   import_quota_used_up: ({ megabytes }) => `Deine Dateien, die auf ihren Import warten, dürfen zusammen ${number(megabytes)} MB haben. Warte, bis ein Import endet, oder verwirf einen.`,

@@ -229,6 +229,7 @@ export const laterWords = {
   own_account_deleted: 'Tu propia cuenta se elimina en los ajustes.',
   current_password_wrong: 'La contraseña actual es incorrecta.',
   fields_not_valid: ({ fields }) => `No es válido: ${fields}.`,
+  query_unknown: ({ names, known }) => `Desconocido en la dirección: ${names}. Conocido: ${known}.`,
   request_not_valid: 'La solicitud no es válida.',
   file_too_large: ({ megabytes }) => `Un archivo puede tener como máximo ${number(megabytes)} MB.`,
   import_quota_used_up: ({ megabytes }) => `Tus archivos que esperan a ser importados pueden ocupar ${number(megabytes)} MB en total. Deja que termine una importación o descarta una.`,
