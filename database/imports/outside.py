@@ -1,8 +1,8 @@
 """What an exported file names outside of itself: activities that it answers, threads, targets of references, memories.
 
 An archive has each conversation in a file of its own, in any order, and its memories in another one. What a file names
-that is not here yet is noted until the import ends. Until then a reference has no target: ids of the file may be those
-of another person's things.
+that is not here yet is noted until an import brings it. Until then a reference has no target: ids of the file may be
+those of another person's things.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, select, tuple_, update
 
 from database.activities.renaming import id_of_copy
 from database.conversations.conversation import update_keeping_time
@@ -134,10 +134,13 @@ def link_or_note(notes: Notes, outside: Outside, rooms: Mapping[str, str | None]
 
 
 def link_noted(*, database: Database, import_id: str, user_email: str) -> Mapping[str, int]:
-    """Link what an import noted, now that all of it is here: how many lead nowhere, by the title of a conversation."""
-    noted = (_c.import_id == import_id) & (_c.kind == LINK)
-    title = conversations.c.title
-    query = select(_c.thing_id, _c.became, title).outerjoin(
+    """Link what imports of the person noted, now that all of this one is here.
+
+    How many of this import lead nowhere, by the title of a conversation. They stay noted: a later import may bring what
+    they answer.
+    """
+    noted = (_c.user_email == user_email) & (_c.kind == LINK)
+    query = select(_c.import_id, _c.thing_id, _c.became, _c.conversation_id, conversations.c.title).outerjoin(
         conversations, conversations.c.conversation_id == _c.conversation_id
     )
 
@@ -145,13 +148,22 @@ def link_noted(*, database: Database, import_id: str, user_email: str) -> Mappin
         rows = connection.execute(query.where(noted)).all()
         answered = {row.thing_id: row.became["reply_to_id"] for row in rows}
         missing = _linked(connection, answered, user_email=user_email)
-        connection.execute(delete(imported_changes).where(noted))
-        return Counter(row.title or "" for row in rows if row.thing_id in missing)
+        linked = [row for row in rows if row.thing_id not in missing]
+        _forget_notes(connection, noted, [row.thing_id for row in linked])
+        for room in {row.conversation_id for row in linked if row.import_id != import_id} - {None}:
+            update_keeping_time(connection, room)
+        return Counter(row.title or "" for row in rows if row.import_id == import_id and row.thing_id in missing)
 
     with database.reading() as connection:
         if connection.execute(query.where(noted).limit(1)).first() is None:
             return {}
     return database.write(job)
+
+
+def _forget_notes(connection: Connection, noted: ColumnElement[bool], thing_ids: Sequence[str]) -> None:
+    for start in range(0, len(thing_ids), _AT_ONCE):
+        these = _c.thing_id.in_(thing_ids[start : start + _AT_ONCE])
+        connection.execute(delete(imported_changes).where(noted, these))
 
 
 def _linked(connection: Connection, answered: Mapping[str, str], *, user_email: str) -> dict[str, str]:
@@ -195,64 +207,84 @@ def _point_or_note(notes: Notes, message_ids: Sequence[str], rooms: Mapping[str,
                 room.added(TARGETS, [message_id], became=missing)
 
 
-def point_noted(
-    *, database: Database, import_id: str, user_email: str, known: Known, after_each: Callable[[], object]
-) -> None:
-    """Let reports name what an import noted by its ids of here, now that all of it is here; the rest has no target.
+def point_noted(*, database: Database, user_email: str, known: Known, after_each: Callable[[], object]) -> None:
+    """Let reports name what imports of the person noted by its ids of here, now that all of this import is here.
 
-    Done in batches that take their notes along: a crash loses nothing. after_each: called after each batch.
+    The rest has no target, and stays noted: a later import may bring what it names. Done in batches that take their
+    notes along: a crash loses nothing. after_each: called after each batch.
     """
-    noted = (_c.import_id == import_id) & (_c.kind == TARGETS)
-    query = select(_c.thing_id, _c.became).where(noted).order_by(_c.thing_id).limit(_REPORTS_AT_ONCE)
+    noted = (_c.user_email == user_email) & (_c.kind == TARGETS)
+    place = tuple_(_c.thing_id, _c.import_id)
+    query = select(_c.thing_id, _c.import_id, _c.became).where(noted).order_by(_c.thing_id, _c.import_id)
 
-    def point(missing: Mapping[str, Any], memories: Collection[str], connection: Connection) -> None:
-        _point(connection, missing, memories, user_email=user_email)
-        connection.execute(delete(imported_changes).where(noted, _c.thing_id.in_(missing)))
+    def point(rows: Sequence[Any], memories: Collection[str], connection: Connection) -> None:
+        missing: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            missing[row.thing_id] = {**row.became, **missing.get(row.thing_id, {})}
+        pointless = _point(connection, missing, memories, user_email=user_email)
+        for row in rows:
+            left = {ref: target for ref, target in row.became.items() if ref in pointless.get(row.thing_id, ())}
+            this_one = noted & (_c.thing_id == row.thing_id) & (_c.import_id == row.import_id)
+            if not left:
+                connection.execute(delete(imported_changes).where(this_one))
+            elif left != row.became:
+                connection.execute(update(imported_changes).where(this_one).values(became=left))
 
+    last = ("", "")
     while True:
         with database.reading() as connection:
-            missing = {row.thing_id: row.became for row in connection.execute(query)}
-        if not missing:
+            rows = connection.execute(query.where(place > last).limit(_REPORTS_AT_ONCE)).all()
+        if not rows:
             return
         # The memories have a database of their own.
-        names = _named(_targets(target for each in missing.values() for target in each.values()), *_MEMORIES)
+        names = _named(_targets(target for row in rows for target in row.became.values()), *_MEMORIES)
         memories = known(names) if names else ()
-        database.write(partial(point, missing, memories), urgency=Urgency.INDEX)
+        database.write(partial(point, rows, memories), urgency=Urgency.INDEX)
+        last = (rows[-1].thing_id, rows[-1].import_id)
         after_each()
 
 
-def _point(connection: Connection, missing: Mapping[str, Any], memories: Collection[str], *, user_email: str) -> None:
-    """Give reports back the targets that are here now. missing: by messages and references."""
+def _point(
+    connection: Connection, missing: Mapping[str, Any], memories: Collection[str], *, user_email: str
+) -> dict[str, set[str]]:
+    """Give reports back the targets that are here now; the references that have none still, by their messages.
+
+    missing: the targets that they had, by messages and references.
+    """
     named = _targets(target for each in missing.values() for target in each.values())
     account = _account(connection, named, user_email=user_email, memories=memories)
-    found = _reports(connection, list(missing))
-    for message_id, report in (each for reports in found for each in reports.items()):
+    pointless, pointed = dict[str, set[str]](), list[str]()
+    for message_id, report in (each for some in _reports(connection, list(missing)) for each in some.items()):
         entries = [_again(entry, missing[message_id], account) for entry in report]
+        pointless[message_id] = {entry["ref"] for entry in entries if not entry.get("target")}
         if entries != report:
             store_report_in(connection, entries, message_id=message_id, user_email=user_email)
-    own = _m.message_id.in_(missing)
-    for room in connection.execute(select(_m.conversation_id).where(own).distinct()).scalars().all():
+            pointed.append(message_id)
+    rooms = select(_m.conversation_id).where(_m.message_id.in_(pointed)).distinct()
+    for room in connection.execute(rooms).scalars().all():
         update_keeping_time(connection, room)
+    return pointless
 
 
-def rename_memories(new_ids: Mapping[str, str], *, database: Database, import_id: str) -> None:
+def rename_memories(new_ids: Mapping[str, str], *, database: Database, import_id: str, user_email: str) -> None:
     """Let memories that an import brought have their ids of here where conversations have them pinned, and in notes."""
     if not new_ids:
         return
     database.write(lambda connection: _rename_pinned(connection, new_ids, import_id))
-    noted = (_c.import_id == import_id) & (_c.kind == TARGETS)
+    noted = (_c.user_email == user_email) & (_c.kind == TARGETS)
+    place = tuple_(_c.thing_id, _c.import_id)
+    query = select(_c.thing_id, _c.import_id, _c.became).where(noted).order_by(_c.thing_id, _c.import_id)
 
-    def rename(last: str, connection: Connection) -> str | None:
-        query = select(_c.thing_id, _c.became).where(noted, _c.thing_id > last).order_by(_c.thing_id)
-        rows = connection.execute(query.limit(_REPORTS_AT_ONCE)).all()
+    def rename(last: tuple[str, str], connection: Connection) -> tuple[str, str] | None:
+        rows = connection.execute(query.where(place > last).limit(_REPORTS_AT_ONCE)).all()
         for row in rows:
             became = {ref: _renamed_memory(target, new_ids) for ref, target in row.became.items()}
             if became != row.became:
-                this_one = noted & (_c.thing_id == row.thing_id)
+                this_one = noted & (_c.thing_id == row.thing_id) & (_c.import_id == row.import_id)
                 connection.execute(update(imported_changes).where(this_one).values(became=became))
-        return rows[-1].thing_id if rows else None
+        return (rows[-1].thing_id, rows[-1].import_id) if rows else None
 
-    last: str | None = ""
+    last: tuple[str, str] | None = ("", "")
     while last is not None:
         last = database.write(partial(rename, last), urgency=Urgency.INDEX)
 

@@ -22,6 +22,8 @@ from database.engine.errors import ConflictError, ImportNotFoundError
 from database.schema import imported_changes, imports, is_closed
 from sentences import say
 
+from .changes import LINK, TARGETS
+
 LEASE_SECONDS = 20.0
 """Renewed with each batch, so after a crash others wait this long."""
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 5, 600
@@ -247,7 +249,9 @@ def delete_import(*, database: Database, user_email: str, import_id: str) -> Imp
         before = _one(connection, user_email, import_id)
         if before.state not in {*ENDED, "ready", "counting"}:
             raise ConflictError(say("import_moved_on", state=before.state))
-        connection.execute(delete(imported_changes).where(imported_changes.c.import_id == import_id))
+        # What waits for a later import still does.
+        mine = (imported_changes.c.import_id == import_id) & imported_changes.c.kind.not_in((LINK, TARGETS))
+        connection.execute(delete(imported_changes).where(mine))
         connection.execute(delete(imports).where(_c.import_id == import_id))
         _tell(connection, before, "gone")
         return before

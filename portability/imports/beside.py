@@ -75,14 +75,13 @@ class Beside:
         return Stored(imported=int(self._store_document(which.user_email, each, import_id=which.import_id)))
 
     def linked(self, which: Import, *, after_each: Callable[[], object]) -> Iterator[FailedItem]:
-        """Link conversations of an export that answer or name each other, now that all are here; answers to nothing.
+        """Link conversations that answer or name each other, those of earlier imports, too; what of this one can't be.
 
         after_each: called after each batch of messages. Raises StoreError.
         """
-        own: dict[str, Any] = {"import_id": which.import_id, "user_email": which.user_email}
-        own["database"] = self._database
+        own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
         point_noted(**own, known=partial(self._known, which.user_email), after_each=after_each)
-        for title, count in link_noted(**own).items():
+        for title, count in link_noted(**own, import_id=which.import_id).items():
             yield FailedItem(title or which.file_name, say("import_references_dropped", count=count))
 
     def _known(self, user_email: str, ids: Collection[str]) -> Collection[str]:

@@ -158,7 +158,8 @@ class PartStore:
         failures += [FailedItem(part.item, warning) for warning in result.warnings]
         if audit_id := result.metadata.get("audit_id"):
             own.note(MEMORIES_KIND, audit_id, {"name": part.item})
-        rename_memories(result.metadata["new_ids"], database=self._database, import_id=own.import_id)
+        who = {"user_email": own.user_email, "import_id": own.import_id}
+        rename_memories(result.metadata["new_ids"], database=self._database, **who)
         counts: Mapping[str, int] = result.data
         return counts
 

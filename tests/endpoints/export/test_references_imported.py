@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from database.imports import outside
 from database.imports.changes import TARGETS
+from database.imports.repository import delete_import, list_imports
 from database.schema import imported_changes, imports, message_references
 from endpoints.http.scope import EXTENSION, AppState
 from tests.endpoints.conftest import Person
@@ -161,6 +162,55 @@ def test_a_single_export_loses_the_targets_that_the_person_has_not_and_gets_thos
     assert (targets["claim"], targets["tag"], question["backlink_count"]) == ({}, {}, 1)
 
 
+def test_what_a_later_import_brings_is_linked_when_it_comes(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "_REPORTS_AT_ONCE", 1)
+    told = referring(ada)
+    room(ada, "Autumn", f"See {told['refs']['conversation']}.")
+    titles = ("Summer", "Autumn")
+    for title in titles:
+        file = exported(ada, titled(ada, title), tmp_path / f"{title}.json")
+        assert imported(app, eve, file)["failures"] == []
+    before = {title: eve.get(f"/list_messages_by_conversation/{titled(eve, title)}") for title in titles}
+    assert imported(app, eve, exported(ada, told["first"], tmp_path / "first.json"))["failures"] == []
+    first = titled(eve, "Water")
+    question = messages_of(eve, first)[0]
+    for title in titles:
+        again = eve.get(f"/list_messages_by_conversation/{titled(eve, title)}")
+        report = {each["ref"]: each["target"] for each in again.json[0]["references"]}
+        assert report[told["refs"]["conversation"]] == {"conversation_id": first}
+        assert again.headers["ETag"] != before[title].headers["ETag"]
+    targets = targets_of(eve, titled(eve, "Summer"), told["refs"])
+    assert targets["message"]["message_id"] == targets["range"]["message_id"] == question["message_id"]
+    assert (targets["claim"], targets["tag"], question["backlink_count"]) == ({}, {}, 1)
+    # The memories come last, with everything that is here already.
+    imported(app, eve, archive_of(app, ada, tmp_path / "everything.zip"))
+    check_leads_to_own(app, eve, told)
+
+
+def test_a_reply_to_what_a_later_import_brings_is_one_when_it_comes(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    first = room(ada, "Water", "How much water?")
+    second = ada.new_conversation()
+    ada.say(second, "How often?", reply_to=messages_of(ada, first)[0]["message_id"])
+    ada.put(f"/conversations/{second}/title", json={"title": "Summer"})
+    came = imported(app, eve, exported(ada, second, tmp_path / "second.json"))
+    (dropped,) = came["failures"]
+    assert dropped["item"] == "Summer"
+    state: AppState = app.extensions[EXTENSION]
+    own: dict[str, Any] = {"database": state.database, "user_email": eve.email}
+    delete_import(**own, import_id=list_imports(**own)[0].import_id)
+    # What never comes is told of once.
+    assert imported(app, eve, exported(ada, room(ada, "Else", "Hm?"), tmp_path / "else.json"))["failures"] == []
+    assert messages_of(eve, titled(eve, "Summer"))[0]["reply_to_id"] is None
+    assert imported(app, eve, exported(ada, first, tmp_path / "first.json"))["failures"] == []
+    (replied,) = [each for each in messages_of(eve, titled(eve, "Summer")) if each["text"] == "How often?"]
+    assert replied["reply_to_id"] == messages_of(eve, titled(eve, "Water"))[0]["message_id"]
+    assert imported(app, eve, tmp_path / "first.json")["failures"] == []
+
+
 def test_an_import_that_crashes_while_references_are_linked_links_the_rest_when_it_goes_on(
     app: Flask, ada: Person, eve: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,11 +222,11 @@ def test_an_import_that_crashes_while_references_are_linked_links_the_rest_when_
     monkeypatch.setattr(outside, "_REPORTS_AT_ONCE", 1)
     point, pointed = outside._point, list[int]()
 
-    def crash(*given: Any, **more: Any) -> None:
+    def crash(*given: Any, **more: Any) -> Any:
         pointed.append(len(given[1]))
         if len(pointed) == 2:
             raise KeyboardInterrupt
-        point(*given, **more)
+        return point(*given, **more)
 
     monkeypatch.setattr(outside, "_point", crash)
     with pytest.raises(KeyboardInterrupt):
