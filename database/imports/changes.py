@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select,
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.statements import while_asking
+from database.history.references import store_report_in
 from database.history.summary import forget_summary
 from database.messages.message import rows_where
 from database.messages.parts import Parts, parts_of, replace_parts
@@ -40,6 +41,8 @@ LINK = "link"
 """The kind of a note that an activity answers something that is not here yet; see `outside`."""
 TARGETS = "targets"
 """The kind of a note of what the report of a message names that is not here yet, by references; see `outside`."""
+CITED = "cited"
+"""The kind of a note of the references that an import added to the report of a message that was here already."""
 STATE = "state"
 """The kind of a note of what an export says of a conversation beside its title; see `state_brought`."""
 _STATE_SAID = {"flag": "none", "archived": 0, "updated_at": ""}
@@ -358,8 +361,16 @@ class TakenBack:
             self.activities.append(change.thing_id)
         elif change.kind == "first_variant":
             self._answers.append(change.thing_id)
+        elif change.kind == CITED:
+            self._forget_cited(change.thing_id, change.became["refs"])
         elif change.kind not in _NO_CHANGES:
             self._messages.setdefault(change.thing_id.partition(" ")[0], []).append(change)
+
+    def _forget_cited(self, message_id: str, refs: Sequence[str]) -> None:
+        query = select(_m.report, _m.user_email).where(_m.message_id == message_id)
+        for report, user_email in self.connection.execute(query).all():
+            left = [entry for entry in report if entry["ref"] not in refs]
+            store_report_in(self.connection, left, message_id=message_id, user_email=user_email)
 
     def _message(self, message_id: str, changes: Sequence[Change]) -> None:
         """Take back what was changed of a message, all of it or nothing."""

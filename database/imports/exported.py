@@ -2,8 +2,9 @@
 
 Messages are known by their ids. A text is taken over where the export has the text of here among its earlier ones.
 Bundles have no earlier texts: of them, one is taken over that was edited after the one of here, which is as an import
-brought it. Title, tags, flag and whether it is archived are taken over where they are as an import left them. Where
-the person went on here, what the export has new begins a branch, and the active path stays.
+brought it. What the report of a message has in the export alone is added. Title, tags, flag and whether it is archived
+are taken over where they are as an import left them. Where the person went on here, what the export has new begins a
+branch, and the active path stays.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from .importing import (
     thread_rows,
     with_new_ids,
 )
-from .outside import NOTHING, Outside, id_in_account, link_or_note, threads_to_store
+from .outside import NOTHING, Outside, cite_or_note, id_in_account, link_or_note, threads_to_store
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
@@ -109,6 +110,7 @@ def update_from_file(
         if new_threads := threads_to_store(connection, rows, named, user_email=user_email):
             connection.execute(insert(threads), new_threads)
         dropped = link_or_note(update_.notes, named, {each.activity.activity_id: here for each in new})
+        update_.cite()
         update_.finish(conversations_of_file[0].columns["updated_at"])
         return ImportedFile(
             conversations=0, activities=len(new), dropped=dropped, updated=1, differing=update_.differing
@@ -174,6 +176,8 @@ class _Update:
     differing: int = 0
     changed: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
+    cited: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """New entries of reports of messages that are here, by their ids."""
 
     def __post_init__(self) -> None:
         self.connection, self.user_email = self.notes.connection, self.notes.user_email
@@ -182,7 +186,7 @@ class _Update:
         head = self.connection.execute(select(*columns).where(_c.conversation_id == self.conversation_id)).one()
         self.friendly_id, self.last_ordinal, self.updated_at = head
         names = ("message_id", "ordinal", "sender", "branch_id", "branch_of", "text", "status", "edited_at")
-        more = (_m.deleted_at, _m.chosen_variant, _m.created_at)
+        more = (_m.deleted_at, _m.chosen_variant, _m.created_at, _m.report)
         here = select(*(_m[name] for name in names), *more).where(_m.conversation_id == self.conversation_id)
         self.rows = {row.message_id: row for row in self.connection.execute(here.order_by(_m.ordinal))}
 
@@ -194,8 +198,9 @@ class _Update:
         for message in said:
             row = self.rows.get(message["message_id"])
             if row is not None and row.deleted_at is None:
-                self._renew_text(message, row)
+                is_told = self._renew_text(message, row)
                 self._add_variants(message, row)
+                self._note_cited(message, row, is_told=is_told)
         places = _Places(self.rows, ours, {each.activity.activity_id for each in new})
         placed = {message["message_id"]: message for message in places.placed(said)}
         self._add([_placed(each, placed) for each in new])
@@ -240,19 +245,36 @@ class _Update:
             if 0 < number <= len(group) and group[number - 1] in here:
                 self._set(message["message_id"], chosen_branch=here.index(group[number - 1]) + 1)
 
-    def _renew_text(self, message: Message, row: Any) -> None:
-        """Take over a text that follows from the one here."""
+    def _note_cited(self, message: Message, row: Any, *, is_told: bool) -> None:
+        """Note what the report of a message has in the file alone, where what the message says there is here.
+
+        is_told: whether the message says the same here. The variants of an answer share one report.
+        """
+        if is_told or len(message.get("versions") or ()) > 1:
+            known = {entry["ref"] for entry in row.report}
+            new = [entry for entry in message.get("references") or () if entry["ref"] not in known]
+            if new:
+                self.cited[row.message_id] = new
+                self.changed.append(row.message_id)
+
+    def cite(self) -> None:
+        """Add what was noted to reports, now that what is new in the file is here."""
+        for message_id, entries in self.cited.items():
+            cite_or_note(self.notes, message_id, entries)
+
+    def _renew_text(self, message: Message, row: Any) -> bool:
+        """Take over a text that follows from the one here; whether the message says here what the file says."""
         text, edits = storable(message["text"]), message.get("edits") or ()
         goes_on = row.status == "interrupted" and message.get("status") == "complete" and text.startswith(row.text)
         if text == row.text:
-            return
+            return True
         if not edits and self._was_edited_there(message, row):
             edits = [{"text": row.text, "replaced_at": message["edited_at"]}]
         is_ahead = goes_on or row.text in {storable(each["text"]) for each in edits}
         is_same = (row.chosen_variant or 1) == (message.get("chosen_variant") or 1)
         if not is_ahead or not is_same:
             self.differing += not self._is_known(message, text, row)
-            return
+            return False
         known = select(_e.text, _e.replaced_at).where(_e.message_id == row.message_id)
         here = {(each.text, each.replaced_at) for each in self.connection.execute(known)}
         missing = [each for each in edits if (each["text"], each["replaced_at"]) not in here]
@@ -264,6 +286,7 @@ class _Update:
         self.notes.change("variant", f"{row.message_id} {number}", text=text)
         self.notes.change("identity", f"{row.message_id} {number}", digest=digest_of_said(text, edited_at))
         self._show(row, text=text, status=message.get("status", "complete"), edited_at=edited_at)
+        return True
 
     def _was_edited_there(self, message: Message, row: Any) -> bool:
         """Whether a text was edited in the file after it was here, where it is as an import brought it."""

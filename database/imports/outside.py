@@ -21,7 +21,7 @@ from database.conversations.conversation import update_keeping_time
 from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.conversations.repository import new_conversation_id
 from database.engine.database import Database, Urgency
-from database.history.references import store_report_in
+from database.history.references import add_to_report, store_report_in
 from database.schema import (
     activities,
     agents,
@@ -34,7 +34,7 @@ from database.schema import (
     threads,
 )
 
-from .changes import LINK, TARGETS, Notes
+from .changes import CITED, LINK, TARGETS, Notes
 
 _a, _t, _c, _m, _p = activities.c, threads.c, imported_changes.c, messages.c, message_parts.c
 # A statement holds at most 32,766 parameters.
@@ -131,6 +131,18 @@ def link_or_note(notes: Notes, outside: Outside, rooms: Mapping[str, str | None]
         room = dataclasses.replace(notes, conversation_id=rooms[activity_id])
         room.added(LINK, [activity_id], became={"reply_to_id": other})
     return 0
+
+
+def cite_or_note(notes: Notes, message_id: str, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Add entries to the report of a message that is here, their targets as `link_or_note` has them."""
+    own: dict[str, Any] = {"user_email": notes.user_email}
+    bare = [{**entry, "target": {}} for entry in entries]
+    add_to_report(notes.connection, bare, message_id=message_id, **own)
+    notes.added(CITED, [message_id], became={"refs": [entry["ref"] for entry in entries]})
+    missing = {entry["ref"]: entry["target"] for entry in entries if entry.get("target")}
+    pointless = _point(notes.connection, {message_id: missing}, (), **own)[message_id]
+    if left := {ref: target for ref, target in missing.items() if ref in pointless}:
+        notes.added(TARGETS, [message_id], became=left)
 
 
 def link_noted(*, database: Database, import_id: str, user_email: str) -> Mapping[str, int]:

@@ -95,11 +95,11 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
     assert len(eve.get("/api/agents").json) == 2
 
 
-def taken_back(app: Flask, person: Person, file: Path) -> list[dict[str, str]]:
-    """Take the newest import back; what stays."""
+def taken_back(app: Flask, person: Person, file: Path, *, nth: int = 0) -> list[dict[str, str]]:
+    """Take the newest import back, or the `nth` before it; what stays."""
     state: AppState = app.extensions[EXTENSION]
     own: dict[str, Any] = {"database": state.database, "user_email": person.email}
-    newest = list_imports(**own)[0].import_id
+    newest = list_imports(**own)[nth].import_id
     change_state(**own, import_id=newest, state="undoing", among=["done"])
     runner = runner_of(app, file)
     runner.run_until_idle()

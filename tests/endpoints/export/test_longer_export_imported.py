@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
 from tests.endpoints.export.test_archive_imported import imported, taken_back
 
@@ -112,3 +113,38 @@ def test_taking_the_longer_export_back_takes_that_back_too_and_it_can_come_again
     change(eve, before["conversation_id"], title="Mine", tags=["plants", "own", "summer"])
     assert [each["item"] for each in taken_back(app, eve, longer)] == ["Mine"]
     assert told(eve) == {**BEFORE, "title": "Mine", "tags": ["own", "plants"]}
+
+
+def test_citations_that_a_message_got_since_come_along_and_are_taken_back(
+    app: Flask, ada: Person, eve: Person, main_model: ScriptedChatModel, talk: str, tmp_path: Path
+) -> None:
+    other = ada.new_conversation()
+    ada.say(other, "Elsewhere")
+    brought(app, ada, eve, talk, tmp_path / "talk.json")
+    own = head(eve)["conversation_id"]
+
+    def cited() -> dict[str, dict[str, Any]]:
+        listed = eve.get(f"/list_messages_by_conversation/{own}").json
+        return {each["ref"]: each["target"] for each in listed[1]["references"]}
+
+    before = cited()
+    question, answer = ada.get(f"/list_messages_by_conversation/{talk}").json
+    elsewhere = ada.get(f"/list_messages_by_conversation/{other}").json[0]
+    refs = [f"#{each['message_id'].replace('-', '')}" for each in (question, elsewhere)]
+    main_model._replies = lambda _: Reply(f"As asked ({refs[0]}, {refs[1]}).")
+    assert b'"done":true' in ada.post(f"/regenerate/{talk}/{answer['message_id']}", json={}).get_data()
+    longer = tmp_path / "longer.json"
+    assert brought(app, ada, eve, talk, longer)["updated"] == 1
+    here = eve.get(f"/list_messages_by_conversation/{own}").json
+    assert here[1]["text"] == f"As asked ({refs[0]}, {refs[1]})."
+    assert cited()[refs[0]]["message_id"] == here[0]["message_id"]
+    assert cited()[refs[1]] == {}
+    assert here[0]["backlink_count"] == 1
+    assert imported(app, eve, longer)["skipped"] == 1
+    # What the other one cites comes later.
+    brought(app, ada, eve, other, tmp_path / "other.json")
+    (came,) = [each for each in eve.get("/list_conversation_by_user/assistant").json if each["title"] != "Water"]
+    assert cited()[refs[1]]["conversation_id"] == came["conversation_id"]
+    assert taken_back(app, eve, longer) == []
+    assert taken_back(app, eve, longer, nth=2) == []
+    assert cited() == before
