@@ -473,7 +473,8 @@ def _add(
 ) -> None:
     """Store one slice in this order; activities first, since they give the messages their `seq`."""
     copied: list[Mapping[str, Any]] = [*rows, *(dict(other._mapping) for other in others)]
-    born = {row["message_id"]: _activity(copy, row) for row in copied}
+    elsewhere = _replied_elsewhere(connection, copy, {row["reply_to_id"] for row in copied})
+    born = {row["message_id"]: _activity(copy, row, elsewhere) for row in copied}
     all_stored = insert_activities(
         connection,
         [born[each] for each in order if each in born],
@@ -494,8 +495,18 @@ def _add(
             _mark(connection, copies, having=having, column=column)
 
 
-def _activity(copy: _Copy, row: Mapping[str, Any]) -> NewActivity:
-    place = Place(reply_to_id=copy.ids.get(row["reply_to_id"]), thread_id=copy.thread_ids.get(row["thread_id"]))
+def _replied_elsewhere(connection: Connection, copy: _Copy, reply_to_ids: Collection[str | None]) -> Mapping[str, str]:
+    """Those of these activities that are in other conversations: what replies to them does so in the copy, too."""
+    asked = [each for each in reply_to_ids if each is not None and each not in copy.ids]
+    if not asked:
+        return {}
+    others = _a.activity_id.in_(asked), _a.conversation_id != copy.source.conversation_id
+    return {each: each for each in connection.execute(select(_a.activity_id).where(*others)).scalars()}
+
+
+def _activity(copy: _Copy, row: Mapping[str, Any], elsewhere: Mapping[str, str]) -> NewActivity:
+    reply_to_id = copy.ids.get(row["reply_to_id"]) or elsewhere.get(row["reply_to_id"])
+    place = Place(reply_to_id=reply_to_id, thread_id=copy.thread_ids.get(row["thread_id"]))
     return NewActivity(
         recipe=row["recipe"],
         type=row["type"],

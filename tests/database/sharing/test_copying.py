@@ -96,6 +96,35 @@ def test_answers_and_replies_of_a_clone_lead_within_the_clone(database: Database
         assert connection.execute(root).scalar_one() == rows[1].message_id
 
 
+def test_replies_of_a_clone_and_a_fork_to_other_conversations_stay(database: Database, take_turn: Any) -> None:
+    elsewhere, source_id = make(database), make(database)
+    asked = take_turn(ANN, elsewhere)
+    turn = take_turn(ANN, source_id, text="And?", reply_to=asked.user_message_id)
+    happened(database, source_id, "Replied", reply_to=asked.response_message_id)
+    fork = copying.fork_conversation(
+        database=database, user_email=ANN, conversation_id=source_id, message_id=turn.response_message_id
+    )
+    for copy in (clone(database, source_id), fork):
+        assert stored(database, copy.conversation_id)[0].reply_to_id == asked.user_message_id
+        with database.reading() as connection:
+            of = schema.activities.c
+            events = (of.conversation_id == copy.conversation_id, of.type == "system_event")
+            assert connection.execute(select(of.reply_to_id).where(*events)).scalars().all() == [
+                asked.response_message_id
+            ]
+    if database.backend.file is not None:
+        assert [finding for finding in verify_store(database=database) if not finding.fine] == []
+
+
+def test_a_clone_replies_to_nothing_of_its_source(database: Database, take_turn: Any) -> None:
+    source_id = make(database)
+    first = take_turn(ANN, source_id)
+    take_turn(ANN, source_id, text="And?", reply_to=first.response_message_id)
+    where: dict[str, Any] = {"database": database, "user_email": ANN, "conversation_id": source_id}
+    delete_message(**where, message_id=first.response_message_id, index=None)
+    assert stored(database, clone(database, source_id).conversation_id)[1].reply_to_id is None
+
+
 def test_references_typed_in_the_source_lead_where_they_led(database: Database, take_turn: Any) -> None:
     source_id = make(database)
     turn = take_turn(ANN, source_id)
