@@ -127,6 +127,8 @@ _CONVERSATIONS = {
     "no_such_hash": "No message of this conversation has this hash.",
     "counted_from_one": "Messages are counted from 1.",
     "message_empty": "The message has no text.",
+    "message_files": "Files of the message: {names}.",
+    "of_file": "{name}.",
     "hidden_from_models": "Hidden from models and left out: {count}.",
     "nothing_but_this": "It holds nothing but this question and its answer.",
     "this_left_out": "This question and its answer are left out.",

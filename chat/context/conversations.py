@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chat.exchange.files import names_of_files
 from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps, VersionedLoader
 from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.prompting.items import PkbItem, cut, shorten
@@ -20,7 +21,7 @@ from conversation_reference_utils import (
 from database.engine.errors import ConversationNotFoundError, NotFoundError
 from database.history.references import NamedConversation
 from database.messages.message import Message
-from sentences import Sentence, say
+from sentences import Sentence, because, say
 
 
 def addressable(conversation: Any) -> AddressableConversation:
@@ -130,8 +131,13 @@ def digested(metadata: Mapping[str, Any], summary: str, messages: Sequence[Messa
 
 
 def _heading(message: Message) -> str:
-    sender = "You" if message["sender"] == "user" else "Assistant"
-    return f"#{message['message_index']} · {message['message_short_hash']} ({sender}):\n"
+    return f"#{message['message_index']} · {message['message_short_hash']} ({_who(message)}):\n"
+
+
+def _who(message: Message) -> str:
+    """Who said it, and which files came with it."""
+    files = names_of_files(message)
+    return ("You" if message["sender"] == "user" else "Assistant") + (f"; {files}" if files else "")
 
 
 def _part_of(messages: Sequence[Message], *, shown: int, count: int) -> Sentence:
@@ -148,6 +154,9 @@ MAX_REFERENCES = 200
 
 FriendlyIdLookup = Callable[[Sequence[str]], Mapping[str, NamedConversation]]
 """Friendly ids → the user's conversations that bear them."""
+
+OpenFiles = Callable[[Message, str], Sequence[Resolution]]
+"""A message and the friendly id of its conversation → what becomes of each of its files."""
 
 _Resolver = Callable[[str, AddressableConversation, ConversationReference], Resolution]
 _RANGE_MARKER = re.compile(r"_(?:messages|msgs)_", re.IGNORECASE)
@@ -177,7 +186,8 @@ class ConversationReferences:
     `lookup` and `load` see this user's conversations alone, so that a foreign one reads like a missing one. Nothing
     inside a resolved text is resolved again. running: left out of ranges and whole conversations. here: the
     conversation in which the references are written, if any. shows_hidden: messages that the person hid from models
-    have their texts; a model that looks a reference up itself gets none.
+    have their texts; a model that looks a reference up itself gets none. open_files: resolves the files of a message of
+    the conversation with a friendly id; None: messages have none.
     """
 
     lookup: FriendlyIdLookup
@@ -186,12 +196,17 @@ class ConversationReferences:
     running: RunningTurn = field(default_factory=RunningTurn)
     here: str | None = None
     shows_hidden: bool = True
+    open_files: OpenFiles | None = None
     _loaded: dict[str, AddressableConversation] = field(default_factory=dict)
 
     @property
     def reads_hidden(self) -> bool:
         """Whether messages that the person hid from models have their texts here."""
         return self.shows_hidden and not self.running.is_of_model
+
+    def without_files(self) -> ConversationReferences:
+        """The same, for what reads the files of messages itself."""
+        return replace(self, open_files=None)
 
     def resolve(self, references: Sequence[str]) -> list[Resolution]:
         """One resolution for each of `references` (without "@", as typed), in order.
@@ -291,7 +306,9 @@ class ConversationReferences:
             target={} if is_hidden else _message_target(conversation, message),
             notes=_notes(message),
         )
-        return self._with_items(ref, entry, conversation, [message])
+        fid = str(conversation.get_metadata()["conversation_friendly_id"] or "")
+        files = self.open_files(message, fid) if self.open_files is not None else ()
+        return self._with_items(ref, entry, conversation, [message], files=files)
 
     def _range(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
         start, end = parts.start or 0, parts.end or 0
@@ -326,8 +343,8 @@ class ConversationReferences:
         return self._with_items(ref, entry, conversation, others)
 
     def _readable(self, message: Message) -> Message:
-        """The message, without its text where that is hidden from who asks."""
-        return {**message, "text": ""} if self._is_hidden(message) else message
+        """The message, without its text and its files where it is hidden from who asks."""
+        return {**message, "text": "", "parts": ()} if self._is_hidden(message) else message
 
     def _item(self, ref: str, fid: str, message: Message, type_: str) -> PkbItem:
         return _message_item(ref, fid, message, type_, note=_HIDDEN_NOTE if self._is_hidden(message) else "")
@@ -374,7 +391,13 @@ class ConversationReferences:
         return Resolution(entry=entry, items=(item,))
 
     def _with_items(
-        self, ref: str, entry: ReportEntry, conversation: AddressableConversation, messages: Sequence[Message]
+        self,
+        ref: str,
+        entry: ReportEntry,
+        conversation: AddressableConversation,
+        messages: Sequence[Message],
+        *,
+        files: Sequence[Resolution] = (),
     ) -> Resolution:
         finished = [message for message in messages if message.get("status") != "streaming"]
         if not finished:
@@ -391,11 +414,13 @@ class ConversationReferences:
             is_one = len(finished) == 1
             note = say("cut_to", characters=most) if is_one else say("some_cut_to", count=cuts, characters=most)
             entry = entry.marked("truncated", note)
-        elif not any(message["text"] for message in finished):
-            entry = entry.marked("empty", say("message_empty")) if not hidden else replace(entry, status="empty")
+        with_words = [*items, *(item for file in files for item in file.items)]
+        if not any(item.body for item in with_words):
+            entry = replace(entry, status="empty")
+            entry = entry if files or hidden else entry.with_note(say("message_empty"))
         if hidden:
             entry = entry.with_note(say(HIDDEN, count=hidden))
-        return Resolution(entry=entry, items=items)
+        return Resolution(entry=_with_files(entry, files), items=tuple(with_words))
 
 
 def kind_of(reference: str) -> str:
@@ -426,15 +451,30 @@ def _missing_message(ref: str, identifier: str, conversation: AddressableConvers
 
 
 def _message_item(ref: str, fid: str, message: Message, type_: str, *, note: str = "") -> PkbItem:
-    sender = "You" if message["sender"] == "user" else "Assistant"
     return PkbItem(
         source="referenced",
         type=type_,
         refs=(ref,),
         key=f"message:{message['message_id']}",
-        label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({sender}):",
+        label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({_who(message)}):",
         body=message["text"],
         note=note,
+    )
+
+
+def _with_files(entry: ReportEntry, files: Sequence[Resolution]) -> ReportEntry:
+    """The entry of a message, which names its files and says what of them is not given."""
+    if files:
+        entry = entry.with_note(say("message_files", names=", ".join(file.entry.title for file in files)))
+    for file in files:
+        for note in file.entry.notes:
+            entry = entry.with_note(because("of_file", note, name=file.entry.title))
+        if file.entry.status == "truncated" and entry.status == "resolved":
+            entry = replace(entry, status="truncated")
+    return replace(
+        entry,
+        chars=entry.chars + sum(file.entry.chars for file in files),
+        preview=entry.preview or next((file.entry.preview for file in files if file.entry.preview), ""),
     )
 
 

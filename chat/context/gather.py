@@ -17,6 +17,7 @@ from chat.exchange.documents import (
     wikilinks_of,
     written,
 )
+from chat.exchange.files import files_of_message
 from chat.exchange.ports import ConversationLoader, ReferenceCaps, TurnServices
 from chat.exchange.report import ReportEntry
 from chat.exchange.turn import Turn
@@ -241,6 +242,9 @@ def scope_of(
 ) -> ReferenceScope:
     """What `user_email` can name, the conversations given."""
     word_for_word = conversations.running.is_given_documents
+    attachments = None if services is None else services.attachments
+    own: dict[str, Any] = {"user_email": user_email, "attachments": attachments, "cap": conversations.caps.message}
+    conversations.open_files = partial(files_of_message, **own)
     recipes = {} if services is None else {"recipes": services.recipes}
     return ReferenceScope(
         user_email=user_email,
@@ -248,7 +252,7 @@ def scope_of(
         conversations=conversations,
         knowledge=knowledge_of(user_email, database=database, services=services),
         documents=document_links(user_email, services=services, word_for_word=word_for_word),
-        attachments=None if services is None else services.attachments,
+        attachments=attachments,
         **recipes,
     )
 

@@ -154,7 +154,8 @@ class _Files:
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
         """See `ReferenceKind`."""
         parsed = [parse_file_reference(name) for name in names]
-        messages = scope.conversations.resolve([reference.message for reference in parsed if reference is not None])
+        lookup = scope.conversations.without_files()
+        messages = lookup.resolve([reference.message for reference in parsed if reference is not None])
         return resolve_files(
             names,
             messages,

@@ -16,6 +16,7 @@ from database.engine.database import Database
 from database.engine.errors import AttachmentNotFoundError, UserNotFoundError
 from database.history.attachments import files_of_each
 from database.messages.message import Message
+from database.messages.parts import is_file
 from language_models.ports import ChatModel
 from sentences import Sentence, say
 
@@ -349,7 +350,29 @@ def resolve_files(
 def _resolution(name: str, message: Resolution, who: Mapping[str, Any], *, cap: int) -> Resolution:
     reference = parse_file_reference(name)
     assert reference is not None  # only those are recognised
-    found = named_file(reference, message, ref=f"@{name}", **who)
+    return _given(named_file(reference, message, ref=f"@{name}", **who), cap=cap)
+
+
+def names_of_files(message: Message) -> str:
+    """What the files of a message are, in one line; "" for none."""
+    parts = message.get("files") or [part for part in message.get("parts") or () if is_file(part)]
+    return "; ".join(map(line_of, parts))
+
+
+def files_of_message(
+    message: Message, friendly_id: str, *, user_email: str, attachments: Attachments | None, cap: int
+) -> list[Resolution]:
+    """One resolution for each file of a message that a reference names. cap: characters of one file."""
+    found = []
+    for part in (part for part in message.get("parts") or () if is_file(part)):
+        refs = _refs(friendly_id, message.get("message_short_hash"), part)
+        file = opened(part, user_email=user_email, attachments=attachments, refs=refs)
+        entry = ReportEntry(ref=next(iter(refs), ""), kind=KIND, status="resolved", title=str(part.get("name", "")))
+        found.append(_given(_with_pages(entry, file, None), cap=cap))
+    return found
+
+
+def _given(found: NamedFile, *, cap: int) -> Resolution:
     file = found.file
     if file is None or found.entry.status != "resolved":
         return Resolution(entry=found.entry)

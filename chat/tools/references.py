@@ -203,7 +203,7 @@ def _file(context: ToolContext, ref: str) -> AttachedFile:
         here=context.conversation_id,
         shows_hidden=_is_referred(ref, context),
     )
-    (message,) = scope.conversations.resolve([parsed.message])
+    (message,) = scope.conversations.without_files().resolve([parsed.message])
     named = named_file(
         parsed,
         message,

@@ -110,7 +110,7 @@ def update_from_file(
         if new_threads := threads_to_store(connection, rows, named, user_email=user_email):
             connection.execute(insert(threads), new_threads)
         dropped = link_or_note(update_.notes, named, {each.activity.activity_id: here for each in new})
-        update_.cite()
+        cite_or_note(update_.notes, update_.cited)
         update_.finish(conversations_of_file[0].columns["updated_at"])
         return ImportedFile(
             conversations=0, activities=len(new), dropped=dropped, updated=1, differing=update_.differing
@@ -203,7 +203,7 @@ class _Update:
                 self._note_cited(message, row, is_told=is_told)
         places = _Places(self.rows, ours, {each.activity.activity_id for each in new})
         placed = {message["message_id"]: message for message in places.placed(said)}
-        self._add([_placed(each, placed) for each in new])
+        self._add([(each, each.message and placed[each.activity.activity_id]) for each in new])
         self._choose(said, places.forked)
 
     def _add(self, new: Sequence[tuple[ImportedActivity, Message | None]]) -> None:
@@ -256,11 +256,6 @@ class _Update:
             if new:
                 self.cited[row.message_id] = new
                 self.changed.append(row.message_id)
-
-    def cite(self) -> None:
-        """Add what was noted to reports, now that what is new in the file is here."""
-        for message_id, entries in self.cited.items():
-            cite_or_note(self.notes, message_id, entries)
 
     def _renew_text(self, message: Message, row: Any) -> bool:
         """Take over a text that follows from the one here; whether the message says here what the file says."""
@@ -414,11 +409,6 @@ class _Update:
         if 0 < len(self.changed) <= _TOLD_MESSAGES:
             record(self.connection, MESSAGE, "changed", ids=self.changed, **who)
         record_listed(self.connection, [read_live(self.connection, **who)], "changed")
-
-
-def _placed(each: ImportedActivity, placed: Mapping[str, Message]) -> tuple[ImportedActivity, Message | None]:
-    """An activity with what it says, in its place here."""
-    return each, None if each.message is None else placed[each.activity.activity_id]
 
 
 @dataclass(slots=True)

@@ -133,16 +133,17 @@ def link_or_note(notes: Notes, outside: Outside, rooms: Mapping[str, str | None]
     return 0
 
 
-def cite_or_note(notes: Notes, message_id: str, entries: Sequence[Mapping[str, Any]]) -> None:
-    """Add entries to the report of a message that is here, their targets as `link_or_note` has them."""
+def cite_or_note(notes: Notes, cited: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Add entries to the reports of messages that are here, by their ids; their targets as `link_or_note` has them."""
     own: dict[str, Any] = {"user_email": notes.user_email}
-    bare = [{**entry, "target": {}} for entry in entries]
-    add_to_report(notes.connection, bare, message_id=message_id, **own)
-    notes.added(CITED, [message_id], became={"refs": [entry["ref"] for entry in entries]})
-    missing = {entry["ref"]: entry["target"] for entry in entries if entry.get("target")}
-    pointless = _point(notes.connection, {message_id: missing}, (), **own)[message_id]
-    if left := {ref: target for ref, target in missing.items() if ref in pointless}:
-        notes.added(TARGETS, [message_id], became=left)
+    for message_id, entries in cited.items():
+        bare = [{**entry, "target": {}} for entry in entries]
+        add_to_report(notes.connection, bare, message_id=message_id, **own)
+        notes.added(CITED, [message_id], became={"refs": [entry["ref"] for entry in entries]})
+        missing = {entry["ref"]: entry["target"] for entry in entries if entry.get("target")}
+        pointless = _point(notes.connection, {message_id: missing}, (), **own)[message_id]
+        if left := {ref: target for ref, target in missing.items() if ref in pointless}:
+            notes.added(TARGETS, [message_id], became=left)
 
 
 def link_noted(*, database: Database, import_id: str, user_email: str) -> Mapping[str, int]:

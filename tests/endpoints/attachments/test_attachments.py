@@ -444,3 +444,45 @@ def test_all_files_of_a_conversation_are_listed_with_their_messages(
     ]
     bob = person("bob@example.com")
     assert refused(bob.get(f"/conversations/{conversation_id}/files"))[0] == 404
+
+
+@pytest.mark.parametrize("words", ["", "Keep these."])
+def test_a_reference_to_a_message_names_its_files_and_brings_their_texts(
+    ada: Person, main_model: ScriptedChatModel, words: str
+) -> None:
+    conversation_id = ada.new_conversation()
+    long = attached(ada, b"The code is 4711. " * 1_000, "door code.txt")
+    picture = attached(ada, picture_of(8, 8), "door.png")
+    ada.say(conversation_id, words, files=[long, picture])
+    name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    question = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[0]
+    reference = f"@conversation_{name}_message_{question['message_short_hash']}"
+    for written in (reference, f"#{question['message_id'].replace('-', '')}"):
+        events = ada.say(ada.new_conversation(), f"What says {written}?")
+        (entry,) = events[0]["references"]
+        assert (entry["ref"], entry["status"], entry["chars"]) == (written, "truncated", len(words) + 18_000)
+        assert entry["preview"].startswith(words or "The code is 4711.")
+        assert entry["notes"][0] == "Files of the message: door code.txt, door.png."
+        assert entry["notes"][1].startswith("door code.txt: ")
+        assert entry["notes"][2] == "door.png: It is a picture, which has no text."
+        given = asked(main_model)
+        assert (
+            f"#1 (You; file_1: door code.txt, 1 line; file_2: door.png, a picture of 8 × 8 pixels):\n{words}" in given
+        )
+        assert f'source="referenced" type="file" ref="{reference}_file_1"' in given
+        assert given.count("The code is 4711. ") > 300
+    # A range and a whole conversation name them.
+    for written in (f"@conversation_{name}_messages_1-2", f"@conversation_{name}"):
+        ada.say(ada.new_conversation(), f"What says {written}?")
+        assert "(You; file_1: door code.txt, 1 line; " in asked(main_model)
+
+
+def test_a_reference_to_a_message_of_a_picture_alone_says_so(ada: Person, main_model: ScriptedChatModel) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "", files=[attached(ada, picture_of(8, 8), "door.png")])
+    name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    entry = ada.get(f"/references/resolve?ref=@conversation_{name}_message_1").json
+    assert (entry["status"], entry["notes"]) == (
+        "empty",
+        ["Files of the message: door.png.", "door.png: It is a picture, which has no text."],
+    )

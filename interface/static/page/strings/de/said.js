@@ -107,6 +107,8 @@ export const saidWords = {
   message_deleted: 'Die Nachricht wurde gelöscht.',
   no_such_hash: 'Keine Nachricht dieser Unterhaltung hat dieses Kürzel.',
   counted_from_one: 'Nachrichten werden ab 1 gezählt.',
+  message_files: ({ names }) => `Dateien der Nachricht: ${names}.`,
+  of_file: ({ name }) => `${name}:`,
   hidden_from_models: ({ count: n }) => `Vor Modellen verborgen und weggelassen: ${number(n)}.`,
   message_empty: 'Die Nachricht hat keinen Text.',
   nothing_but_this: 'Darin ist nichts als diese Frage und ihre Antwort.',

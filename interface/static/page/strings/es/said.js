@@ -107,6 +107,8 @@ export const saidWords = {
   message_deleted: 'El mensaje se eliminó.',
   no_such_hash: 'Ningún mensaje de esta conversación tiene este código.',
   counted_from_one: 'Los mensajes se cuentan desde 1.',
+  message_files: ({ names }) => `Archivos del mensaje: ${names}.`,
+  of_file: ({ name }) => `${name}:`,
   hidden_from_models: ({ count: n }) => `Ocultos para los modelos y omitidos: ${number(n)}.`,
   message_empty: 'El mensaje no tiene texto.',
   nothing_but_this: 'No contiene más que esta pregunta y su respuesta.',

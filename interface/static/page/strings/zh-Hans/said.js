@@ -105,6 +105,8 @@ export const saidWords = {
   message_deleted: '此消息已被删除。',
   no_such_hash: '此对话中没有消息使用这个短码。',
   counted_from_one: '消息从 1 开始编号。',
+  message_files: ({ names }) => `消息的文件：${names}。`,
+  of_file: ({ name }) => `${name}：`,
   hidden_from_models: ({ count: n }) => `对模型隐藏并略去：${number(n)}。`,
   message_empty: '此消息没有文本。',
   nothing_but_this: '其中只有这个问题和它的回答。',
