@@ -47,6 +47,7 @@ _TURN = {
     "said_nothing": "The model ended without saying anything. Try again, or ask in other words.",
     "thought_only": "The model used up all tokens of its answer by thinking, and said nothing. Allow longer answers "
     "(ANAPHORA_ANSWER_TOKENS), or ask for less at once.",
+    "filtered": "The content filter of the provider of {model} let no answer through. Ask in other words.",
     "tools_only": "The model called tools again and again and gave no answer. Ask for less at once.",
 }
 _CUT_ANSWERS = {
@@ -56,6 +57,7 @@ _CUT_ANSWERS = {
     "cut_at_limit": "The answer was cut at its limit of {tokens:,} tokens.",
     "cut_by_window": "The answer was cut: with it, {model}'s window of {tokens:,} tokens is full.",
     "cut_by_provider": "The provider of {model} cut the answer at a limit of its own.",
+    "cut_by_filter": "The content filter of the provider of {model} cut the answer.",
     "cut_by_model": "{model} cut the answer at a limit of its own.",
     "ask_to_go_on": "Ask the model to go on where it stopped.",
 }
@@ -99,6 +101,9 @@ _PROVIDERS = {
     "request_refused": "The provider refuses the request to {model} ({status}){quote}",
     "prompt_too_long": "Prompt and answer do not fit {model}{quote}",
     "model_broke_off": "{model} broke off in the middle of its answer",
+    "model_broke_off_because": "{model} broke off: {quote}",
+    "model_fell_silent": "{model} fell silent in the middle of its answer",
+    "no_completion": "{model} answered something that is no completion",
 }
 """`quote`: what the provider says, after a colon; "" for nothing."""
 _CONDENSING = {

@@ -87,7 +87,7 @@ class Delta:
     thinking: appended to what a reasoning model thinks before or between the words of its answer.
     status: a sentence for the waiting user ("The model is being fetched: 43 %"), or None.
     tool_calls: complete tool calls, in the shape of the chat-completions API.
-    usage, finish_reason ("stop", "length", "tool_calls"): sent with the last step, if at all.
+    usage, finish_reason ("stop", "length", "tool_calls", "content_filter"): sent with the last step, if at all.
     """
 
     text: str = ""

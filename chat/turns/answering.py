@@ -87,6 +87,8 @@ class Drafts:
 
 
 log = logging.getLogger(__name__)
+_CUT = frozenset({"length", "content_filter"})
+"""Why an answer is not whole that did not fail."""
 _SHARES = (0.6, 0.35, 0.15)
 """Of the window, by our estimate: some scripts, and rows of digits, have several times the tokens that we count."""
 
@@ -154,6 +156,7 @@ async def _ask(
     options = turn.options
     temperature = usual_temperature if options.temperature is None else options.temperature
     deltas = turn.model.stream(prompt, max_tokens=options.answer_tokens, temperature=temperature, **more)
+    turn.config.pop("finish_reason", None)  # of a round before, which called tools
     began: float | None = None
     remover = turn.mark_remover()
     try:
@@ -189,15 +192,16 @@ def _said(turn: Turn, text: str) -> Event:
 
 def _events(turn: Turn, delta: Delta) -> list[Event]:
     found = []
-    if delta.finish_reason == "length":
-        turn.config["finish_reason"] = "length"
+    is_cut = delta.finish_reason in _CUT
+    if is_cut:
+        turn.config["finish_reason"] = delta.finish_reason
     elif delta.status:
         found.append(events.status(delta.status))
     if delta.thinking:
         found.append(turn.parts.think(delta.thinking, at=len(turn.answer_text)))
     if delta.text:
         found.append(_said(turn, delta.text))
-    if delta.finish_reason == "length":
+    if is_cut:
         found.append(turn.note(_why_cut(turn, delta)))
     return found
 
@@ -219,6 +223,8 @@ def _used(turn: Turn, usage: Usage, *, seconds: float | None) -> Event:
 
 def _why_cut(turn: Turn, last: Delta) -> Sentence:
     """Whose limit cut the answer, and what to do."""
+    if last.finish_reason == "content_filter":
+        return say("cut_by_filter", model=turn.model.name)
     longest = turn.options.answer_tokens
     if longest is not None and (not last.usage or last.usage.completion_tokens >= longest):
         is_own = "answer_tokens" in (turn.query.get("options") or {})
@@ -229,8 +235,11 @@ def _why_cut(turn: Turn, last: Delta) -> Sentence:
 
 
 def _why_nothing_was_said(turn: Turn) -> str:
-    if turn.config.get("finish_reason") == "length":
+    reason = turn.config.get("finish_reason")
+    if reason == "length":
         return say("thought_only")
+    if reason == "content_filter":
+        return say("filtered", model=turn.model.name)
     return say("said_nothing")
 
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import tracing
-from language_models.errors import ContextTooLongError, ModelFailedError
+from language_models.errors import ContextTooLongError
+from language_models.openai.chunks import DONE, THINKING, ChunkReader
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import EventStream
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
-from language_models.openai.wire import DONE, THINKING, ChunkReader, Dialect, request_body
+from language_models.openai.wire import Dialect, request_body
 from language_models.ports import (
     ChatMessage,
     ChatModel,
@@ -122,37 +123,44 @@ class ProviderChatModel(ChatModel):
         """The answer to a chat-completions request body."""
         about = {"gen_ai.operation.name": "chat", "gen_ai.request.model": self._model}
         with tracing.call_span(f"chat {self._model}", about):
-            attempt = 1
+            attempt, has_begun = 1, False
             while True:
-                stopwatch = Stopwatch()
                 sent = self._dialect.adapted(body)
                 try:
-                    events = await self._http.open_stream("/chat/completions", sent)
-                    async with aclosing(self._until_begun(events)) as comments:
-                        async for status in comments:
-                            yield status
-                    break
+                    async with aclosing(self._attempt(sent)) as steps:
+                        async for step in steps:
+                            has_begun = has_begun or bool(step.text or step.thinking)
+                            yield step
+                    return
                 except AttemptFailedError as failure:
-                    if self._dialect.learns_from(failure, sent):
+                    if not has_begun and self._dialect.learns_from(failure, sent):
                         continue
-                    if isinstance(failure.error, ContextTooLongError) and "max_tokens" in body:
-                        # The prompt may fit when no room is reserved for the answer.
-                        body = {field: value for field, value in body.items() if field != "max_tokens"}
+                    less = None if has_begun else self._dialect.with_less_room(failure, body, sent)
+                    if less is not None:
+                        body = less
                         continue
-                    pause = self._retries.pause_after(attempt, failure)
+                    pause = None if has_begun else self._retries.pause_after(attempt, failure)
                     if pause is None:
                         self._note_failure(failure)
                         raise failure.error from failure
                 yield Delta(status=say("model_silent", seconds=math.ceil(pause)))
                 await asyncio.sleep(pause)
                 attempt += 1
-            self._http.note_success()
-            self._begin_finding_window()
-            reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
-            async with aclosing(_steps(events, reader)) as steps:
-                async for step in steps:
-                    ended = step.finish_reason is not None
-                    yield self._ended(step, sent, has_thought=reader.has_thought) if ended else step
+
+    async def _attempt(self, sent: dict[str, Any]) -> AsyncGenerator[Delta, None]:
+        """The answer to one request. Raises AttemptFailedError, also in the middle of the answer."""
+        stopwatch = Stopwatch()
+        events = await self._http.open_stream("/chat/completions", sent)
+        async with aclosing(self._until_begun(events)) as comments:
+            async for status in comments:
+                yield status
+        self._begin_finding_window()
+        reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
+        async with aclosing(_steps(events, reader)) as steps:
+            async for step in steps:
+                self._http.note_success()
+                ended = step.finish_reason is not None
+                yield self._ended(step, sent, has_thought=reader.has_thought) if ended else step
 
     async def complete(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> Completion:
         """The whole answer.
@@ -237,19 +245,19 @@ class ProviderChatModel(ChatModel):
 async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Delta, None]:
     try:
         if events.is_document:
-            for step in reader.document(await events.document()):
-                yield step
-            return
-        while batch := await _next_batch(events, reader):
-            for data in batch:
-                if (delta := reader.read(data)) is not None:
-                    if delta.text:
+            last = reader.document(await events.document())
+        else:
+            while batch := await _next_batch(events, reader):
+                for step in filter(None, map(reader.read, batch)):
+                    if step.text:
                         events.expect_words()
-                    yield delta
-            if batch[-1] == DONE:
-                break
-        await events.finish()
-        yield reader.last()
+                    yield step
+                if batch[-1].strip() == DONE:
+                    break
+            await events.finish()
+            last = reader.last()
+        for step in last:
+            yield step
     finally:
         events.close()
 
@@ -257,7 +265,7 @@ async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Del
 async def _next_batch(events: EventStream, reader: ChunkReader) -> list[bytes]:
     try:
         return await events.events()
-    except ModelFailedError:
+    except AttemptFailedError:
         # Some servers close the connection after the last token without sending [DONE].
         if reader.complete:
             return []

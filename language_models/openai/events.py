@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from language_models.errors import ModelFailedError
+from language_models.openai.failures import AttemptFailedError
+from sentences import say
 
 if TYPE_CHECKING:
     import aiohttp
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DRAIN_SECONDS = 0.2
+LONGEST_EVENT = 16 * 1024 * 1024
+"""Bytes of one event, or of an answer that is one document."""
 
 
 class EventTooLargeError(ValueError):
@@ -29,7 +33,7 @@ class EventParser:
 
     __slots__ = ("_limit", "_skip_line_feed", "_tail")
 
-    def __init__(self, *, limit: int = 16 * 1024 * 1024) -> None:
+    def __init__(self, *, limit: int = LONGEST_EVENT) -> None:
         """Refuse events longer than `limit` bytes."""
         self._limit = limit
         self._tail = b""
@@ -85,11 +89,13 @@ class EventStream:
         return self._response.content_type == "application/json"
 
     async def document(self) -> bytes:
-        """The body of a response that is one document. Raises ModelFailedError."""
+        """The body of a response that is one document. Raises ModelFailedError, AttemptFailedError."""
         body = bytearray()
         with self._watched():
             while chunk := await self._chunk():
                 body += chunk
+                if len(body) > LONGEST_EVENT:
+                    raise self._invalid()
                 self._silence.begin()
                 self.expect_words()
         return bytes(body)
@@ -107,7 +113,10 @@ class EventStream:
         self._silence.shorten(self._idle)
 
     async def events(self) -> list[bytes]:
-        """Data of the next events, at least one; an empty list at the end. Raises ModelFailedError."""
+        """Data of the next events, at least one; an empty list at the end.
+
+        Raises ModelFailedError, AttemptFailedError.
+        """
         if self._first is not None:
             first, self._first = self._first, None
             return first
@@ -143,9 +152,10 @@ class EventStream:
         try:
             yield
         except (aiohttp.ClientError, OSError) as error:
-            reason = "fell silent" if self._silence.too_long else "broke off"
-            message = f"{self._model} {reason} in the middle of its answer"
-            raise ModelFailedError(message, model=self._model) from error
+            too_late = self._silence.too_long
+            message = say("model_fell_silent" if too_late else "model_broke_off", model=self._model)
+            failed = ModelFailedError(message, model=self._model)
+            raise AttemptFailedError(failed, worth_retrying=not too_late) from error
         finally:
             self._silence.end()
 
@@ -153,8 +163,10 @@ class EventStream:
         try:
             return self._parser.feed(chunk)
         except EventTooLargeError as error:
-            message = f"{self._model} answered something that is no completion"
-            raise ModelFailedError(message, model=self._model) from error
+            raise self._invalid() from error
+
+    def _invalid(self) -> ModelFailedError:
+        return ModelFailedError(say("no_completion", model=self._model), model=self._model)
 
     async def _chunk(self) -> bytes:
         try:

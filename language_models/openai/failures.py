@@ -33,21 +33,43 @@ _TOO_LONG = (
     "context window",
     "prompt is too long",
     "input token count exceeds",
+    "context limit",
     "too many tokens",
 )
+_STATUS_OF_KIND = {
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "overloaded_error": 529,
+    "api_error": 500,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "InternalServerError": 500,
+}
+"""What the kind of an error within a stream, which has no status of its own, would be as a response."""
 
 
 class AttemptFailedError(Exception):
     """One attempt at a request failed with `error`; `worth_retrying`: another attempt may succeed.
 
-    parameter: the request field that the provider rejects, if it names one.
+    parameter: the request field that the provider rejects, if it names one. complaint: the provider's own words.
+    retry_after: seconds, if the provider says after how many.
     """
 
-    def __init__(self, error: ModelError, *, worth_retrying: bool = False, parameter: str | None = None) -> None:
+    def __init__(
+        self,
+        error: ModelError,
+        *,
+        worth_retrying: bool = False,
+        parameter: str | None = None,
+        complaint: str = "",
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(error.message)
         self.error = error
         self.worth_retrying = worth_retrying
         self.parameter = parameter
+        self.complaint = complaint
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +88,7 @@ class RetryPolicy:
         """Seconds until the next attempt after attempt number `attempt` (from 1); None: give up."""
         if attempt >= self.attempts or not failure.worth_retrying:
             return None
-        asked = failure.error.retry_after if isinstance(failure.error, ModelRateLimitedError) else None
+        asked = failure.retry_after
         if asked is not None:
             return asked if asked <= self.longest_pause else None
         pause = min(self.longest_pause, self.first_pause * 2.0 ** (attempt - 1))
@@ -122,27 +144,37 @@ class _Complaint:
 def refusal(status: int, headers: Mapping[str, str], body: bytes, *, model: str) -> AttemptFailedError:
     """The failure that a response with an error status stands for."""
     complaint = _Complaint.from_body(body)
-    return AttemptFailedError(
-        _error_for(status, complaint, model=model, retry_after=_retry_seconds(headers.get("Retry-After"))),
-        worth_retrying=status in _WORTH_RETRYING and not complaint.says_quota_used_up,
-        parameter=complaint.parameter,
-    )
+    return _failure(status, complaint, model=model, retry_after=_retry_seconds(headers.get("Retry-After")))
 
 
-def error_within_stream(error: Any, *, model: str) -> ModelError:
-    """The error for an `error` object that arrived as an event of a stream."""
+def failure_within_stream(error: Any, *, model: str) -> AttemptFailedError:
+    """The failure that an `error` object stands for which arrived as an event of a stream."""
     complaint = _Complaint.from_document(error)
     status = int(complaint.code) if complaint.code.isdecimal() else 0
-    if complaint.kind == "rate_limit_error" or complaint.code == "rate_limit_exceeded":
-        status = 429
+    status = _STATUS_OF_KIND.get(complaint.kind) or _STATUS_OF_KIND.get(complaint.code) or status
     if status == 0 and not complaint.says_too_long:
-        return ModelFailedError(f"The model broke off: {complaint.message or 'no reason given'}", model=model)
-    return _error_for(status, complaint, model=model, retry_after=None)
+        reason = complaint.message
+        message = (
+            say("model_broke_off_because", model=model, quote=reason) if reason else say("model_broke_off", model=model)
+        )
+        return AttemptFailedError(ModelFailedError(message, model=model), complaint=complaint.message)
+    return _failure(status, complaint, model=model, retry_after=None)
+
+
+def _failure(status: int, complaint: _Complaint, *, model: str, retry_after: float | None) -> AttemptFailedError:
+    return AttemptFailedError(
+        _error_for(status, complaint, model=model, retry_after=retry_after),
+        worth_retrying=status in _WORTH_RETRYING and not complaint.says_quota_used_up,
+        parameter=complaint.parameter,
+        complaint=complaint.message,
+        retry_after=retry_after,
+    )
 
 
 def _error_for(status: int, complaint: _Complaint, *, model: str, retry_after: float | None) -> ModelError:  # noqa: PLR0911
     quote = f": {complaint.message}" if complaint.message else ""
-    if complaint.says_too_long or status == 413:
+    # "Too many tokens" of a provider's rate limit are no matter of the window.
+    if (complaint.says_too_long and status != 429) or status == 413:
         return ContextTooLongError(say("prompt_too_long", model=model, quote=quote), model=model)
     if status in (401, 403):
         return BadCredentialsError(say("key_refused", model=model, status=status, quote=quote), model=model)

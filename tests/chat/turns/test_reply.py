@@ -127,6 +127,21 @@ def test_an_answer_that_was_cut_says_so_for_good(talk: Talk) -> None:
     assert "Ask the model to go on" in told
 
 
+def test_an_answer_that_a_content_filter_cut_says_so_for_good(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("Once", finish_reason="content_filter")])
+    conversation = talk.new()
+    told = part(talk.say(conversation, "Tell me all of it."), "notice")
+    assert "content filter" in told
+    answer = talk.again(conversation).get_message_list()[-1]
+    assert (answer["text"], answer["status"]) == ("Once", "complete")
+    assert [notice["text"] for notice in answer["parts"]] == [told]
+
+
+def test_a_content_filter_that_let_nothing_through_is_named(talk: Talk) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply(finish_reason="content_filter")])
+    assert "content filter" in part(talk.say(talk.new(), "Hm?"), "error")["message"]
+
+
 def test_a_model_that_only_thought_says_so_and_what_to_do(talk: Talk) -> None:
     talk.models.main_model = ScriptedChatModel(replies=[Reply(finish_reason="length")])
     error = part(talk.say(talk.new(), "Hm?"), "error")

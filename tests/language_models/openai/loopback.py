@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+from language_models.errors import ModelError
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
 from language_models.openai.failures import RetryPolicy
-from language_models.ports import ChatMessage
+from language_models.ports import ChatMessage, Delta
 from tests.served_application import served
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -144,3 +145,37 @@ async def hang_up(request: web.Request) -> web.StreamResponse:
 
 
 ANSWER = streaming(piece("Hello "), piece("world"), ending(), USAGE, DONE)
+
+
+def talk(
+    *handlers: Handler, model_list: Any = None, wishes: dict[str, Any] | None = None, **options: Any
+) -> tuple[list[Delta], Loopback]:
+    """One streamed question to a provider that answers so: the steps, and what the provider saw."""
+
+    async def question() -> tuple[list[Delta], Loopback]:
+        async with answering(*handlers, model_list=model_list) as server, asking(server, **options) as model:
+            return [step async for step in model.stream(QUESTION, **(wishes or {}))], server
+
+    return asyncio.run(question())
+
+
+def refusal_of(
+    *handlers: Handler, kind: type[ModelError] = ModelError, **options: Any
+) -> tuple[ModelError, list[Delta]]:
+    """The error that a streamed question ends with, and the steps before it."""
+
+    async def question() -> tuple[ModelError, list[Delta]]:
+        steps = []
+        async with answering(*handlers) as server, asking(server, **options) as model:
+            try:
+                async for step in model.stream(QUESTION):
+                    steps.append(step)
+            except kind as error:
+                return error, steps
+        raise AssertionError("the stream ended well")
+
+    return asyncio.run(question())
+
+
+def text_of(steps: Sequence[Delta]) -> str:
+    return "".join(step.text for step in steps)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-from collections.abc import Sequence
 from contextlib import aclosing
 from email.utils import formatdate
 from typing import Any
@@ -41,44 +40,12 @@ from tests.language_models.openai.loopback import (
     hang_up,
     in_one_piece,
     piece,
+    refusal_of,
     refusing,
     streaming,
+    talk,
+    text_of,
 )
-
-
-def talk(
-    *handlers: Handler, model_list: Any = None, wishes: dict[str, Any] | None = None, **options: Any
-) -> tuple[list[Delta], Loopback]:
-    """One streamed question to a provider that answers so: the steps, and what the provider saw."""
-
-    async def question() -> tuple[list[Delta], Loopback]:
-        async with answering(*handlers, model_list=model_list) as server, asking(server, **options) as model:
-            return [step async for step in model.stream(QUESTION, **(wishes or {}))], server
-
-    return asyncio.run(question())
-
-
-def refusal_of(
-    *handlers: Handler, kind: type[ModelError] = ModelError, **options: Any
-) -> tuple[ModelError, list[Delta]]:
-    """The error that a streamed question ends with, and the steps before it."""
-
-    async def question() -> tuple[ModelError, list[Delta]]:
-        steps = []
-        async with answering(*handlers) as server, asking(server, **options) as model:
-            try:
-                async for step in model.stream(QUESTION):
-                    steps.append(step)
-            except kind as error:
-                return error, steps
-        raise AssertionError("the stream ended well")
-
-    return asyncio.run(question())
-
-
-def text_of(steps: Sequence[Delta]) -> str:
-    return "".join(step.text for step in steps)
-
 
 # What is asked, and what is understood.
 
@@ -363,6 +330,18 @@ def test_a_passing_refusal_is_tried_again_and_the_person_is_told(status: int) ->
     assert text_of(steps) == "Hello world"
 
 
+def test_how_long_a_server_that_is_out_of_order_wants_to_be_left_alone_is_heeded() -> None:
+    soon = refusing(503, Retry_After="0.01")
+    steps, server = talk(soon, ANSWER, retries=RetryPolicy(first_pause=1_000.0))
+    assert len(server.bodies) == 2
+    assert text_of(steps) == "Hello world"
+
+
+def test_too_many_tokens_for_a_rate_limit_are_not_too_many_for_the_window() -> None:
+    error, _ = refusal_of(refusing(429, {"message": "Too many tokens, please wait before trying again."}))
+    assert type(error) is ModelRateLimitedError
+
+
 def test_attempts_come_to_an_end() -> None:
     error, steps = refusal_of(refusing(503, "Down for maintenance"), kind=ModelUnavailableError)
     assert len(steps) == 2
@@ -536,6 +515,39 @@ def test_room_for_the_answer_gives_way_to_a_prompt_that_fits_only_without_it() -
     steps, server = talk(too_long, ANSWER, answer_tokens=50_000)
     assert text_of(steps) == "Hello world"
     assert ["max_tokens" in body for body in server.bodies] == [True, False]
+
+
+def test_a_limit_that_is_needed_is_halved_until_prompt_and_answer_fit() -> None:
+    message = "input length and `max_tokens` exceed context limit: 150000 + {} > 200000, decrease `max_tokens`"
+    too_long = [refusing(400, {"error": {"message": message.format(limit)}}) for limit in (64_000, 32_000)]
+
+    async def ask() -> list[int]:
+        async with (
+            answering(*too_long, ANSWER) as server,
+            asking(server, model="claude-sonnet-4-5", needs_limit=True) as model,
+        ):
+            for _ in range(2):
+                await model.complete(QUESTION)
+            return [body["max_tokens"] for body in server.bodies]
+
+    assert asyncio.run(ask()) == [64_000, 32_000, 16_000, 64_000]
+
+
+def test_a_prompt_that_is_too_long_by_itself_is_not_sent_again_with_a_shorter_answer() -> None:
+    too_long = refusing(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
+
+    async def ask() -> int:
+        async with answering(too_long) as server, asking(server, needs_limit=True) as model:
+            with pytest.raises(ContextTooLongError):
+                await model.complete(QUESTION)
+            return len(server.bodies)
+
+    assert asyncio.run(ask()) == 1
+
+
+def test_the_status_of_a_refusal_is_not_taken_for_a_limit() -> None:
+    error, _ = refusal_of(unknown("max_tokens", "max_tokens is too large"), answer_tokens=50_000)
+    assert "max_tokens is too large" in error.message
 
 
 def used(prompt: int, completion: int, **details: Any) -> bytes:

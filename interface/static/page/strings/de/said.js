@@ -35,6 +35,7 @@ export const saidWords = {
   fault: 'Hier ist etwas schiefgegangen. Das Protokoll des Servers sagt mehr.',
   said_nothing: 'Das Modell hat nichts gesagt. Versuche es noch einmal, oder frage mit anderen Worten.',
   thought_only: 'Das Modell hat alle Token seiner Antwort mit Denken verbraucht und nichts gesagt. Lass längere Antworten zu (ANAPHORA_ANSWER_TOKENS), oder frage nach weniger auf einmal.',
+  filtered: ({ model }) => `Der Inhaltsfilter des Anbieters von ${model} hat keine Antwort durchgelassen. Frage mit anderen Worten.`,
   tools_only: 'Das Modell hat immer wieder Werkzeuge aufgerufen und keine Antwort gegeben. Frage nach weniger auf einmal.',
 
   cut_by_message: ({ tokens }) => `Die Antwort wurde nach ${number(tokens)} Token abgeschnitten, wie es für diese Nachricht eingestellt ist.`,
@@ -43,6 +44,7 @@ export const saidWords = {
   cut_at_limit: ({ tokens }) => `Die Antwort wurde an ihrer Grenze von ${number(tokens)} Token abgeschnitten.`,
   cut_by_window: ({ tokens, model }) => `Die Antwort wurde abgeschnitten: Mit ihr ist das Fenster von ${model} voll (${number(tokens)} Token).`,
   cut_by_provider: ({ model }) => `Der Anbieter von ${model} hat die Antwort an einer eigenen Grenze abgeschnitten.`,
+  cut_by_filter: ({ model }) => `Der Inhaltsfilter des Anbieters von ${model} hat die Antwort abgeschnitten.`,
   cut_by_model: ({ model }) => `${model} hat die Antwort an einer eigenen Grenze abgeschnitten.`,
   ask_to_go_on: 'Bitte das Modell, dort fortzufahren, wo es aufgehört hat.',
 
@@ -84,6 +86,9 @@ export const saidWords = {
   request_refused: ({ model, status, quote }) => `Der Anbieter lehnt die Anfrage an ${model} ab (${status})${quote}`,
   prompt_too_long: ({ model, quote }) => `Frage und Antwort passen nicht in ${model}${quote}`,
   model_broke_off: ({ model }) => `${model} hat mitten in der Antwort abgebrochen`,
+  model_broke_off_because: ({ model, quote }) => `${model} hat abgebrochen: ${quote}`,
+  model_fell_silent: ({ model }) => `${model} ist mitten in der Antwort verstummt`,
+  no_completion: ({ model }) => `${model} hat etwas geantwortet, das keine Antwort eines Modells ist`,
 
   not_condensed: 'Der Kontext ließ sich nicht zusammenfassen; alles, was du nennst, geht wörtlich mit.',
   partly_condensed: 'Ein Teil des Kontexts ließ sich nicht zusammenfassen; alles, was du nennst, geht wörtlich mit.',

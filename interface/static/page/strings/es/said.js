@@ -35,6 +35,7 @@ export const saidWords = {
   fault: 'Algo falló aquí. El registro del servidor dice qué.',
   said_nothing: 'El modelo terminó sin decir nada. Inténtalo otra vez o pregunta con otras palabras.',
   thought_only: 'El modelo gastó todos los tokens de su respuesta en pensar y no dijo nada. Permite respuestas más largas (ANAPHORA_ANSWER_TOKENS) o pide menos de una vez.',
+  filtered: ({ model }) => `El filtro de contenido del proveedor de ${model} no dejó pasar ninguna respuesta. Pregunta con otras palabras.`,
   tools_only: 'El modelo llamó a herramientas una y otra vez y no dio ninguna respuesta. Pide menos de una vez.',
 
   cut_by_message: ({ tokens }) => `La respuesta se cortó a los ${number(tokens)} tokens, como dicen los ajustes de este mensaje.`,
@@ -43,6 +44,7 @@ export const saidWords = {
   cut_at_limit: ({ tokens }) => `La respuesta se cortó en su límite de ${number(tokens)} tokens.`,
   cut_by_window: ({ tokens, model }) => `La respuesta se cortó: con ella se llena la ventana de ${model}, de ${number(tokens)} tokens.`,
   cut_by_provider: ({ model }) => `El proveedor de ${model} cortó la respuesta en un límite propio.`,
+  cut_by_filter: ({ model }) => `El filtro de contenido del proveedor de ${model} cortó la respuesta.`,
   cut_by_model: ({ model }) => `${model} cortó la respuesta en un límite propio.`,
   ask_to_go_on: 'Pide al modelo que siga donde lo dejó.',
 
@@ -84,6 +86,9 @@ export const saidWords = {
   request_refused: ({ model, status, quote }) => `El proveedor rechaza la petición a ${model} (${status})${quote}`,
   prompt_too_long: ({ model, quote }) => `La pregunta y la respuesta no caben en ${model}${quote}`,
   model_broke_off: ({ model }) => `${model} se interrumpió en medio de la respuesta`,
+  model_broke_off_because: ({ model, quote }) => `${model} se interrumpió: ${quote}`,
+  model_fell_silent: ({ model }) => `${model} enmudeció en medio de la respuesta`,
+  no_completion: ({ model }) => `${model} respondió algo que no es una respuesta de un modelo`,
 
   not_condensed: 'El contexto no se pudo resumir; todo lo que nombraste va palabra por palabra.',
   partly_condensed: 'Una parte del contexto no se pudo resumir; todo lo que nombraste va palabra por palabra.',

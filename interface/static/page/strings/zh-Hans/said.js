@@ -33,6 +33,7 @@ export const saidWords = {
   fault: '这里出了问题。服务器日志有详细说明。',
   said_nothing: '模型没有说任何内容就结束了。请重试，或换一种说法。',
   thought_only: '模型把回答的全部词元都用于思考，没有说任何内容。请允许更长的回答（ANAPHORA_ANSWER_TOKENS），或一次少问一些。',
+  filtered: ({ model }) => `${model} 的提供方的内容过滤器没有放行任何回答。请换一种说法。`,
   tools_only: '模型反复调用工具而没有给出回答。请一次少问一些。',
 
   cut_by_message: ({ tokens }) => `回答在 ${number(tokens)} 个词元处被截断，这是此消息的设置。`,
@@ -41,6 +42,7 @@ export const saidWords = {
   cut_at_limit: ({ tokens }) => `回答达到 ${number(tokens)} 个词元的上限而被截断。`,
   cut_by_window: ({ tokens, model }) => `回答被截断：${model} 的 ${number(tokens)} 个词元窗口已满。`,
   cut_by_provider: ({ model }) => `${model} 的提供方按自己的限制截断了回答。`,
+  cut_by_filter: ({ model }) => `${model} 的提供方的内容过滤器截断了回答。`,
   cut_by_model: ({ model }) => `${model} 按自己的限制截断了回答。`,
   ask_to_go_on: '可以让模型从停下的地方继续。',
 
@@ -82,6 +84,9 @@ export const saidWords = {
   request_refused: ({ model, status, quote }) => `提供方拒绝了对 ${model} 的请求（${status}）${quote}`,
   prompt_too_long: ({ model, quote }) => `问题和回答超出 ${model} 的容量${quote}`,
   model_broke_off: ({ model }) => `${model} 在回答中途中断`,
+  model_broke_off_because: ({ model, quote }) => `${model} 中断了：${quote}`,
+  model_fell_silent: ({ model }) => `${model} 在回答中途没有了响应`,
+  no_completion: ({ model }) => `${model} 返回的内容不是模型的回答`,
 
   not_condensed: '上下文无法浓缩；你提到的全部内容逐字附上。',
   partly_condensed: '部分上下文无法浓缩；你提到的全部内容逐字附上。',
