@@ -41,10 +41,13 @@ _WINDOWS = (
     ("o4", 200_000),
     ("claude-", 200_000),
     ("gemini-", 1_048_576),
+)
+_OPEN_WINDOWS = (
     ("deepseek-", 128_000),
     ("llama-3.", 131_072),
     ("qwen2.5", 32_768),
 )
+"""Of models that anybody may serve, with a smaller window, too."""
 _ANSWER_LIMITS = (
     ("gpt-3.5", 4_096),
     ("gpt-4.1", 32_768),
@@ -73,7 +76,7 @@ def estimated_tokens(text: str) -> int:
 
 def known_context_window(model: str) -> int | None:
     """The context window of the model's family; a publisher's prefix ("anthropic/…", "models/…") is ignored."""
-    return _figure_of_family(model, _WINDOWS)
+    return _figure_of_family(model, _WINDOWS + _OPEN_WINDOWS)
 
 
 def known_answer_limit(model: str) -> int | None:
@@ -86,11 +89,16 @@ def _figure_of_family(model: str, figures: Sequence[tuple[str, int]]) -> int | N
     return next((figure for prefix, figure in figures if bare.startswith(prefix)), None)
 
 
+def model_entries(model_list: Any) -> list[dict[str, Any]]:
+    """The models in a provider's list of them: an object with `data`, or the array itself (Together)."""
+    entries = model_list.get("data") if isinstance(model_list, dict) else model_list
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
 def listed_context_window(model_list: Any, model: str) -> int | None:
     """The context window of a model according to its provider's model list; None: not stated there."""
-    entries = model_list.get("data") if isinstance(model_list, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if not isinstance(entry, dict) or entry.get("id") != model:
+    for entry in model_entries(model_list):
+        if str(entry.get("id")).removeprefix("models/") != model.removeprefix("models/"):
             continue
         meta = entry.get("meta")
         figures = [entry.get(field) for field in _FIELDS]
@@ -103,15 +111,17 @@ class ContextWindow:
     """The context window of one model at its provider, in tokens.
 
     Sources in order: the operator's setting, the model's family, the provider's model list. Without any, a small window
-    is assumed, which grows while the provider reads whole prompts. A refusal that states a smaller window is believed.
+    is assumed, or of a model that anybody may serve that of its family; it grows while the provider reads whole
+    prompts, and shrinks where it drops a part of one. A refusal that states a smaller window is believed.
     """
 
     def __init__(self, model: str, *, given: int | None = None) -> None:
         """`given`: the operator's setting."""
         self._model = model
         self._is_given = given is not None
-        self._known = given or known_context_window(model)
-        self._assumed = ASSUMED
+        self._known = given or _figure_of_family(model, _WINDOWS)
+        released = _figure_of_family(model, _OPEN_WINDOWS)
+        self._assumed, self._largest = released or ASSUMED, released or _LARGEST_ASSUMED
         self._has_settled = False
 
     @property
@@ -129,18 +139,19 @@ class ContextWindow:
         if self.is_assumed:
             self._known = listed_context_window(model_list, self._model)
 
-    def note_answer(self, usage: Usage, *, estimated: int) -> None:
-        """Learn from an answer to a prompt of `estimated` tokens by our count."""
+    def note_answer(self, usage: Usage, *, estimated: int) -> bool:
+        """Learn from an answer to a prompt of `estimated` tokens by our count; whether a part was silently dropped."""
         used = usage.prompt_tokens + usage.completion_tokens
         if self._known is not None:
             if used > self._known and not self._is_given:
                 self._known = used
-            return
+            return False
         self._assumed = max(self._assumed, used)
-        if self._has_settled or estimated < self._assumed // 2:
-            return
+        if self._has_settled or estimated < ASSUMED // 2:
+            return False
         if usage.prompt_tokens >= _READ_WHOLE * estimated:
-            self._assumed = max(self._assumed, min(2 * self._assumed, _LARGEST_ASSUMED))
+            if estimated >= self._assumed // 2:
+                self._assumed = max(self._assumed, min(2 * self._assumed, self._largest))
         elif 0 < usage.prompt_tokens < _TRUNCATED * estimated:
             self._has_settled = True
             self._assumed = max(_SMALLEST, used)
@@ -149,6 +160,8 @@ class ContextWindow:
                 self._model,
                 usage.prompt_tokens,
             )
+            return True
+        return False
 
     def note_refusal(self, message: str) -> bool:
         """Learn from the refusal of a prompt as too long; whether it states a smaller window."""

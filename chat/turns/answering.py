@@ -195,7 +195,7 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
     is_cut = delta.finish_reason in _CUT
     if is_cut:
         turn.config["finish_reason"] = delta.finish_reason
-    elif delta.status:
+    elif delta.status and not delta.finish_reason:
         found.append(events.status(delta.status))
     if delta.thinking:
         found.append(turn.parts.think(delta.thinking, at=len(turn.answer_text)))
@@ -203,6 +203,8 @@ def _events(turn: Turn, delta: Delta) -> list[Event]:
         found.append(_said(turn, delta.text))
     if is_cut:
         found.append(turn.note(_why_cut(turn, delta)))
+    elif delta.finish_reason and delta.status:
+        found.append(turn.note(together(delta.status)))
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import tracing
-from language_models.errors import ContextTooLongError
+from language_models.errors import ContextTooLongError, ModelUnavailableError, ModelUnknownError
 from language_models.openai.chunks import DONE, THINKING, ChunkReader
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import EventStream
@@ -28,7 +28,7 @@ from language_models.ports import (
     Usage,
 )
 from language_models.speed import SpeedMeter, Stopwatch
-from language_models.tokens import ContextWindow, estimated_tokens, known_answer_limit
+from language_models.tokens import ContextWindow, estimated_tokens, known_answer_limit, model_entries
 from sentences import say
 
 _UNUSED_TOKENS = 16
@@ -180,9 +180,10 @@ class ProviderChatModel(ChatModel):
         try:
             listed = await self._http.get_json("/models")
         except AttemptFailedError as failure:
+            if isinstance(failure.error, ModelUnknownError):
+                raise ModelUnavailableError(say("no_model_list")) from failure
             raise failure.error from failure
-        entries = listed.get("data", ()) if isinstance(listed, dict) else ()
-        return tuple(str(entry["id"]) for entry in entries if isinstance(entry, dict) and "id" in entry)
+        return tuple(str(entry["id"]) for entry in model_entries(listed) if "id" in entry)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -222,14 +223,16 @@ class ProviderChatModel(ChatModel):
             self._finding_window = asyncio.create_task(self.find_context_window())
 
     def _ended(self, last: Delta, sent: dict[str, Any], *, has_thought: bool) -> Delta:
-        """The last step; if the answer was cut, with a status that says by which limit."""
+        """The last step; if the answer or the prompt was cut, with a status that says by which limit."""
         usage = last.usage or Usage()
         self._thinks = self._thinks or has_thought or usage.reasoning_tokens > 0
         estimated = sum(estimated_tokens(message["content"]) for message in sent["messages"])
-        self._window.note_answer(usage, estimated=estimated)
-        if last.finish_reason != "length":
-            return last
-        return replace(last, status=self._why_cut(usage, sent))
+        was_truncated = self._window.note_answer(usage, estimated=estimated)
+        if last.finish_reason == "length":
+            return replace(last, status=self._why_cut(usage, sent))
+        if was_truncated:
+            return replace(last, status=say("prompt_truncated", model=self._model, tokens=usage.prompt_tokens))
+        return last
 
     def _why_cut(self, usage: Usage, sent: dict[str, Any]) -> str:
         limit = sent.get("max_tokens") or sent.get("max_completion_tokens")

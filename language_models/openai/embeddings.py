@@ -102,17 +102,18 @@ class ProviderEmbeddingModel(EmbeddingModel):
         import numpy as np
 
         try:
-            rows = sorted(answer["data"], key=lambda row: row["index"])
-            vectors = [np.asarray(row["embedding"], dtype=np.float64) for row in rows]
+            # Without indexes, the rows are in the order of the texts.
+            rows = sorted(enumerate(answer["data"]), key=lambda row: row[1].get("index", row[0]))
+            vectors = [np.asarray(row["embedding"], dtype=np.float64) for _, row in rows]
             lengths = {len(vector) for vector in vectors} | ({self._dimensions} - {None})
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelFailedError(f"{self._model} answered no embeddings", model=self._model) from error
         if len(vectors) != count:
             raise ModelFailedError(
                 f"{self._model} answered {len(vectors)} vectors for {count} texts", model=self._model
             )
-        if len(lengths) != 1:
-            raise ModelFailedError(f"{self._model} answered vectors of several lengths", model=self._model)
+        if len(lengths) != 1 or 0 in lengths:
+            raise ModelFailedError(f"{self._model} answered vectors of several lengths, or of none", model=self._model)
         stacked = np.stack(vectors)
         norms = np.linalg.norm(stacked, axis=1, keepdims=True)
         normalised: NDArray[np.float32] = (stacked / np.where(norms == 0, 1, norms)).astype(np.float32)

@@ -34,6 +34,14 @@ _TOO_LONG = (
     "prompt is too long",
     "input token count exceeds",
     "context limit",
+    "exceeds the context length",
+    "context length of only",
+    "maximum prompt length",
+    "model token limit",
+    "range of input length",
+    "input is too long",
+    "too large to process",
+    "`max_new_tokens` must be <=",
     "too many tokens",
 )
 _STATUS_OF_KIND = {
@@ -162,9 +170,11 @@ def failure_within_stream(error: Any, *, model: str) -> AttemptFailedError:
 
 
 def _failure(status: int, complaint: _Complaint, *, model: str, retry_after: float | None) -> AttemptFailedError:
+    error = _error_for(status, complaint, model=model, retry_after=retry_after)
+    is_final = complaint.says_quota_used_up or isinstance(error, ContextTooLongError)
     return AttemptFailedError(
-        _error_for(status, complaint, model=model, retry_after=retry_after),
-        worth_retrying=status in _WORTH_RETRYING and not complaint.says_quota_used_up,
+        error,
+        worth_retrying=status in _WORTH_RETRYING and not is_final,
         parameter=complaint.parameter,
         complaint=complaint.message,
         retry_after=retry_after,

@@ -55,6 +55,21 @@ def test_an_unknown_window_is_small_until_it_proves_larger(answers: list[tuple[i
     assert window_after(*answers) == window
 
 
+def test_an_open_model_may_be_served_with_a_smaller_window_than_it_was_released_with() -> None:
+    assert window_after(model="qwen2.5:7b") == 32_768
+    assert window_after((20_000, 14_000), model="qwen2.5:7b") == 32_768
+    assert window_after((12_000, 4_096), model="qwen2.5:7b") == 4_096
+    listed = ContextWindow("llama-3.1-8b")
+    listed.note_list({"data": [{"id": "llama-3.1-8b", "max_model_len": 8_000}]})
+    assert listed.tokens == 8_000
+
+
+def test_a_prompt_of_which_a_part_was_dropped_is_told_of_once() -> None:
+    window = ContextWindow("qwen2.5:7b")
+    told = [window.note_answer(Usage(prompt_tokens=4_096), estimated=12_000) for _ in range(2)]
+    assert told == [True, False]
+
+
 def test_a_window_that_is_known_or_set_is_not_guessed_at() -> None:
     assert window_after((6_000, 4_200), model="gpt-4") == 8_192
     assert window_after((6_000, 9_000), model="gpt-4") == 9_000

@@ -137,6 +137,14 @@ def test_an_answer_that_a_content_filter_cut_says_so_for_good(talk: Talk) -> Non
     assert [notice["text"] for notice in answer["parts"]] == [told]
 
 
+def test_what_the_last_step_says_of_the_answer_is_kept(talk: Talk) -> None:
+    told = say("prompt_truncated", model="m", tokens=4_096)
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("Once", Delta(status=told, finish_reason="stop"))])
+    conversation = talk.new()
+    assert part(talk.say(conversation, "Tell me all of it."), "notice") == told
+    assert [notice["text"] for notice in talk.again(conversation).get_message_list()[-1]["parts"]] == [told]
+
+
 def test_a_content_filter_that_let_nothing_through_is_named(talk: Talk) -> None:
     talk.models.main_model = ScriptedChatModel(replies=[Reply(finish_reason="content_filter")])
     assert "content filter" in part(talk.say(talk.new(), "Hm?"), "error")["message"]

@@ -24,7 +24,7 @@ from language_models.errors import (
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts, is_loopback
 from language_models.openai.failures import RetryPolicy
-from language_models.ports import Delta, Usage
+from language_models.ports import ChatMessage, Delta, Usage
 from tests.language_models.openai.loopback import (
     ANSWER,
     DONE,
@@ -300,6 +300,14 @@ def test_an_answer_in_one_piece_that_never_ends_is_given_up(then: Handler) -> No
         (400, {"error": {"message": "no such role"}}, ModelFailedError),
         (400, {"error": {"message": "too long", "code": "context_length_exceeded"}}, ContextTooLongError),
         (413, "Payload too large", ContextTooLongError),
+        (
+            400,
+            {"error": "This model's maximum prompt length is 131072 but the request contains 200000"},
+            ContextTooLongError,
+        ),
+        (400, {"message": "Input is too long for requested model."}, ContextTooLongError),
+        (400, {"error": {"message": "Invalid request: exceeded model token limit: 8192"}}, ContextTooLongError),
+        (500, {"error": {"message": "the input length exceeds the context length"}}, ContextTooLongError),
         (401, {"error": {"message": "wrong key"}}, BadCredentialsError),
         (403, [{"error": {"message": "no access"}}], BadCredentialsError),
         (402, {"detail": "pay first"}, ModelUnavailableError),
@@ -569,6 +577,18 @@ def test_an_answer_that_was_cut_says_whose_limit_cut_it(usage: bytes, options: d
     assert told in str(steps[-1].status)
 
 
+def test_a_prompt_whose_beginning_the_provider_dropped_is_told_of() -> None:
+    long: list[ChatMessage] = [{"role": "user", "content": "word " * 8_000}]
+
+    async def ask() -> list[str]:
+        answer = streaming(piece("Blue"), ending(), used(4_000, 3), DONE)
+        async with answering(answer) as server, asking(server, model="qwen2.5:7b", context_window=None) as model:
+            return [str(step.status) for step in [step async for step in model.stream(long)] if step.status]
+
+    (told,) = asyncio.run(ask())
+    assert told.startswith("qwen2.5:7b read only 4,000 tokens")
+
+
 def test_a_job_is_not_limited_where_the_model_thinks_first() -> None:
     thought = used(9, 20, completion_tokens_details={"reasoning_tokens": 20})
 
@@ -738,6 +758,8 @@ def test_a_refusal_teaches_the_window() -> None:
         ({"data": [{"id": "test-model", "context_length": "large"}]}, 8_192),
         ({"data": "none"}, 8_192),
         (["nonsense"], 8_192),
+        ([{"id": "test-model", "context_length": 6_000}], 6_000),
+        ({"data": [{"id": "models/test-model", "context_length": 6_500}]}, 6_500),
         (None, 8_192),
     ],
 )
@@ -775,7 +797,8 @@ def test_the_provider_s_models_are_listed_by_name() -> None:
 
     assert asyncio.run(ask({"data": [{"id": "a"}, {"id": "b"}, 3]})) == ("a", "b")
     assert asyncio.run(ask(["a"])) == ()
-    with pytest.raises(ModelUnavailableError):
+    assert asyncio.run(ask([{"id": "a"}])) == ("a",)
+    with pytest.raises(ModelUnavailableError, match="has no list of its models"):
         asyncio.run(ask(None))
 
 

@@ -87,6 +87,12 @@ def test_vectors_are_sorted_by_their_index() -> None:
     assert server.bodies == [{"model": "vectors", "input": ["one", "two"]}]
 
 
+def test_without_indexes_vectors_are_in_the_order_of_the_texts() -> None:
+    rows = [{"embedding": [3, 4]}, {"embedding": [0, 2]}]
+    vectors, _ = at(in_one_piece({"data": rows}), do=lambda model: model.embed(["one", "two"]))
+    assert [list(vector) for vector in vectors] == [pytest.approx([0.6, 0.8]), [0.0, 1.0]]
+
+
 def test_a_vector_of_zeros_stays_one() -> None:
     vectors, _ = at(in_one_piece({"data": [{"index": 0, "embedding": [0, 0]}]}), do=lambda model: model.embed(["one"]))
     assert vectors.tolist() == [[0.0, 0.0]]
@@ -98,6 +104,8 @@ def test_a_vector_of_zeros_stays_one() -> None:
         (in_one_piece({"data": [{"index": 0, "embedding": [1.0]}]}), ModelFailedError),
         (in_one_piece({"data": [{"index": 0}]}), ModelFailedError),
         (in_one_piece({"data": [{"index": 0, "embedding": 1.0}, {"index": 1, "embedding": 1.0}]}), ModelFailedError),
+        (in_one_piece({"data": [{"embedding": []}, {"embedding": []}]}), ModelFailedError),
+        (in_one_piece({"data": [[1.0], [2.0]]}), ModelFailedError),
         (in_one_piece([]), ModelFailedError),
         (refusing(200, "<html>"), ModelFailedError),
         (refusing(401), BadCredentialsError),
