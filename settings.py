@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import ipaddress
+import logging
 import os
 import re
 import secrets
@@ -21,7 +23,9 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
+_PREFIX = "ANAPHORA_"
 
 
 class MappedFolder(NamedTuple):
@@ -156,6 +160,10 @@ def _web_address(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{text!r} is not a web address, such as https://api.openai.com/v1")
+    if parts.query or parts.fragment:
+        raise ValueError(
+            f"{text!r} goes on after its path; paths are added to it, so leave out what begins with ? or #"
+        )
     return text.rstrip("/")
 
 
@@ -252,7 +260,7 @@ class Settings(BaseModel):
         frozen=True,
         extra="ignore",
         validate_default=True,
-        alias_generator=lambda name: name.upper() if name in _WITHOUT_PREFIX else f"ANAPHORA_{name.upper()}",
+        alias_generator=lambda name: name.upper() if name in _WITHOUT_PREFIX else f"{_PREFIX}{name.upper()}",
         protected_namespaces=(),
     )
 
@@ -552,7 +560,8 @@ def load_settings(
     """The settings of this start: `arguments` win over `environ`, `environ` over `env_file`, that over the defaults.
 
     Makes the data folder, and the secret key in it (mode 0600), when they are not there yet. An empty value counts as
-    not set. Raises SettingsError for a malformed value; unknown options end the process as argparse does.
+    not set; a misspelt name is logged. Raises SettingsError for a malformed value; unknown options end the process as
+    argparse does.
     """
     given: dict[str, str] = {}
     sources = (
@@ -562,6 +571,7 @@ def load_settings(
     )
     for source in sources:
         given |= {name: text.strip() for name, text in source.items() if text and text.strip()}
+    _warn_of_misspelt(given)
     given.setdefault("ANAPHORA_MODEL_DIR", str(_cache_dir(given) / "anaphora" / "models"))
     try:
         settings = Settings.model_validate(given)
@@ -572,6 +582,15 @@ def load_settings(
     _refuse_processes_alone(settings)
     _refuse_incomplete_sign_in(settings)
     return settings.model_copy(update={"secret_key": settings.secret_key or _kept_secret(settings.data_dir)})
+
+
+def _warn_of_misspelt(given: Mapping[str, str]) -> None:
+    """Log a warning for each variable that is no setting but nearly has the name of one."""
+    known = {row.name.removeprefix(_PREFIX): row.name for row in SETTINGS_TABLE}
+    for name in given:
+        if name.startswith(_PREFIX) and name.removeprefix(_PREFIX) not in known:
+            for meant in difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=0.75):
+                log.warning("%s is no setting and is ignored; is %s meant?", name, known[meant])
 
 
 def _read(env_file: str | Path) -> Mapping[str, str | None]:

@@ -106,6 +106,7 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("ANAPHORA_CHEAP_MODEL", "openai:", "openai:<model>"),
         ("ANAPHORA_EMBEDDING_MODEL", "anthropic:claude-x", "embedded, openai:<model> or none"),
         ("OPENAI_BASE_URL", "api.example.org", "such as https://"),
+        ("OPENAI_BASE_URL", "https://api.example.org/v1?api-version=1", "leave out"),
         ("ANAPHORA_CONTEXT_WINDOW", "-1", "whole number"),
         ("ANAPHORA_DISTILL_TIMEOUT", "0", "number of seconds above 0"),
         ("ANAPHORA_SYNCHRONOUS", "off", "'normal' or 'full'"),
@@ -128,6 +129,14 @@ def test_a_malformed_value_stops_the_start_with_its_name_and_what_would_be_right
     assert str(caught.value).startswith(f"{name}: ")
     assert hint in str(caught.value)
     assert "secret@" not in str(caught.value)
+
+
+def test_a_misspelt_name_is_ignored_with_a_warning(load, caplog):
+    load(ANAPHORA_MIAN_MODEL="none", ANAPHORA_TOKEN="x", ANAPHORA_HOST="127.0.0.1", ANAPHORA_PROT="1", OTHER_PROT="1")
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "ANAPHORA_MIAN_MODEL is no setting and is ignored; is ANAPHORA_MAIN_MODEL meant?",
+        "ANAPHORA_PROT is no setting and is ignored; is ANAPHORA_PORT meant?",
+    ]
 
 
 def test_a_password_in_the_address_of_the_models_and_a_key_for_it_are_refused_together(load):
