@@ -7,6 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack, cast
 
+import orjson
+
 from language_models.tokens import estimated_tokens
 
 if TYPE_CHECKING:
@@ -51,6 +53,12 @@ class ChatOptions(TypedDict, total=False):
 def json_format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The `response_format` of an answer that is JSON of this JSON Schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object that a model wrote, also within a code fence. Raises ValueError."""
+    found = orjson.loads(text[text.find("{") : text.rfind("}") + 1])
+    return dict(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from database.conversations.repository import get_conversation
 from database.engine.database import Database
 from database.messages.message import Message
 from language_models.errors import ContextTooLongError, ModelFailedError
-from language_models.ports import ChatMessage, ChatModel, Usage, json_format
+from language_models.ports import ChatMessage, ChatModel, Usage, json_format, json_object
 from sentences import NOTHING, Sentence, say, together
 
 from .answering import instructions
@@ -249,9 +249,7 @@ def _question_of(activity: Activity, form: _Form) -> str:
 
 def _json_in(text: str) -> dict[str, Any]:
     """The JSON object that a model wrote, also within a fence. Raises InvalidPayloadError."""
-    inner = text[text.find("{") : text.rfind("}") + 1]
     try:
-        found = orjson.loads(inner)
-    except orjson.JSONDecodeError as error:
+        return json_object(text)
+    except ValueError as error:
         raise InvalidPayloadError([{"loc": ("payload",), "msg": str(error)}]) from None
-    return dict(found)

@@ -47,6 +47,7 @@ class ProviderChatModel(ChatModel):
         context_window: int | None = None,
         answer_tokens: int | None = None,
         needs_limit: bool = False,
+        ignores_format: bool = False,
         calls_tools: bool | None = None,
         sees_pictures: bool = False,
         price: Price | None = None,
@@ -57,7 +58,8 @@ class ProviderChatModel(ChatModel):
         """`base_url` ends before `/chat/completions`.
 
         context_window: tokens; None: found out. answer_tokens: the operator's limit of an answer; None: the model's.
-        needs_limit: the provider refuses requests without `max_tokens`. calls_tools, price: None: unknown.
+        needs_limit: the provider refuses requests without `max_tokens`. ignores_format: it ignores `response_format`.
+        calls_tools, price: None: unknown.
         """
         self._model = model
         self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
@@ -67,7 +69,7 @@ class ProviderChatModel(ChatModel):
         self._calls_tools = calls_tools
         self._sees_pictures = sees_pictures
         self._own_limit = known_answer_limit(model)
-        self._dialect = Dialect(answer_limit=self._own_limit, needs_limit=needs_limit)
+        self._dialect = Dialect(answer_limit=self._own_limit, needs_limit=needs_limit, ignores_format=ignores_format)
         self._meter = meter or SpeedMeter()
         self._window = ContextWindow(model, given=context_window)
         self._thinks = False

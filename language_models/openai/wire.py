@@ -6,14 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from language_models.errors import ContextTooLongError
 from language_models.openai.failures import AttemptFailedError
 from language_models.ports import ChatMessage, ChatOptions
 
+_IN_FORM = "Answer with a JSON object alone, by this JSON Schema:"
 _OPTIONAL_FIELDS = ("stream_options", "temperature", "stop")
 _UNKNOWN_LIMIT = 4_096
 """The `max_tokens` for an endpoint that requires one, for a model whose own limit is unknown."""
 _SMALLEST_LIMIT = 256
+_FORM_REFUSED = re.compile(r"response[_ ]format|json[_ ]schema", re.IGNORECASE)
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
@@ -39,15 +43,28 @@ def _with_pictures(message: ChatMessage) -> Mapping[str, Any]:
     return {**others, "content": [{"type": "text", "text": message["content"]}, *shown]}
 
 
+def _with_format(messages: Sequence[ChatMessage], form: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages, the last of which says what form the answer is to have."""
+    *before, last = messages
+    schema = orjson.dumps(form["json_schema"]["schema"]).decode()
+    return [*before, {**last, "content": f"{last['content']}\n\n{_IN_FORM}\n{schema}"}]
+
+
 class Dialect:
     """The fields that one endpoint accepts. Endpoints differ in a few; each difference is learned from an error."""
 
-    def __init__(self, *, answer_limit: int | None = None, needs_limit: bool = False) -> None:
-        """`answer_limit`: the model's own, in tokens. `needs_limit`: requests without `max_tokens` are refused."""
+    def __init__(
+        self, *, answer_limit: int | None = None, needs_limit: bool = False, ignores_format: bool = False
+    ) -> None:
+        """`answer_limit`: the model's own, in tokens. `needs_limit`: requests without `max_tokens` are refused.
+
+        ignores_format: `response_format` has no effect, so that the model is told the JSON Schema.
+        """
         self._left_out: set[str] = set()
         self._renames_max_tokens = False
         self._needs_limit = needs_limit
         self._answer_limit = answer_limit
+        self._tells_format = ignores_format
 
     def adapted(self, body: dict[str, Any]) -> dict[str, Any]:
         """`body` in this endpoint's dialect."""
@@ -58,6 +75,8 @@ class Dialect:
             adapted["max_tokens"] = min(adapted["max_tokens"], self._answer_limit)
         if self._renames_max_tokens and "max_tokens" in adapted:
             adapted["max_completion_tokens"] = adapted.pop("max_tokens")
+        if self._tells_format and "response_format" in adapted:
+            adapted["messages"] = _with_format(adapted["messages"], adapted.pop("response_format"))
         return adapted
 
     def learns_from(self, failure: AttemptFailedError, sent: dict[str, Any]) -> bool:
@@ -71,6 +90,9 @@ class Dialect:
             return True
         if isinstance(failure.error, ContextTooLongError):
             return False
+        if "response_format" in sent and _FORM_REFUSED.search(f"{failure.parameter} {message}"):
+            self._tells_format = True
+            return True
         if failure.parameter == "max_tokens" or "max_tokens" in message or "max_completion_tokens" in message:
             return self._learns_limit(message, sent)
         for field in _OPTIONAL_FIELDS:

@@ -272,6 +272,7 @@ class ModelRoles:
             context_window=self._limits.context_window_of(setting, is_main=setting == self._settings["main"]),
             answer_tokens=self._limits.answer_tokens_of(setting),
             needs_limit=is_anthropic,
+            ignores_format=is_anthropic,
             calls_tools=True if is_known else None,
             sees_pictures=is_known or self._limits.sees_pictures(setting),
             price=self._limits.price_of(setting),

@@ -10,11 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import orjson
-
 from language_models import blocking
 from language_models.errors import ModelError, ModelFailedError
-from language_models.ports import ChatMessage, ChatModel, Completion, json_format
+from language_models.ports import ChatMessage, ChatModel, Completion, json_format, json_object
 from sentences import say
 
 from ..constants import EntityRole, EntityType
@@ -71,7 +69,7 @@ def ask(
             completion = _completed(model, question, timeout=timeout, temperature=attempt_temperature)
             if is_logged:
                 log.info("%s was asked: %s\nanswered: %s", question.job, question.material, completion.text)
-            return read(orjson.loads(completion.text))
+            return read(json_object(completion.text))
         except (ValueError, KeyError, TypeError) as error:
             reason = str(error) or type(error).__name__
             log.info("%s: the model's answer has not the shape that was asked for: %s", question.job, reason)

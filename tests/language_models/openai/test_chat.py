@@ -24,7 +24,7 @@ from language_models.errors import (
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts, is_loopback
 from language_models.openai.failures import RetryPolicy
-from language_models.ports import ChatMessage, Delta, Usage
+from language_models.ports import ChatMessage, Delta, Usage, json_format
 from tests.language_models.openai.loopback import (
     ANSWER,
     DONE,
@@ -489,6 +489,33 @@ def test_the_newer_name_of_a_limit_is_learned_by_requests_that_run_side_by_side(
     assert said == ["Hello world"] * 3
     assert server.bodies[-1]["max_completion_tokens"] == 5
     assert "max_tokens" not in server.bodies[-1]
+
+
+def formed(*handlers: Handler, **options: Any) -> list[dict[str, Any]]:
+    """The bodies of two requests, one after the other, whose answer is to have a form."""
+
+    async def ask() -> list[dict[str, Any]]:
+        async with answering(*handlers) as server, asking(server, **options) as model:
+            for _ in range(2):
+                await model.complete(QUESTION, response_format=json_format("colour", {"type": "object"}))
+            return server.bodies
+
+    return asyncio.run(ask())
+
+
+TOLD = f"{QUESTION[0]['content']}\n\nAnswer with a JSON object alone, by this JSON Schema:\n" + '{"type":"object"}'
+
+
+def test_a_form_that_the_endpoint_refuses_is_told_to_the_model_from_then_on() -> None:
+    refused = refusing(400, {"error": {"message": "This response_format type is unavailable now"}})
+    bodies = formed(refused, ANSWER)
+    assert ["response_format" in body for body in bodies] == [True, False, False]
+    assert [body["messages"][-1]["content"] for body in bodies[1:]] == [TOLD, TOLD]
+
+
+def test_a_form_that_the_endpoint_ignores_is_told_to_the_model() -> None:
+    bodies = formed(ANSWER, ignores_format=True)
+    assert [(body["messages"][-1]["content"], "response_format" in body) for body in bodies] == [(TOLD, False)] * 2
 
 
 def test_what_cannot_be_done_without_is_not_left_out() -> None:

@@ -112,7 +112,7 @@ def test_a_provider_that_does_not_tell_is_said_to_and_nothing_else_is_missing(tm
         return menu
 
     menu = asyncio.run(look())
-    assert "list of models" in menu.providers[0].detail
+    assert "no list of its models" in menu.providers[0].detail
     assert "main" in by_id(menu)
 
 

@@ -58,6 +58,12 @@ def test_tags() -> None:
     assert llm.take_warnings() == []
 
 
+def test_an_answer_within_a_code_fence_is_an_answer() -> None:
+    llm = helpers('Here they are:\n```json\n{"tags": ["Job"]}\n```')
+    assert llm.generate_tags(STATEMENT) == ["job"]
+    assert llm.take_warnings() == []
+
+
 def test_entities_are_those_that_are_named() -> None:
     found = helpers({"entities": TOLD["entities"]}).extract_entities(STATEMENT)
     assert found == [{"name": "Joana", "type": "person", "role": "mentioned"}]
