@@ -93,6 +93,7 @@ _PROVIDERS = {
     "key_refused": "The provider refuses the API key for {model} ({status}){quote}",
     "quota_used_up": "The account's quota for {model} is used up{quote}",
     "slow_down": "The provider of {model} asks us to slow down{quote}",
+    "slow_down_for": "The provider of {model} asks us to wait {seconds:,} s{quote}",
     "model_not_offered": "The provider does not have {model} (404){quote}",
     "provider_out_of_order": "The provider of {model} is out of order ({status}){quote}",
     "no_model_list": "The provider has no list of its models. Name the model in the settings.",
@@ -101,8 +102,7 @@ _PROVIDERS = {
     "provider_redirects": "The provider of {model} redirects elsewhere ({status}); check the base URL",
     "request_refused": "The provider refuses the request to {model} ({status}){quote}",
     "prompt_too_long": "Prompt and answer do not fit {model}{quote}",
-    "prompt_truncated": "{model} read only {tokens:,} tokens of what it was given: its provider dropped the beginning. "
-    "From now on, less is sent.",
+    "prompt_truncated": "{model} read only {tokens:,} tokens of what it was given: its provider dropped the beginning.",
     "model_broke_off": "{model} broke off in the middle of its answer",
     "model_broke_off_because": "{model} broke off: {quote}",
     "model_fell_silent": "{model} fell silent in the middle of its answer",

@@ -119,7 +119,9 @@ class ContextWindow:
         """`given`: the operator's setting."""
         self._model = model
         self._is_given = given is not None
-        self._known = given or _figure_of_family(model, _WINDOWS)
+        closed = _figure_of_family(model, _WINDOWS)
+        self._is_closed = closed is not None
+        self._known = given or closed
         released = _figure_of_family(model, _OPEN_WINDOWS)
         self._assumed, self._largest = released or ASSUMED, released or _LARGEST_ASSUMED
         self._has_settled = False
@@ -142,17 +144,20 @@ class ContextWindow:
     def note_answer(self, usage: Usage, *, estimated: int) -> bool:
         """Learn from an answer to a prompt of `estimated` tokens by our count; whether a part was silently dropped."""
         used = usage.prompt_tokens + usage.completion_tokens
+        is_long = estimated >= ASSUMED // 2
+        # The publishers of closed models drop nothing; a text of a few words may have few tokens there.
+        was_dropped = is_long and not self._is_closed and 0 < usage.prompt_tokens < _TRUNCATED * estimated
         if self._known is not None:
             if used > self._known and not self._is_given:
                 self._known = used
-            return False
+            return was_dropped
         self._assumed = max(self._assumed, used)
-        if self._has_settled or estimated < ASSUMED // 2:
-            return False
+        if self._has_settled or not is_long:
+            return was_dropped
         if usage.prompt_tokens >= _READ_WHOLE * estimated:
             if estimated >= self._assumed // 2:
                 self._assumed = max(self._assumed, min(2 * self._assumed, self._largest))
-        elif 0 < usage.prompt_tokens < _TRUNCATED * estimated:
+        elif was_dropped:
             self._has_settled = True
             self._assumed = max(_SMALLEST, used)
             log.warning(
@@ -160,8 +165,7 @@ class ContextWindow:
                 self._model,
                 usage.prompt_tokens,
             )
-            return True
-        return False
+        return was_dropped
 
     def note_refusal(self, message: str) -> bool:
         """Learn from the refusal of a prompt as too long; whether it states a smaller window."""

@@ -144,6 +144,11 @@ class _Complaint:
         return any(phrase in said for phrase in _TOO_LONG)
 
     @property
+    def says_unsupported(self) -> bool:
+        """Whether OpenRouter has the model, but not for what the request asks of it, such as tools."""
+        return "found that support" in self.message
+
+    @property
     def says_quota_used_up(self) -> bool:
         """Whether the account has no credit left, so that waiting does not help."""
         return "insufficient_quota" in (self.code, self.kind) or "credit balance" in self.message.lower()
@@ -191,9 +196,8 @@ def _error_for(status: int, complaint: _Complaint, *, model: str, retry_after: f
     if complaint.says_quota_used_up or status == 402:
         return ModelUnavailableError(say("quota_used_up", model=model, quote=quote), model=model)
     if status == 429:
-        message = say("slow_down", model=model, quote=quote)
-        return ModelRateLimitedError(message, model=model, retry_after=retry_after)
-    if status == 404:
+        return _rate_limited(quote, model=model, retry_after=retry_after)
+    if status == 404 and not complaint.says_unsupported:
         return ModelUnknownError(say("model_not_offered", model=model, quote=quote), model=model)
     if status >= 500 or status in (408, 425):
         message = say("provider_out_of_order", model=model, status=status, quote=quote)
@@ -202,6 +206,13 @@ def _error_for(status: int, complaint: _Complaint, *, model: str, retry_after: f
         message = say("provider_redirects", model=model, status=status)
         return ModelUnavailableError(message, model=model)
     return ModelFailedError(say("request_refused", model=model, status=status, quote=quote), model=model)
+
+
+def _rate_limited(quote: str, *, model: str, retry_after: float | None) -> ModelRateLimitedError:
+    message = say("slow_down", model=model, quote=quote)
+    if retry_after:
+        message = say("slow_down_for", model=model, seconds=math.ceil(retry_after), quote=quote)
+    return ModelRateLimitedError(message, model=model, retry_after=retry_after)
 
 
 def _retry_seconds(retry_after: str | None) -> float | None:

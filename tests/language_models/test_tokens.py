@@ -64,10 +64,14 @@ def test_an_open_model_may_be_served_with_a_smaller_window_than_it_was_released_
     assert listed.tokens == 8_000
 
 
-def test_a_prompt_of_which_a_part_was_dropped_is_told_of_once() -> None:
-    window = ContextWindow("qwen2.5:7b")
-    told = [window.note_answer(Usage(prompt_tokens=4_096), estimated=12_000) for _ in range(2)]
-    assert told == [True, False]
+@pytest.mark.parametrize(
+    ("model", "given", "told"),
+    [("qwen2.5:7b", None, True), ("qwen2.5:7b", 32_000, True), ("my-own", 32_000, True), ("gpt-4.1", None, False)],
+)
+def test_a_prompt_of_which_a_part_was_dropped_is_told_of(model: str, given: int | None, told: bool) -> None:
+    window = ContextWindow(model, given=given)
+    assert window.note_answer(Usage(prompt_tokens=4_096), estimated=12_000) is told
+    assert not window.note_answer(Usage(prompt_tokens=900), estimated=3_000)
 
 
 def test_a_window_that_is_known_or_set_is_not_guessed_at() -> None:

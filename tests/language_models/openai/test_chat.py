@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import socket
 from contextlib import aclosing
 from email.utils import formatdate
@@ -312,6 +313,7 @@ def test_an_answer_in_one_piece_that_never_ends_is_given_up(then: Handler) -> No
         (403, [{"error": {"message": "no access"}}], BadCredentialsError),
         (402, {"detail": "pay first"}, ModelUnavailableError),
         (404, "", ModelUnknownError),
+        (404, {"error": {"message": "No endpoints found that support tool use"}}, ModelFailedError),
         (307, "", ModelUnavailableError),
         (429, {"error": {"message": "all spent", "code": "insufficient_quota"}}, ModelUnavailableError),
     ],
@@ -374,6 +376,7 @@ def test_who_asks_for_more_patience_than_we_have_is_reported_with_the_time(asked
     assert steps == []
     assert isinstance(error, ModelRateLimitedError)
     assert (error.retry_after or 0) >= 3600
+    assert f"asks us to wait {math.ceil(error.retry_after or 0):,} s" in error.message
 
 
 @pytest.mark.parametrize("asked", ["soon", "nan", "inf", ""])
