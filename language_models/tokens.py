@@ -27,6 +27,8 @@ _REFUSED_AT = re.compile(
     re.IGNORECASE,
 )
 
+_RUN = re.compile(r"([\W_])\1+")
+
 # Figures of the publishers by prefix of the model's name; a prefix of another prefix comes after it.
 _WINDOWS = (
     ("gpt-3.5", 16_385),
@@ -72,6 +74,11 @@ _FIELDS = ("context_length", "max_model_len", "context_window", "max_context_len
 def estimated_tokens(text: str) -> int:
     """Characters / 3, rounded up: more than most tokenizers count, so that budgets are safe."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def dense_tokens(text: str) -> int:
+    """As `estimated_tokens`; a run of one sign, such as the spaces in a table, counts as one character."""
+    return estimated_tokens(_RUN.sub(r"\1", text))
 
 
 def known_context_window(model: str) -> int | None:

@@ -28,7 +28,7 @@ from language_models.ports import (
     Usage,
 )
 from language_models.speed import SpeedMeter, Stopwatch
-from language_models.tokens import ContextWindow, estimated_tokens, known_answer_limit, model_entries
+from language_models.tokens import ContextWindow, dense_tokens, estimated_tokens, known_answer_limit, model_entries
 from sentences import say
 
 _UNUSED_TOKENS = 16
@@ -228,7 +228,10 @@ class ProviderChatModel(ChatModel):
         """The last step; if the answer or the prompt was cut, with a status that says by which limit."""
         usage = last.usage or Usage()
         self._thinks = self._thinks or has_thought or usage.reasoning_tokens > 0
-        estimated = sum(estimated_tokens(message["content"]) for message in sent["messages"])
+        texts = [message["content"] for message in sent["messages"] if isinstance(message["content"], str)]
+        estimated = sum(map(estimated_tokens, texts))
+        if usage.prompt_tokens < estimated // 2:
+            estimated = sum(map(dense_tokens, texts))
         was_truncated = self._window.note_answer(usage, estimated=estimated)
         if last.finish_reason == "length":
             return replace(last, status=self._why_cut(usage, sent))

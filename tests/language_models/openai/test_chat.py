@@ -608,15 +608,15 @@ def test_an_answer_that_was_cut_says_whose_limit_cut_it(usage: bytes, options: d
 
 
 def test_a_prompt_whose_beginning_the_provider_dropped_is_told_of() -> None:
-    long: list[ChatMessage] = [{"role": "user", "content": "word " * 8_000}]
-
-    async def ask() -> list[str]:
+    async def ask(text: str) -> list[str]:
+        long: list[ChatMessage] = [{"role": "user", "content": text}]
         answer = streaming(piece("Blue"), ending(), used(4_000, 3), DONE)
         async with answering(answer) as server, asking(server, model="qwen2.5:7b", context_window=None) as model:
             return [str(step.status) for step in [step async for step in model.stream(long)] if step.status]
 
-    (told,) = asyncio.run(ask())
+    (told,) = asyncio.run(ask("word " * 8_000))
     assert told.startswith("qwen2.5:7b read only 4,000 tokens")
+    assert asyncio.run(ask("word" + " " * 36_000)) == []
 
 
 def test_a_job_is_not_limited_where_the_model_thinks_first() -> None:
