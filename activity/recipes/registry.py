@@ -234,7 +234,7 @@ def _loaded(found: EntryPoint) -> Recipe:
         loaded = found.load()
         recipe = loaded() if isinstance(loaded, type) and issubclass(loaded, Recipe) else loaded
         complaint = _complaint(recipe)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         log.exception("the recipe %s of %s can't be loaded", found.name, source)
         raise BrokenRecipeError(
             f"The recipe “{found.name}” of {source} can't be loaded: {type(error).__name__}: {error}. "

@@ -112,7 +112,8 @@ class WorkerThreads(Executor):
 
 
 def _run(job: _Job) -> None:
-    result, error = None, None
+    result: Any = None
+    error: BaseException | None = None
     if isinstance(job.future, Future):
         if not job.future.set_running_or_notify_cancel():
             return
@@ -120,6 +121,9 @@ def _run(job: _Job) -> None:
         return
     try:
         result = job.work()
+    except SystemExit as raised:  # on a loop it would end the server, with the turns of everybody
+        error = RuntimeError(f"a job wanted to end the program, with code {raised.code}")
+        error.__cause__ = raised
     except BaseException as raised:  # noqa: BLE001 - whoever waits for the job gets it
         error = raised
     if job.loop is None:

@@ -64,7 +64,7 @@ class InvalidArgumentsError(ToolError):
 
 
 class ToolFailedError(ToolError):
-    """The result of a tool is no JSON object, or is nested too deep."""
+    """The result of a tool is no JSON object, or is nested too deep; or the tool wanted to end the program."""
 
     code = "tool_failed"
 
@@ -229,7 +229,7 @@ class ToolRegistry:
         for each in entry_points(group=ENTRY_POINTS):
             try:
                 self.register(each.load())
-            except Exception:
+            except (Exception, SystemExit):
                 log.exception("the tool %s of an installed package can't be used", each.name)
 
     def names(self) -> list[str]:
@@ -255,7 +255,10 @@ class ToolRegistry:
         if found.needs_consent and not context.has_consent:
             raise ConsentNeededError
         check_arguments(arguments)
-        return _checked(found.call(context, arguments))
+        try:
+            return _checked(found.call(context, arguments))
+        except SystemExit as error:
+            raise ToolFailedError(f"The tool ended with code {error.code} in the place of an answer.") from error
 
     def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         """`run` that never raises: a failure is `{"success": False, "error": {"code", "message"}}`."""

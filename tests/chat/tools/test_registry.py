@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from typing import Annotated, Any
@@ -76,6 +77,14 @@ def test_a_defect_of_a_tool_is_a_result_without_its_secrets(
     told = few.call("fail", {}, context())
     assert told["error"]["code"] == "internal_error"
     assert "secret" not in str(told)
+
+
+def test_a_tool_that_ends_the_program_ends_its_call_alone(context: Callable[..., ToolContext]) -> None:
+    found = ToolRegistry(code_of=code_of)
+    found.register(Tool(name="leave", description="", parameters={}, run=lambda _: sys.exit(3)))
+    told = found.call("leave", {}, context())
+    assert told["error"]["code"] == "tool_failed"
+    assert "code 3" in told["error"]["message"]
 
 
 def test_a_name_is_taken_once(few: ToolRegistry) -> None:
