@@ -69,6 +69,28 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
         assert findings(page, f"rail-{tab}", shown=rail) == []
     rail.get_by_role("tab", name="Branches").click()
 
+    # Where all three have no room, the sidebar makes room for the rail. Each button turns that round.
+    sidebar = page.locator("#sidebar")
+    for width in (999, 768, 620):
+        page.set_viewport_size({"width": width, "height": 740})
+        expect(sidebar).to_be_hidden()
+        column, conversation = rail.bounding_box(), page.locator("main").bounding_box()
+        assert column
+        assert conversation
+        assert conversation["x"] + conversation["width"] <= column["x"] + 1
+        assert conversation["width"] >= 360
+        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    page.set_viewport_size({"width": 800, "height": 740})
+    page.get_by_role("button", name="Show the sidebar").click()
+    expect(page.get_by_role("button", name="Hide the sidebar")).to_be_focused()
+    expect(rail).to_be_hidden()
+    toggle.click()
+    expect(rail).to_be_visible()
+    expect(sidebar).to_be_hidden()
+    rail.get_by_role("button", name="Close").click()
+    expect(sidebar).to_be_visible()
+    toggle.click()
+
     # On a phone it is a sheet, which Escape closes.
     page.set_viewport_size({"width": 360, "height": 740})
     sheet = rail.bounding_box()

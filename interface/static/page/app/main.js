@@ -33,7 +33,6 @@ const PANELS = {
   search: (page) => bring(() => import('../search/panel.js')).then(({ mountSearch }) => mountSearch(page)),
 };
 
-/** A temporary conversation, which is in no list, lives for a day. */
 /** Until then, the page has better things to ask for. */
 const UNHURRIED_MS = 20_000;
 

@@ -1,10 +1,11 @@
 /**
  * Showing and hiding the sidebar: beside the conversation where there is room (remembered), over it where there is
- * not (closed again as soon as something was chosen).
+ * not (closed again as soon as something was chosen). Where there is room for one of both, it and the rail take turns.
  */
 
 import { device } from '../core/browser_storage/storage.js';
 import { shellStrings } from '../strings/en/shell.js';
+import { tight } from '../ui/columns.js';
 
 const KEY = 'anaphora.sidebar';
 const NARROW = '(max-width: 767.98px)';
@@ -23,7 +24,11 @@ export function mountDrawer(events) {
   const main = document.querySelector('main');
   const toggles = document.querySelectorAll('[data-sidebar-toggle]');
   const narrow = matchMedia(NARROW);
-  let open = !narrow.matches && remembered();
+  let isRailOpen = false;
+  let open;
+
+  /** Whether the rail has the only place beside the conversation. */
+  const isTaken = () => isRailOpen && tight.matches && !narrow.matches;
 
   function apply() {
     root.dataset.sidebar = open ? 'open' : 'closed';
@@ -35,12 +40,19 @@ export function mountDrawer(events) {
   }
 
   function set(next) {
+    const hadFocus = [...toggles].includes(document.activeElement);
+    const takes = next && isTaken();
     open = next;
     if (!narrow.matches) remember(open);
     apply();
-    if (!narrow.matches) return;
-    if (open) sidebar.querySelector('[data-sidebar-toggle]').focus();
-    else main.querySelector('[data-sidebar-toggle]').focus();
+    if (takes) events.emit('sidebar:taken');
+    // The button that was pressed is hidden now: the other one is in its place.
+    if (narrow.matches || hadFocus) (open ? sidebar : main).querySelector('[data-sidebar-toggle]').focus();
+  }
+
+  function settle() {
+    open = !narrow.matches && remembered() && !isTaken();
+    apply();
   }
 
   for (const toggle of toggles) toggle.addEventListener('click', () => set(!open));
@@ -48,11 +60,12 @@ export function mountDrawer(events) {
   sidebar.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && narrow.matches && !event.defaultPrevented) set(false);
   });
-  narrow.addEventListener('change', () => {
-    open = !narrow.matches && remembered();
-    apply();
+  for (const width of [narrow, tight]) width.addEventListener('change', settle);
+  events.on('rail:turned', ({ isOpen }) => {
+    isRailOpen = isOpen;
+    if (tight.matches && !narrow.matches) settle();
   });
-  apply();
+  settle();
   const closeOver = () => narrow.matches && open && set(false);
   events.on('sidebar:toggle', () => set(!open));
   // A panel was asked for in the sidebar, which lies over it on narrow screens.

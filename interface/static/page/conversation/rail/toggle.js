@@ -1,12 +1,11 @@
 import { bring } from '../../core/api.js';
 import { rememberedSwitch } from '../../core/browser_storage/storage.js';
 import { strings } from '../../strings/en/conversation.js';
+import { tight } from '../../ui/columns.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
 import { attempt } from '../../ui/notices/attempts.js';
 
 const isOpen = rememberedSwitch('anaphora:rail', false);
-/** Where the rail is a sheet that covers the conversation, it is not opened by itself. */
-const isNarrow = () => matchMedia('(max-width: 999.98px)').matches;
 /** Whether something else has the place beside the conversation. */
 const isTaken = () => Boolean(document.documentElement.dataset.beside);
 
@@ -37,6 +36,7 @@ export function createRailToggle(button, rail, page) {
     rail.hidden = !open;
     if (remember) isOpen.set(open);
     button.setAttribute('aria-expanded', String(open));
+    page.events.emit('rail:turned', { isOpen: open });
     if (open) await made.refresh();
   }
 
@@ -63,13 +63,14 @@ export function createRailToggle(button, rail, page) {
   page.events.on('rail:show', showTab);
   page.events.on('rail:toggle', toggle);
 
-  /** Shows the rail where it is wanted and has room. */
+  /** Shows the rail where it is wanted and has room. Where it would cover the conversation or hide the sidebar, it waits to be asked for. */
   function appear() {
-    if (rail.hidden && isOpen.get() && !isNarrow() && !isTaken()) show(true);
+    if (rail.hidden && isOpen.get() && !tight.matches && !isTaken()) show(true);
   }
 
   page.events.on('beside:taken', ({ by }) => by !== 'rail' && show(false, { remember: false }));
   page.events.on('beside:left', appear);
+  page.events.on('sidebar:taken', () => !rail.hidden && show(false, { remember: false }));
 
   page.events.on('conversation:settled', () => {
     if (rail.hidden) appear();
