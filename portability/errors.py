@@ -57,3 +57,7 @@ class BrokenImportError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class UnknownImportError(BrokenImportError):
+    """No importer recognises a file. `message` goes on with a sentence for each that there is: which files it reads."""

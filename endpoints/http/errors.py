@@ -24,7 +24,7 @@ from chat.tools.references import (
 from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
 from database.engine import errors as store
 from language_models import errors as models
-from portability.errors import BrokenImportError
+from portability.errors import BrokenImportError, UnknownImportError
 from sentences import say
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,
@@ -237,6 +237,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(activity.CrossDomainReplyError, HTTPStatus.UNPROCESSABLE_ENTITY, "cross_domain_reply"),
     Row(activity.InvalidPayloadError, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_payload"),
     Row(activity.UnknownTypeError, HTTPStatus.UNPROCESSABLE_ENTITY, "unknown_type"),
+    Row(UnknownImportError, HTTPStatus.UNPROCESSABLE_ENTITY, "import_form_unknown"),
     Row(BrokenImportError, HTTPStatus.UNPROCESSABLE_ENTITY, "import_refused"),
     Row(DiskFullError, HTTPStatus.INSUFFICIENT_STORAGE, "disk_full"),
     Row(RateLimitedError, HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),

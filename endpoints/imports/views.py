@@ -54,11 +54,12 @@ def list_import_sources() -> object:
 @takes_upload(largest_import, quota=IMPORT_QUOTA, form=True)
 @asks(import_models.UploadName)
 @answers(import_models.ImportItem, status=HTTPStatus.CREATED)
-@fails("import_refused", "quota_exceeded")
+@fails("import_form_unknown", "import_refused", "quota_exceeded")
 def upload_import(query: import_models.UploadName) -> object:
-    """Upload a file to import: the body, or a form with it. 422 `import_refused` for a form that is not known.
+    """Upload a file to import: the body, or a form with it.
 
-    507 `quota_exceeded` where the files that wait to be imported would have more than ANAPHORA_IMPORT_QUOTA.
+    422 `import_form_unknown` for a file that no importer reads, `import_refused` for one that is damaged or empty. 507
+    `quota_exceeded` where the files that wait to be imported would have more than ANAPHORA_IMPORT_QUOTA.
 
     The import counts what the file holds, and then is `ready`. `POST /imports/<import_id>/start` starts it.
     """

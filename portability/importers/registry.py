@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from portability.errors import BrokenImportError
+from portability.errors import BrokenImportError, UnknownImportError
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import Importer
 from sentences import SENTENCES, say, together
@@ -38,11 +38,13 @@ def importers() -> tuple[Importer, ...]:
 
 
 def importer_for(file: ImportFile, *, among: Iterable[Importer] | None = None) -> Importer:
-    """The first importer that recognises the file. Raises BrokenImportError, which says what was expected."""
+    """The first importer that recognises the file. Raises UnknownImportError; BrokenImportError where it is empty."""
+    if not (file.size if file.is_single else file.members):
+        raise BrokenImportError(say("import_file_empty", name=file.name))
     asked = importers() if among is None else tuple(among)
     found = next((importer for importer in asked if importer.recognises(file)), None)
     if found is None:
-        raise BrokenImportError(together(say("import_form_unknown", name=file.name), *map(_expected, asked)))
+        raise UnknownImportError(together(say("import_form_unknown", name=file.name), *map(_expected, asked)))
     return found
 
 

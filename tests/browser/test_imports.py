@@ -65,7 +65,11 @@ def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
     page_problems.expect("422")
     page = open_page(person, "/settings#data")
     page.locator(".import-drop").evaluate(DROP, '{"a": 1}')
-    expect(page.get_by_role("alert")).to_contain_text("The file was not taken.")
+    expect(page.get_by_role("alert")).to_have_text(
+        "conversations.json is not a file that can be imported. Choose one of these:"
+    )
+    # Which files can be, and where they are found, stands below.
+    expect(page.locator(".import-where li").first).to_contain_text("ChatGPT Settings › Data controls › Export data.")
 
     page.locator(".imports input[type=file]").set_input_files(
         {"name": "conversations.json", "mimeType": "application/json", "buffer": export(3).encode()}

@@ -32,6 +32,8 @@ _LARGEST_FILE = 2**30
 """In bytes: so much a file of a message, as exports of this program hold it, may have however well it is packed."""
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ENCRYPTED = 0x1
+_ZIP_BEGINNINGS = {b"PK\x03\x04", b"PK\x05\x06"}
+"""Of one with files, and of an empty one."""
 _READ_AT_ONCE = 2**20
 _BEGINNING = 64 * 2**10
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, UnicodeError)
@@ -63,7 +65,7 @@ class ImportFile:
         self.members: Mapping[str, Member] = MappingProxyType({})
         if path.is_dir():
             self.members = MappingProxyType(_files_below(path))
-        elif zipfile.is_zipfile(path) and _begins_as_zip(path):
+        elif _begins_as_zip(path):
             self._open_zip()
 
     def __enter__(self) -> ImportFile:
@@ -196,9 +198,9 @@ def _readable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _begins_as_zip(path: Path) -> bool:
-    # `is_zipfile` looks for an end record anywhere near the end, which a JSON file may quote.
+    # `zipfile.is_zipfile` also takes a JSON file that quotes an end record, and leaves out a download that was cut off.
     with path.open("rb") as stream:
-        return stream.read(2) == b"PK"
+        return stream.read(4) in _ZIP_BEGINNINGS
 
 
 def _files_below(folder: Path) -> dict[str, Member]:

@@ -115,8 +115,12 @@ def told_states(app: Flask, person: Person) -> list[dict[str, Any]]:
 
 def test_a_form_that_is_not_known_is_refused_and_leaves_nothing(app, ada, uploaded):
     answer = uploaded(b"Dear diary", name="diary.txt")
-    assert refused(answer) == (422, "import_refused")
+    assert refused(answer) == (422, "import_form_unknown")
     assert "ChatGPT" in answer.get_data(as_text=True)
+    for empty in (b"", b"PK\x05\x06" + bytes(18)):
+        answer = uploaded(empty, name="export.zip")
+        assert refused(answer) == (422, "import_refused")
+        assert answer.json["message"] == "export.zip is empty. Choose the file of an export."
     assert ada.get("/imports").json == []
     folder = app.extensions[EXTENSION].settings.data_dir / FOLDER
     assert not folder.exists() or list(folder.iterdir()) == []

@@ -229,7 +229,7 @@ def test_a_file_of_a_form_that_is_not_known_says_what_was_expected(tmp_path):
     with ImportFile(path) as file, pytest.raises(BrokenImportError) as raised:
         importer_for(file)
 
-    assert raised.value.message.startswith("notes.json has a form that is not known. ")
+    assert raised.value.message.startswith("notes.json is not a file that can be imported. Choose one of these. ")
     assert all(f"{each.title}: {each.expects}" in raised.value.message for each in importers())
     codes = [each["code"] for each in said(raised.value.message)]
     assert codes == ["import_form_unknown", *(f"import_expects_{each.source}" for each in importers())]

@@ -44,7 +44,7 @@ def test_the_importer_that_recognises_a_file_reads_it(tmp_path):
 def test_an_unknown_form_says_what_was_expected(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
-    with ImportFile(path) as file, pytest.raises(BrokenImportError, match=r"known[.] Lines: a text file"):
+    with ImportFile(path) as file, pytest.raises(BrokenImportError, match=r"of these[.] Lines: a text file"):
         importer_for(file, among=[OneLineEach()])
     with pytest.raises(BrokenImportError, match="no importer for nothing"):
         importer_named("nothing")

@@ -50,7 +50,8 @@ export async function createImports(page, { startsAtOnce = false } = {}) {
     icon('download'), element('p', { id: lead, text: words.drop }), choose, input);
   const sending = element('div', { class: 'import-sending' });
   const list = element('ul', { class: 'import-list', 'aria-label': words.list });
-  const node = element('div', { class: 'imports' }, drop, whereFrom(), sending, list);
+  const where = whereFrom();
+  const node = element('div', { class: 'imports' }, drop, sending, where, list);
 
   drop.addEventListener('dragover', (event) => {
     if (!carriesFiles(event)) return;
@@ -80,7 +81,10 @@ export async function createImports(page, { startsAtOnce = false } = {}) {
       sending.replaceChildren();
       await show();
     } catch (error) {
-      replaceWithFocus(sending, ...(stop.signal.aborted ? [] : [element('p', { class: 'notice notice-error', role: 'alert', text: failureText(error, words.notTaken) })]));
+      const isUnknown = error.code === 'import_form_unknown';
+      const why = isUnknown ? words.notKnown(file.name) : failureText(error, words.notTaken);
+      replaceWithFocus(sending, ...(stop.signal.aborted ? [] : [element('p', { class: 'notice notice-error', role: 'alert', text: why })]));
+      if (isUnknown) where.open = true;
     } finally {
       choose.disabled = false;
     }

@@ -162,6 +162,10 @@ def test_a_damaged_zip_says_so_when_it_is_opened_or_read(tmp_path):
     with ImportFile(path) as file, pytest.raises(BrokenImportError, match="damaged"), file.open("a.json") as stream:
         stream.read()
 
+    path.write_bytes(whole[:-100])  # a download that was cut off
+    with pytest.raises(BrokenImportError, match="damaged ZIP file, or a part of one"):
+        ImportFile(path)
+
     end = whole.rindex(b"PK\x05\x06")
     path.write_bytes(whole[: end + 12] + struct.pack("<I", 2**30) + whole[end + 16 :])
     with pytest.raises(BrokenImportError, match="damaged ZIP"):

@@ -40,6 +40,7 @@ export const importStrings = fill(english, {
   },
   sending: (name) => `${name} wird gesendet…`,
   notTaken: (message) => `Die Datei wurde nicht angenommen. ${message}`,
+  notKnown: (name) => `„${name}“ ist keine Datei, die sich importieren lässt. Wähle eine von diesen:`,
   failed: (message) => `Das hat nicht geklappt. ${message}`,
   progress: (name) => `Fortschritt von ${name}`,
   messages,

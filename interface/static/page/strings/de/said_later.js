@@ -98,6 +98,7 @@ export const laterErrors = {
   vault_unavailable: 'Die Dokumente sind gerade nicht verfügbar.',
   files_unavailable: 'Die Dateien sind gerade nicht verfügbar.',
   import_not_found: 'Diesen Import gibt es nicht.',
+  import_form_unknown: 'Diese Datei lässt sich nicht importieren: Ihre Form ist nicht bekannt.',
   import_refused: 'Die Form dieser Datei ist nicht bekannt, oder die Datei ist beschädigt.',
   quota_exceeded: 'Deine Dateien und Dokumente belegen schon so viel Platz, wie eine Person haben darf. Lösche Unterhaltungen mit Dateien, oder frage die Administration.',
   knowledge_error: (said) => `Mit den Erinnerungen ging etwas schief. Der Server sagt: „${said}“`,

@@ -40,6 +40,7 @@ export const importStrings = {
   },
   sending: (name) => `Sending ${name}…`,
   notTaken: (message) => `The file was not taken. ${message}`,
+  notKnown: (name) => `${name} is not a file that can be imported. Choose one of these:`,
   failed: (message) => `That did not work. ${message}`,
   progress: (name) => `Progress of ${name}`,
   messages,

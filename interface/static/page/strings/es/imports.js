@@ -40,6 +40,7 @@ export const importStrings = fill(english, {
   },
   sending: (name) => `Enviando ${name}…`,
   notTaken: (message) => `El archivo no se aceptó. ${message}`,
+  notKnown: (name) => `«${name}» no es un archivo que se pueda importar. Elige uno de estos:`,
   failed: (message) => `Eso no funcionó. ${message}`,
   progress: (name) => `Progreso de ${name}`,
   messages,

@@ -97,6 +97,7 @@ export const laterErrors = {
   vault_unavailable: 'Los documentos no están disponibles ahora.',
   files_unavailable: 'Los archivos no están disponibles ahora.',
   import_not_found: 'No existe esta importación.',
+  import_form_unknown: 'Este archivo no se puede importar: su forma no se conoce.',
   import_refused: 'La forma de este archivo no se conoce, o el archivo está dañado.',
   quota_exceeded: 'Tus archivos y documentos ya ocupan todo el espacio que puede tener una persona. Borra conversaciones con archivos o pregunta a la administración.',
   knowledge_error: (said) => `Algo falló con los recuerdos. El servidor dice: «${said}»`,

@@ -40,6 +40,7 @@ export const importStrings = fill(english, {
   },
   sending: (name) => `正在发送 ${name}…`,
   notTaken: (message) => `文件未被接受。${message}`,
+  notKnown: (name) => `“${name}”不是可以导入的文件。请选择以下文件之一：`,
   failed: (message) => `操作没有成功。${message}`,
   progress: (name) => `${name} 的进度`,
   messages,

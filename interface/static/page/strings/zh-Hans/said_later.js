@@ -96,6 +96,7 @@ export const laterErrors = {
   vault_unavailable: '文档目前不可用。',
   files_unavailable: '文件目前不可用。',
   import_not_found: '没有这次导入。',
+  import_form_unknown: '无法导入此文件：其格式未知。',
   import_refused: '无法识别此文件的格式，或文件已损坏。',
   quota_exceeded: '你的文件和文档已用完每个人可用的空间。请删除带文件的对话，或联系管理员。',
   knowledge_error: (said) => `记忆出现问题。服务器的说明：“${said}”`,
