@@ -82,8 +82,21 @@ def test_code_tables_and_formulas_have_their_tools(
     rail.get_by_role("tab", name="Usage").click()
     expect(rail.locator(".rail-fact").last).to_have_text("Price$0.000057")
 
+    # Whatever stands beside the conversation or over it, the conversation alone is printed.
+    page.keyboard.press("Control+f")
     page.emulate_media(media="print")
-    expect(page.locator("#sidebar")).to_be_hidden()
-    expect(page.locator("#composer")).to_be_hidden()
+    for other in ("#sidebar", "#composer", "#rail", ".find-bar"):
+        expect(page.locator(other)).to_be_hidden()
     expect(answer).to_be_visible()
+    page.emulate_media(media="screen")
+    for panel in ("#memories", "#documents"):
+        page.locator(f"#open-{panel[1:]}").click()
+        expect(page.locator(panel)).to_be_visible()
+        page.emulate_media(media="print")
+        expect(page.locator(panel)).to_be_hidden()
+        printed = page.locator("#chatView").bounding_box()
+        assert printed
+        assert printed["width"] > 1200
+        page.emulate_media(media="screen")
+    page.emulate_media(media="print")
     assert page.locator("#chatView").evaluate("node => getComputedStyle(node).overflowY") == "visible"

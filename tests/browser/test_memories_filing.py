@@ -69,6 +69,21 @@ def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_pa
     expect(panel.context("Well-being")).to_be_visible()
 
 
+def test_beside_the_contexts_a_memory_is_read_and_worked_with_at_every_width(
+    person: Client, open_page: OpenPage
+) -> None:
+    remember(person, "I sleep seven hours and then I need a strong coffee")
+    panel = open_tab(open_page, person, "contexts")
+    row = panel.row("I sleep seven hours and then I need a strong coffee")
+    for width in (1400, 1100, 900, 760, 620, 360):
+        panel.page.set_viewport_size({"width": width, "height": 740})
+        statement, menu = row.locator(".memory-statement").bounding_box(), row.locator("button").last.bounding_box()
+        assert statement
+        assert menu
+        assert statement["width"] > 150
+        assert menu["x"] + menu["width"] <= width
+
+
 def test_contexts_are_moved_by_mouse_and_never_below_themselves(person: Client, open_page: OpenPage) -> None:
     with told(person, 3):
         health = make_context(person, "Health")
