@@ -112,8 +112,8 @@ _PROVIDERS = {
 _CONDENSING = {
     "not_condensed": "The context could not be condensed; everything you named goes in word for word.",
     "partly_condensed": "A part of the context could not be condensed; everything you named goes in word for word.",
-    "no_time_to_condense": "{count} less important memories were left out: there was no time to condense them.",
-    "left_out": "{count} less important memories were left out.",
+    "no_time_to_condense": "{count:less important memory was|less important memories were} left out: there was no time to condense them.",
+    "left_out": "{count:less important memory was|less important memories were} left out.",
     "not_wholly_read": "The model that condenses did not see the whole of {count} of the things you named; they go in "
     "word for word.",
 }
@@ -129,7 +129,7 @@ _CONVERSATIONS = {
     "no_such_activity": "Nothing of yours has this id.",
     "several_activities": "Several things have this id.",
     "conversation_empty": "The conversation has no messages.",
-    "conversation_has": "The conversation has {count} messages.",
+    "conversation_has": "The conversation has {count:message|messages}.",
     "conversation_ends": "The conversation ends at message {index}.",
     "message_deleted": "The message was deleted.",
     "no_such_hash": "No message of this conversation has this hash.",
@@ -168,7 +168,8 @@ _MEMORIES = {
     "nothing_filed": "Nothing is filed there.",
     "newest_memories": "The newest {shown:,} of {count:,} memories.",
     "attached_that_fit": "Only {shown} of {count} attached memories fit.",
-    "memories_did_not_fit": "{count} less important memories did not fit the model and were left out.",
+    "memories_did_not_fit": "{count:less important memory was|less important memories were} left out: the model has no "
+    "room for more.",
     "memories_fault": "Memories could not be looked through. The server's log says why.",
     "memories_damaged": "The knowledge base is damaged. `flask --app server data verify` says where; a backup brings "
     "it back.",
@@ -187,7 +188,7 @@ _REFERENCES = {
     "document_cut": "Only the first {shown:,} of {count:,} characters are given.",
     "found_by_content": "Found by what it says: the message did not name it.",
     "excerpt_given": "An excerpt is given: {shown:,} of {count:,} characters.",
-    "too_many_references": "{count:,} further references were not followed: at most {most} in one message.",
+    "too_many_references": "{count:further reference was|further references were} not followed: at most {most} in one message.",
     "cut_to_fit": "Cut so that everything named fits the model ({characters:,} characters together).",
     "stopped_before_lookup": "It was not looked up: the answer was stopped before.",
     "lookup_fault": "It could not be looked up. The server's log says why.",
@@ -217,8 +218,8 @@ _SUGGESTIONS = {
     "model_late": "The model did not answer in time.",
     "does_not_answer": "The model does not answer.",
     "found_nothing": "The model found nothing there.",
-    "would_take_longer": "It would have taken more than {seconds} seconds.",
-    "asked_no_more": "The model was asked no more after {seconds} seconds.",
+    "would_take_longer": "It would have taken more than {seconds:second|seconds}.",
+    "asked_no_more": "The model was asked no more after {seconds:second|seconds}.",
     "no_tags": "No tags.",
     "no_entities": "No entities.",
     "no_triple": "No subject, predicate and object.",
@@ -252,8 +253,8 @@ _FILES = {
     "file_is_picture": "It is a picture, which has no text.",
     "file_cut": "{shown:,} of {count:,} characters are given.",
     "file_cut_pages": "Pages {first} to {last} of {count} are given, the last of them in part.",
-    "file_has_pages": "The file has {count} pages.",
-    "message_has_files": "The message has {count} files.",
+    "file_has_pages": "The file has {count:page|pages}.",
+    "message_has_files": "The message has {count:file|files}.",
     "picture_not_seen": "{model} does not see pictures.",
 }
 _REFUSALS = {
@@ -279,7 +280,7 @@ _REFUSALS = {
     "account_exists": "There is an account with this e-mail address already.",
     "no_email_address": "That is not an e-mail address that can be used here.",
     "password_length": "A password has {shortest} to {longest:,} characters.",
-    "too_many_attempts": "Too many attempts. Try again in {seconds} seconds.",
+    "too_many_attempts": "Too many attempts. Try again in {seconds:second|seconds}.",
     "account_disabled": "This account is disabled. Enable it first.",
     "own_account": "You can't shut yourself out.",
     "share_changed": "The conversation, or its share, changed at the same moment. Try again.",
@@ -421,10 +422,10 @@ _IMPORTS = {
     "import_not_taken_back_here": "Documents, memories and settings can't be taken back here, so they stay.",
     "import_file_not_there": "The file itself is not in the export, so only its name stays.",
     "import_agent_missing": "You have no agent “{name}”, which answered in it, so your own model answers.",
-    "import_in_bin": "Deleted here, and in the bin, where it can be restored: {count:,} messages and other things.",
-    "import_overlaps": "A part of the file is here already, so that what is new in it was not taken over: {count:,} "
-    "messages and other things. Import the whole conversation, or everything, instead.",
-    "import_references_dropped": "What led to something that is not in the file leads nowhere now: {count:,} times.",
+    "import_in_bin": "Deleted here, and in the bin, where it can be restored: {count:message or other thing|messages and other things}.",
+    "import_overlaps": "A part of the file is here already, so that what is new in it was not taken over: "
+    "{count:message or other thing|messages and other things}. Import the whole conversation, or everything, instead.",
+    "import_references_dropped": "What led to something that is not in the file leads nowhere now: {count:time|times}.",
     "import_texts_differ": "Messages that say something else in the file than here, which stays: {count:,}.",
     "import_no_memories": "It holds no memories of yours.",
     "import_rows_left_out": "Rows that made no sense and were left out: {count:,}.",
@@ -477,7 +478,7 @@ _IMPORTS = {
     "import_documents_not_here": "Documents can't be stored here.",
     "import_file_not_stored": "The file can't be stored: {why}.",
     "import_item_many_messages": "It has more than {most:,} messages.",
-    "import_more_lines": "{count:,} more lines are no messages.",
+    "import_more_lines": "{count:more line is no message|more lines are no messages}.",
     "import_tree_missing": "{count:,} of its messages followed messages that are not in the file.",
     "import_tree_circle": "{count:,} of its messages followed each other in a circle, which was cut.",
     "import_kinds_unknown": "{count:,} of its messages are of a kind that is not known, and have nothing to keep.",
@@ -519,17 +520,22 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
     | _KNOWLEDGE
     | _IMPORTS
 )
-"""The English of each sentence by its code, with its values in braces."""
+"""The English of each sentence by its code, with its values in braces: `{count:page|pages}` is "1 page" or "2 pages"."""
 _CODES = {english: code for code, english in SENTENCES.items() if "{" not in english}
 
 
 def _pattern(english: str) -> re.Pattern[str]:
     """What finds a sentence with its values; whole numbers have commas."""
     parts = [
-        re.escape(literal) + (rf"(?P<{name}>{'[0-9,]+' if spec else '.+'})" if name else "")
+        re.escape(literal) + (_value_pattern(name, spec or "") if name else "")
         for literal, name, spec, _ in Formatter().parse(english)
     ]
     return re.compile("".join(parts), re.DOTALL)
+
+
+def _value_pattern(name: str, spec: str) -> str:
+    nouns = "|".join(map(re.escape, spec.split("|")))
+    return rf"(?P<{name}>{'[0-9,]+' if spec else '.+'})" + (rf" (?:{nouns})" if "|" in spec else "")
 
 
 _PLACES = {code: _pattern(english) for code, english in _IMPORTS.items() if code.startswith("import_place_")}
@@ -561,9 +567,20 @@ class Sentence(str):
 NOTHING = Sentence("")
 
 
+class _Number(int):
+    """A whole number that is followed by a noun of its number where the sentence has both."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        one, bar, many = spec.partition("|")
+        return f"{int(self):,} {one if self == 1 else many}" if bar else super().__format__(spec)
+
+
 def say(code: str, **values: Value) -> Sentence:
     """The sentence with this code. Raises KeyError for an unknown code or a missing value."""
-    return Sentence(SENTENCES[code].format(**values), ({"code": code, "values": values},))
+    numbers = {name: _Number(value) for name, value in values.items() if isinstance(value, int)}
+    return Sentence(SENTENCES[code].format(**values | numbers), ({"code": code, "values": values},))
 
 
 def recognised(text: str) -> Sentence:

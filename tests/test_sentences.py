@@ -23,6 +23,14 @@ def test_a_sentence_is_its_english_text_and_tells_its_code_and_values() -> None:
     assert orjson.loads(orjson.dumps(sentence)) == json.loads(json.dumps(sentence)) == sentence
 
 
+def test_a_noun_agrees_with_its_number_in_what_is_said_and_in_what_was_stored() -> None:
+    assert say("conversation_has", count=1) == "The conversation has 1 message."
+    assert say("conversation_has", count=1_200) == "The conversation has 1,200 messages."
+    for count, stored in ((1, "1 more line is no message."), (12, "12 more lines are no messages.")):
+        assert say("import_more_lines", count=count) == stored
+        assert said(recognised(stored)) == [{"code": "import_more_lines", "values": {"count": count}}]
+
+
 def test_text_without_a_code_is_said_as_it_is() -> None:
     assert said("No more credit.") == []
     both = together("No more credit.", "", say("kept"))

@@ -32,7 +32,7 @@ def test_an_administrator_sets_a_quota_which_the_person_meets_and_sees(
     expect(health.filter(has_text="Version")).to_contain_text("sqlite")
     expect(section.locator("[data-part='jobs'] .record").filter(has_text="Empty the bin")).to_contain_text("done")
     row = section.locator("[data-part='people'] .record", has_text="linus@example.org")
-    expect(row).to_contain_text("Today: 0 messages, 0 tokens")
+    expect(row).to_contain_text("Messages today: 0 · tokens: 0")
     row.get_by_role("button", name="Quota…").click()
     dialog = page.get_by_role("dialog", name="What linus@example.org may use")
     expect(dialog.get_by_label("Megabytes of files")).to_have_attribute("placeholder", "as for everybody: 5000")
@@ -41,7 +41,7 @@ def test_an_administrator_sets_a_quota_which_the_person_meets_and_sees(
     expect(dialog).to_be_visible()
     dialog.get_by_label("Messages a day").fill("1")
     dialog.get_by_role("button", name="Save").click()
-    expect(row).to_contain_text("Today: 0 of 1 messages")
+    expect(row).to_contain_text("Messages today: 0 of 1")
     expect(row).to_contain_text("own quota")
 
     linus = live_server.sign_in("linus@example.org")

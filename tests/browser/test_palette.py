@@ -54,6 +54,9 @@ def test_the_palette_does_what_menus_commands_and_settings_do(open_page: OpenPag
     assert options.first.get_attribute("id") == active
     expect(palette(page).get_by_role("group", name="This conversation").get_by_role("option")).not_to_have_count(0)
     assert findings(page, "palette", shown=palette(page)) == []
+    commands = palette(page).get_by_role("group", name="Commands").locator(".option-title")
+    for name in ("Keyboard shortcuts", "Find in this conversation"):
+        expect(commands.filter(has_text=re.compile(f"^{name}$"))).to_have_count(1)
     page.keyboard.press("Control+k")
     expect(palette(page)).to_have_count(0)
     expect(page.locator("#composer-input")).to_be_focused()

@@ -103,7 +103,7 @@ def test_one_call_that_fails_loses_nothing_of_the_others() -> None:
     assert found.condensed == "The rest."
     assert found.items == items[:2]
     assert found.note.startswith("A part of the context could not be condensed")
-    assert "1 less important memories were left out" in found.note
+    assert "1 less important memory was left out" in found.note
 
 
 def test_a_batch_with_more_tokens_than_we_counted_is_shown_in_halves() -> None:
@@ -179,7 +179,7 @@ def test_what_fits_the_budget_goes_in_where_the_time_is_too_short_for_any_call()
     found, prompts = condensed(items, [Reply("never")], budget=700, speed=Speed(reading=1_000.0, writing=60.0))
     assert prompts == []
     assert found.items == items[:3]
-    assert found.note.startswith("1 less important memories were left out")
+    assert found.note.startswith("1 less important memory was left out")
 
 
 def test_nothing_is_said_where_all_fits_though_there_is_no_time_to_condense() -> None:

@@ -2,6 +2,7 @@
 
 import { ALSO_ELSEWHERE, COMMANDS } from '../../composer/commands/commands_model.js';
 import { composerStrings } from '../../strings/en/composer.js';
+import { strings } from '../../strings/en/conversation.js';
 import { paletteStrings } from '../../strings/en/palette.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
 import { shownTitle } from '../../core/words/conversation_title.js';
@@ -12,10 +13,13 @@ import { spriteName } from '../../ui/icons.js';
 /** Items of the conversation's menu that a shortcut does, too. */
 const ALSO_SHORTCUTS = new Set(['copyFullReference']);
 
+/** What the list of shortcuts says otherwise: of a key, or of itself. */
+const NAMES = { find: strings.find.label, help: shortcutStrings.title };
+
 const isOffered = ({ name, needsBeside = false }, { store }) => name !== 'palette' && (!needsBeside || store.besideId !== null);
 
 const actionEntries = (page) => ACTIONS.filter((action) => isOffered(action, page)).map(({ name, keys, icon }) => ({
-  key: `action:${name}`, group: 'actions', icon, label: shortcutStrings.of[name], keys, run: () => runShortcut(name, page),
+  key: `action:${name}`, group: 'actions', icon, label: NAMES[name] ?? shortcutStrings.of[name], keys, run: () => runShortcut(name, page),
 }));
 
 const commandEntries = ({ events }) => COMMANDS.filter(({ name }) => !ALSO_ELSEWHERE.has(name)).map(({ name }) => ({

@@ -4,8 +4,8 @@ import { fill } from '../fill.js';
 export const administrationStrings = fill(english, {
   use: {
     of: (amount, most) => `${amount} von ${most}`,
-    today: (messages, tokens) => `Heute: ${messages} Nachrichten, ${tokens} Tokens`,
-    month: (messages, tokens) => `Diesen Monat: ${messages} Nachrichten, ${tokens} Tokens`,
+    today: (messages, tokens) => `Nachrichten heute: ${messages} · Tokens: ${tokens}`,
+    month: (messages, tokens) => `Nachrichten diesen Monat: ${messages} · Tokens: ${tokens}`,
     files: (amount, most) => (most ? `${amount} von ${most} MB` : `${amount} MB`),
     inFiles: (room) => `Dateien: ${room}`,
   },

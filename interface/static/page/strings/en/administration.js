@@ -3,8 +3,8 @@
 export const administrationStrings = {
   use: {
     of: (amount, most) => `${amount} of ${most}`,
-    today: (messages, tokens) => `Today: ${messages} messages, ${tokens} tokens`,
-    month: (messages, tokens) => `This month: ${messages} messages, ${tokens} tokens`,
+    today: (messages, tokens) => `Messages today: ${messages} · tokens: ${tokens}`,
+    month: (messages, tokens) => `Messages this month: ${messages} · tokens: ${tokens}`,
     files: (amount, most) => (most ? `${amount} of ${most} MB` : `${amount} MB`),
     inFiles: (room) => `Files: ${room}`,
   },

@@ -4,8 +4,8 @@ import { fill } from '../fill.js';
 export const administrationStrings = fill(english, {
   use: {
     of: (amount, most) => `${amount} de ${most}`,
-    today: (messages, tokens) => `Hoy: ${messages} mensajes, ${tokens} tokens`,
-    month: (messages, tokens) => `Este mes: ${messages} mensajes, ${tokens} tokens`,
+    today: (messages, tokens) => `Mensajes hoy: ${messages} · tokens: ${tokens}`,
+    month: (messages, tokens) => `Mensajes este mes: ${messages} · tokens: ${tokens}`,
     files: (amount, most) => (most ? `${amount} de ${most} MB` : `${amount} MB`),
     inFiles: (room) => `Archivos: ${room}`,
   },
