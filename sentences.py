@@ -112,7 +112,8 @@ _PROVIDERS = {
 _CONDENSING = {
     "not_condensed": "The context could not be condensed; everything you named goes in word for word.",
     "partly_condensed": "A part of the context could not be condensed; everything you named goes in word for word.",
-    "no_time_to_condense": "{count:less important memory was|less important memories were} left out: there was no time to condense them.",
+    "no_time_to_condense": "{count:less important memory was|less important memories were} left out: "
+    "there was no time to condense them.",
     "left_out": "{count:less important memory was|less important memories were} left out.",
     "not_wholly_read": "The model that condenses did not see the whole of {count} of the things you named; they go in "
     "word for word.",
@@ -188,7 +189,8 @@ _REFERENCES = {
     "document_cut": "Only the first {shown:,} of {count:,} characters are given.",
     "found_by_content": "Found by what it says: the message did not name it.",
     "excerpt_given": "An excerpt is given: {shown:,} of {count:,} characters.",
-    "too_many_references": "{count:further reference was|further references were} not followed: at most {most} in one message.",
+    "too_many_references": "{count:further reference was|further references were} not followed: "
+    "at most {most} in one message.",
     "cut_to_fit": "Cut so that everything named fits the model ({characters:,} characters together).",
     "stopped_before_lookup": "It was not looked up: the answer was stopped before.",
     "lookup_fault": "It could not be looked up. The server's log says why.",
@@ -422,7 +424,8 @@ _IMPORTS = {
     "import_not_taken_back_here": "Documents, memories and settings can't be taken back here, so they stay.",
     "import_file_not_there": "The file itself is not in the export, so only its name stays.",
     "import_agent_missing": "You have no agent “{name}”, which answered in it, so your own model answers.",
-    "import_in_bin": "Deleted here, and in the bin, where it can be restored: {count:message or other thing|messages and other things}.",
+    "import_in_bin": "Deleted here, and in the bin, where it can be restored: "
+    "{count:message or other thing|messages and other things}.",
     "import_overlaps": "A part of the file is here already, so that what is new in it was not taken over: "
     "{count:message or other thing|messages and other things}. Import the whole conversation, or everything, instead.",
     "import_references_dropped": "What led to something that is not in the file leads nowhere now: {count:time|times}.",
@@ -520,7 +523,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
     | _KNOWLEDGE
     | _IMPORTS
 )
-"""The English of each sentence by its code, with its values in braces: `{count:page|pages}` is "1 page" or "2 pages"."""
+"""The English of each sentence by its code. Values are in braces: `{count:page|pages}` is "1 page" or "2 pages"."""
 _CODES = {english: code for code, english in SENTENCES.items() if "{" not in english}
 
 

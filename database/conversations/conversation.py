@@ -214,7 +214,7 @@ def listed_shape(
     }
 
 
-def brief_shape(row: ConversationListRow) -> dict[str, Any]:
+def brief_shape(row: ConversationListRow, *, running_answers: list[str] | None = None) -> dict[str, Any]:
     """What a tree of conversations shows of one, half as long as `listed_shape`: usual values are left out."""
     brief: dict[str, Any] = {
         "conversation_id": row.conversation_id,
@@ -234,6 +234,8 @@ def brief_shape(row: ConversationListRow) -> dict[str, Any]:
         brief["pinned"] = True
     if row.tags:
         brief["tags"] = row.tags
+    if running_answers:
+        brief["running_answers"] = running_answers
     return brief
 
 

@@ -30,7 +30,7 @@ from sqlalchemy import (
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.engine.statements import Prepared, Row, pipelined
-from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
+from database.schema import conversation_tags, conversation_workspaces, conversations, messages, workspaces
 from database.search.index import folded_name
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from sentences import say
@@ -71,6 +71,10 @@ _NAMES = Prepared(
     )
 )
 _TAGS = Prepared(select(conversation_tags.c.tag).where(conversation_tags.c.user_email == bindparam("owner")).distinct())
+_m = messages.c
+_RUNNING = Prepared(
+    select(_m.conversation_id, _m.message_id).where(_m.status == "streaming", _m.user_email == bindparam("owner"))
+)
 
 
 def _domains() -> Select[tuple[str]]:
@@ -132,9 +136,13 @@ def list_conversation_items(
 def list_brief_items(
     *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """`list_conversations` in the shape of `brief_shape`."""
+    """`list_conversations` in the shape of `brief_shape`, with the ids of the answers that are being written."""
     rows, cursor = list_conversations(database=database, user_email=user_email, domain=domain, **page)
-    return [brief_shape(row) for row in rows], cursor
+    running: dict[str, list[str]] = {}
+    with database.reading() as connection:
+        for conversation_id, message_id in _RUNNING.rows(connection, owner=user_email):
+            running.setdefault(conversation_id, []).append(message_id)
+    return [brief_shape(row, running_answers=running.get(row.conversation_id)) for row in rows], cursor
 
 
 def _listed(

@@ -135,7 +135,10 @@ class ConversationItem(Shape):
 
 
 class BriefItem(Shape):
-    """A conversation in a brief list. Left out are the flag "none", no tags, and what is false."""
+    """A conversation in a brief list. Left out are the flag "none", empty lists, and what is false.
+
+    running_answers: the ids of its answers that are being written now.
+    """
 
     conversation_id: str
     title: str
@@ -148,6 +151,7 @@ class BriefItem(Shape):
     stateless: bool = False
     pinned: bool = False
     tags: Annotated[list[str], Field(default_factory=list)]
+    running_answers: Annotated[list[str], Field(default_factory=list)]
 
 
 class ConversationDetails(ConversationItem):

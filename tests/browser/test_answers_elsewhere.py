@@ -44,6 +44,29 @@ def test_the_title_of_a_conversation_comes_also_when_its_first_answer_ends_out_o
         expect(window.locator("#conversation-title")).to_have_text("Growing tomatoes")
 
 
+def test_a_page_that_comes_while_an_answer_is_written_marks_its_conversation(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    shared_model.scripts["main"] = saying("Under", "stood.", pause_after=1)
+    send(page, "How much light?")
+    expect(body(page, 4)).to_have_text("Under")
+
+    page.reload()
+    marked = page.locator("#workspaces-container .is-answering")
+    expect(marked).to_have_text(re.compile("Growing tomatoes"))
+    running = person.get("/list_conversation_by_user/assistant?brief=true").json()[0]["running_answers"]
+    assert len(running) == 1
+    other = page.context.new_page()
+    other.goto("/interface/")
+    expect(other.locator("#workspaces-container .is-answering")).to_have_count(1)
+    shared_model.release()
+    for window in (page, other):
+        expect(window.locator("#workspaces-container .is-answering")).to_have_count(0)
+    assert "running_answers" not in person.get("/list_conversation_by_user/assistant?brief=true").json()[0]
+
+
 def leave_while_sending(page: Page, text: str) -> Route:
     """Send, and turn to the other conversation before the server has the message: what is on its way to it."""
     held: list[Route] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { wholeOf } from '../../interface/static/page/core/brief.js';
+import { runningTurns, wholeOf } from '../../interface/static/page/core/brief.js';
 import { Store } from '../../interface/static/page/core/store.js';
 
 const AT = '2026-03-01T10:00:00.123456Z';
@@ -119,6 +119,16 @@ test('which turns run is forgotten with the changes that were missed', async () 
   const { store } = await filled();
   store.apply([told('turn', 'created', 'm1', {}, { conversation_id: 'a' })]);
   store.forgetTurns();
+  assert.equal(store.conversation('a').answering, false);
+});
+
+test('answers that were being written when the page came are in the lists, and end by what is told', async () => {
+  const { store } = await filled();
+  const turns = runningTurns([{ conversation_id: 'a', running_answers: ['m1'] }, { conversation_id: 'b' }]);
+  assert.deepEqual(turns, [['m1', 'a']]);
+  await store.loadLists(async () => ({ conversations: [talk('a'), talk('b')], workspaces: [], turns }));
+  assert.deepEqual(['a', 'b'].map((id) => Boolean(store.conversation(id).answering)), [true, false]);
+  store.apply([told('turn', 'changed', 'm1', { status: 'complete' }, { conversation_id: 'a' })]);
   assert.equal(store.conversation('a').answering, false);
 });
 

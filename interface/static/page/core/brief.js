@@ -1,4 +1,4 @@
-const NO_TAGS = Object.freeze([]);
+const NONE = Object.freeze([]);
 
 /**
  * A conversation of a brief list, with the values that such a list leaves out. Written out, since there may be 10,000.
@@ -19,5 +19,8 @@ export const wholeOf = (brief, domain) => ({
   stateless: brief.stateless ?? false,
   pinned: brief.pinned ?? false,
   temporary: false,
-  tags: brief.tags ?? NO_TAGS,
+  tags: brief.tags ?? NONE,
 });
+
+/** @param {object[]} briefs @returns {Array<[string, string]>} the answers that are being written, each with its conversation */
+export const runningTurns = (briefs) => briefs.flatMap(({ conversation_id: conversationId, running_answers: ids = NONE }) => ids.map((id) => [id, conversationId]));

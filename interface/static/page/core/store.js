@@ -151,7 +151,8 @@ export class Store {
   /**
    * Takes fresh lists; where they were asked for several times, the newest answer counts.
    *
-   * @param {() => Promise<{conversations: object[], workspaces: object[]}>} ask
+   * @param {() => Promise<{conversations: object[], workspaces: object[], turns?: Array<[string, string]>}>} ask `turns`: the answers
+   *   that are being written, each with its conversation
    * @param {(conversation: object) => boolean} [isUnlisted] which of the known ones stay, though no list has them
    */
   async loadLists(ask, isUnlisted = () => false) {
@@ -162,12 +163,15 @@ export class Store {
     });
   }
 
-  #takeLists({ conversations, workspaces }, isUnlisted) {
+  #takeLists({ conversations, workspaces, turns = [] }, isUnlisted) {
+    for (const [id, conversationId] of turns) this.#turns.set(id, conversationId);
+    const running = new Set(this.#turns.values());
     const known = this.#conversations;
     const unlisted = [...known.values()].filter(isUnlisted).map((each) => [each.conversation_id, each]);
     this.#conversations = new Map(unlisted);
     for (const each of conversations) {
-      const { unread, answering } = known.get(each.conversation_id) ?? {};
+      const { unread } = known.get(each.conversation_id) ?? {};
+      const answering = running.has(each.conversation_id);
       this.#conversations.set(each.conversation_id, unread || answering ? { ...each, unread, answering } : each);
     }
     this.#workspaces = new Map(workspaces.map((each) => [each.workspace_id, each]));

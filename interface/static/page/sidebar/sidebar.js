@@ -1,6 +1,6 @@
 /** The sidebar: shows the workspaces and conversations of the store as a tree, and follows what changes in it. */
 
-import { wholeOf } from '../core/brief.js';
+import { runningTurns, wholeOf } from '../core/brief.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { TreeModel } from './tree_model.js';
 import { ROOT, workspaceNodeId } from './tree_nodes_model.js';
@@ -77,7 +77,7 @@ class Sidebar {
         this.#empty ??= this.#createTree();
         const [workspaces, conversations] = await asked;
         this.#isLoaded = true;
-        return { workspaces, conversations: conversations.map((each) => wholeOf(each, domain)) };
+        return { workspaces, conversations: conversations.map((each) => wholeOf(each, domain)), turns: runningTurns(conversations) };
       }, isUnlisted);
       await this.#drawn;
     } catch (error) {
