@@ -150,6 +150,21 @@ def test_of_many_documents_the_first_are_shown_until_more_are_wanted(person: Cli
     expect(panel.get_by_role("button", name="more")).to_have_count(0)
 
 
+def test_long_names_of_folders_and_documents_leave_room_for_what_stands_beside(
+    person: Client, open_page: OpenPage
+) -> None:
+    person.put(f"/api/vault/document?path={'Elbphilharmonie' * 8}/{'Konzertsaal' * 10}.md", {"text": "[[nowhere]]"})
+    page = open_page(person, "/interface/?panel=documents", viewport={"width": 360, "height": 740})
+    folder = page.locator("#documents .documents-tree summary")
+    counted = folder.locator(".documents-count").bounding_box()
+    assert counted
+    assert counted["x"] + counted["width"] <= 360
+    folder.click()
+    page.locator("#documents .documents-folder .document-link").click()
+    expect(page.locator("#documents").get_by_role("button", name="Edit")).to_be_visible()
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
 def test_the_document_that_was_meant_is_written_or_opened_by_a_click(person: Client, open_page: OpenPage) -> None:
     person.put("/api/vault/document?path=garden%20plan.md", {"text": "Tomatoes."})
     page = open_page(person)

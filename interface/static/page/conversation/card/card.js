@@ -23,7 +23,8 @@ const ENDINGS = new Set(['cancelled', 'interrupted']);
 function endingOf(message) {
   if (isFromUser(message)) return '';
   if (message.status === 'failed') return message.error ?? errorText(message.config?.error) ?? strings.answer.failed;
-  if (ENDINGS.has(message.status)) return (isUnkept(message) ? strings.unkept : strings.answer)[message.status];
+  const isNothingKept = isUnkept(message) || message.text === '';
+  if (ENDINGS.has(message.status)) return (isNothingKept ? strings.unkept : strings.answer)[message.status];
   const isWaiting = message.parts?.some(({ status }) => status === 'waiting');
   return message.status === 'complete' && message.text === '' && !isWaiting ? strings.answer.empty : '';
 }
