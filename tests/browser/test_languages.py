@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from database.conversations.titles import UNTITLED
 from tests.browser.history import hold_talk
+from tests.browser.memories_panel import remember
 from tests.browser.screens import problems
 from tests.browser.transcript import card
 from tests.http_client import Client
@@ -111,6 +112,31 @@ def test_the_page_is_read_in_the_language_that_was_chosen(language: str, person:
     page.goto("/login")
     expect(page.get_by_role("button", name=words.log_in, exact=True)).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", language)
+
+
+def test_kinds_of_memories_and_notes_about_them_are_said_in_the_language_that_was_chosen(
+    person: Client, open_page: OpenPage
+) -> None:
+    assert person.put("/language", {"language": "de"}).status == 200
+    remember(person, "Tee trinke ich ohne Zucker", claim_type="preference")
+    page = open_page(person)
+    field = page.locator("#composer-input")
+    field.press_sequentially("@zucker")
+    offered = page.get_by_role("option").filter(has_text="Tee trinke ich")
+    expect(offered.locator(".option-about")).to_contain_text("Vorliebe")
+    field.fill("@life")
+    expect(page.get_by_role("option").filter(has_text="life_ops_domain").locator(".option-title")).to_have_text(
+        "Alltag"
+    )
+
+    # The model says nothing that can be used.
+    field.fill("/memory Ich mag Tee")
+    field.press("Escape")
+    field.press("Enter")
+    note = page.locator(".memory-card .memory-note[role=status]")
+    expect(note).to_have_text(re.compile("^Die Vorschläge wurden nach Regeln gemacht."))
+    page.goto("/interface/?panel=search&q=Zucker")
+    expect(page.locator(".search-hit-about")).to_contain_text("Vorliebe")
 
 
 def test_the_words_of_refusals_come_with_the_first_one_and_are_asked_for_again(

@@ -63,8 +63,8 @@ test('messages are found by words of three letters or more, and stand below conv
 });
 
 test('each kind says what it is beside its name', () => {
-  assert.equal(aboutSuggestion('claim', memories.memories[0], countMemories), 'prefer_morning_a3f2 · #42 · preference');
-  assert.equal(aboutSuggestion('entity', memories.entities[0], countMemories), 'morgan_person_entity · person');
+  assert.equal(aboutSuggestion('claim', memories.memories[0], countMemories), 'prefer_morning_a3f2 · #42 · Preference');
+  assert.equal(aboutSuggestion('entity', memories.entities[0], countMemories), 'morgan_person_entity · Person');
   assert.equal(aboutSuggestion('domain', memories.domains[0], countMemories), 'work_domain · 3 memories');
   assert.equal(aboutSuggestion('context', { friendly_id: 'a_context', claim_count: 0 }, countMemories), 'a_context · 0 memories');
   assert.equal(aboutSuggestion('tag', { friendly_id: 'a_tag', name: 'a' }, countMemories), 'a_tag');

@@ -6,6 +6,7 @@ import { strings } from '../strings/en/conversation.js';
 import { shortTime } from '../core/words/times.js';
 import { badgeText, senderName } from '../conversation/message_model.js';
 import { formatDocuments } from '../documents/documents_model.js';
+import { spoken } from '../memories/memory_model.js';
 import { groupsOf, piecesOf } from './search_model.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';
 import { element } from '../ui/dom.js';
@@ -45,7 +46,7 @@ const KINDS = {
   }),
   memory: (hit) => ({
     title: null,
-    about: [hit.title, `#${hit.claim.claim_number}`, hit.claim.claim_type],
+    about: [hit.title, `#${hit.claim.claim_number}`, spoken(hit.claim.claim_type)],
     href: `?${new URLSearchParams({ panel: 'memories', claim: hit.claim.claim_id })}`,
     target: ['memories:open', { kind: 'claim', id: hit.claim.claim_id }],
     icon: 'bookmark',

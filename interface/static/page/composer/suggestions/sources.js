@@ -1,5 +1,6 @@
 import { composerStrings } from '../../strings/en/composer.js';
 import { createMemoriesApi } from '../../memories/api.js';
+import { spoken } from '../../memories/memory_model.js';
 import { icon } from '../../ui/icons.js';
 import { createSearchApi } from '../../search/api.js';
 import { messageDocumentStrings } from '../../strings/en/message_documents.js';
@@ -64,7 +65,8 @@ function foundOption(hit) {
 }
 
 function memoryOption(kind, hit) {
-  const title = kind === 'claim' ? excerpt(hit.statement ?? '', TITLE_LENGTH) : hit.name;
+  const name = kind === 'domain' ? spoken(hit.name) : hit.name;
+  const title = kind === 'claim' ? excerpt(hit.statement ?? '', TITLE_LENGTH) : name;
   return {
     value: { kind, hit },
     content: row(iconOf({ kind }), title, aboutSuggestion(kind, hit, words.memories)),

@@ -1,6 +1,7 @@
 /** What `@` offers: the answers of several sources as one list in groups. */
 
 import { agentName } from '../../core/words/agent_name.js';
+import { spoken } from '../../memories/memory_model.js';
 
 /** In the order in which they are shown; `part` is where an answer of `/pkb/autocomplete` has them. */
 const MEMORIES = { kind: 'claim', part: 'memories' };
@@ -69,8 +70,8 @@ function isNamed({ hits: [first] }, query) {
  */
 export function aboutSuggestion(kind, hit, memories) {
   const details = {
-    claim: [hit.claim_number ? `#${hit.claim_number}` : '', hit.claim_type],
-    entity: [hit.entity_type],
+    claim: [hit.claim_number ? `#${hit.claim_number}` : '', spoken(hit.claim_type)],
+    entity: [spoken(hit.entity_type)],
     context: [Number.isInteger(hit.claim_count) ? memories(hit.claim_count) : ''],
     domain: [Number.isInteger(hit.claim_count) ? memories(hit.claim_count) : ''],
   };

@@ -3,6 +3,7 @@ import { sentAs } from '../editor/save.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
 import { askTogether } from '../../core/ask_together.js';
 import { composes, isMoreThanALine } from '../../core/typing.js';
+import { warningsIn } from '../../core/words/said.js';
 import { claimFrom, draftOf, nearestQuestion, withSuggestions } from './draft_model.js';
 import { attempt, failureText } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
@@ -78,7 +79,7 @@ class MemoryConfirm {
       this.#take(await this.#memories.pkbAnalyzeByRules(this.#text, { signal }));
       this.#note.textContent = words.modelLooks(this.#analysis.expected_seconds);
       this.#take(await this.#memories.pkbAnalyze(this.#text, { signal }));
-      this.#note.textContent = (this.#analysis.warnings ?? []).join(' ');
+      this.#note.textContent = warningsIn(this.#analysis).join(' ');
     } catch {
       this.#note.textContent = this.#analysis ? '' : words.noSuggestions;
     }
