@@ -25,8 +25,11 @@ function endingOf(message) {
   if (message.status === 'failed') return message.error ?? errorText(message.config?.error) ?? strings.answer.failed;
   const isNothingKept = isUnkept(message) || message.text === '';
   if (ENDINGS.has(message.status)) return (isNothingKept ? strings.unkept : strings.answer)[message.status];
-  const isWaiting = message.parts?.some(({ status }) => status === 'waiting');
-  return message.status === 'complete' && message.text === '' && !isWaiting ? strings.answer.empty : '';
+  return isEmpty(message) ? strings.answer.empty : '';
+}
+
+function isEmpty({ status, text, parts }) {
+  return status === 'complete' && text === '' && !(parts ?? []).some((part) => part.status === 'waiting');
 }
 
 /** What an answer took: tokens, and how quickly it came. */
