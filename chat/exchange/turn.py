@@ -127,7 +127,7 @@ class Turn:
     status: str = "complete"
     config: dict[str, Any] = field(default_factory=dict)
     flush: Flush | None = None
-    writes: list[Job[None]] = field(default_factory=list)
+    writes: list[Job[object]] = field(default_factory=list)
     finished: bool = False
     title: asyncio.Task[str] | None = None
     title_due: asyncio.TimerHandle | None = None
@@ -265,7 +265,7 @@ class TurnStream:
         self._on_drop.detach()
         _unfinished.discard(self)
 
-    def take_writes(self) -> Sequence[Job[None]]:
+    def take_writes(self) -> Sequence[Job[object]]:
         """What is to be stored together with the event that came last."""
         writes, self._turn.writes = self._turn.writes, []
         return writes

@@ -13,7 +13,7 @@ from database.conversations.conversation import (
     conversation_metadata,
     conversation_since,
 )
-from database.engine.database import Database, Job, Urgency
+from database.engine.database import Database, Job
 from database.engine.errors import ConversationNotFoundError
 from database.history import attachments, reading
 from database.history import documents as stored_documents
@@ -256,12 +256,14 @@ class History:
         self, message_id: str, report: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]] = ()
     ) -> None:
         """Store what became of a message's references, and the documents among them."""
-        self._database.write(self.report_write(message_id, report, documents), urgency=Urgency.STREAM)
+        who = {name: self._who[name] for name in ("database", "user_email")}
+        entries = [dict(entry) for entry in report]
+        stored_references.store_report(**who, message_id=message_id, report=entries, documents=documents)
 
     def report_write(
         self, message_id: str, report: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]] = ()
-    ) -> Job[None]:
-        """What stores the same within a transaction. Raises MessageNotFoundError there before it writes anything."""
+    ) -> Job[object]:
+        """What stores the same within a transaction; nothing where the message is gone."""
         return partial(
             stored_references.store_own_report,
             user_email=self._who["user_email"],

@@ -27,7 +27,7 @@ _OPENING_PAUSE = 0.03
 """The report and the ids of a turn wait so long for the first words, so that one commit stores them all."""
 
 
-Submit = Callable[[Sequence[Row], Sequence[Job[None]]], Awaitable[None]]
+Submit = Callable[[Sequence[Row], Sequence[Job[object]]], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class _Unstored:
     """What a stream has not stored yet: events, and what belongs into the same transaction."""
 
     events: list[Event] = field(default_factory=list)
-    writes: list[Job[None]] = field(default_factory=list)
+    writes: list[Job[object]] = field(default_factory=list)
 
 
 class Journal:
@@ -57,7 +57,7 @@ class Journal:
         self._delayed: asyncio.TimerHandle | None = None
         self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def append(self, stream: LiveStream, event: Event, writes: Sequence[Job[None]] = ()) -> None:
+    def append(self, stream: LiveStream, event: Event, writes: Sequence[Job[object]] = ()) -> None:
         """Store `event`, unless the turn is not kept, then publish it to the watchers of `stream`.
 
         writes: what is stored in the same transaction. They must not raise StoreError: it would be taken for a fault of

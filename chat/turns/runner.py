@@ -419,7 +419,7 @@ class TurnRunner:
             self._journal = Journal(submit=self._submit, on_failure=self._storage_failed)
         return self._journal
 
-    def _submit(self, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[None]]) -> asyncio.Future[None]:
+    def _submit(self, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[object]]) -> asyncio.Future[None]:
         storing = partial(append_events, rows=rows, writes=writes)
         stored = self.database.submit_on_loop(storing, urgency=Urgency.STREAM)
         self._others.announce_events(stored, rows)

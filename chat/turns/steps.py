@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import Any
-
-from sqlalchemy import Connection
 
 from chat.context import kinds
 from chat.context.budget import max_context_chars
@@ -28,8 +25,7 @@ from chat.processes.threads import in_thread, undisturbed
 from chat.prompting.citing import cited_names
 from chat.prompting.prompt import ContextBlock, build_prompt
 from database.conversations.titles import heuristic_title
-from database.engine.database import Job
-from database.engine.errors import ConflictError, MessageNotFoundError, NotFoundError, StorageBusyError, StoreError
+from database.engine.errors import ConflictError, NotFoundError, StorageBusyError, StoreError
 from database.messages.message import Message
 from database.turns.identity import FinishedTurn, RepeatedTurn
 from language_models.errors import ModelUnknownError
@@ -144,13 +140,7 @@ def keep_report(
     if turn.flush is None or not turn.accepted.kept:
         history.store_report(turn.accepted.user_message_id, report, documents)
         return
-    turn.writes.append(partial(_if_asked, history.report_write(turn.accepted.user_message_id, report, documents)))
-
-
-def _if_asked(write: Job[None], connection: Connection) -> None:
-    """Store the report, unless its question was deleted meanwhile: the events of others are stored with it."""
-    with suppress(MessageNotFoundError):
-        write(connection)
+    turn.writes.append(history.report_write(turn.accepted.user_message_id, report, documents))
 
 
 async def distilled(turn: Turn, context: GatheredContext) -> Distilled:

@@ -51,7 +51,8 @@ def store_report(
     Raises MessageNotFoundError.
     """
     store = partial(store_own_report, user_email=user_email, message_id=message_id, report=report, documents=documents)
-    database.write(store, urgency=Urgency.STREAM)
+    if not database.write(store, urgency=Urgency.STREAM):
+        raise MessageNotFoundError
 
 
 def store_own_report(
@@ -61,14 +62,18 @@ def store_own_report(
     message_id: str,
     report: Sequence[Mapping[str, Any]],
     documents: Documents = (),
-) -> None:
-    """`store_report` within a transaction. Raises MessageNotFoundError before it has written anything."""
-    conversation_id = _access(connection, user_email=user_email, message_id=message_id)
+) -> bool:
+    """`store_report` within a transaction; False where there is no such message."""
+    row = _PLACE.row(connection, message=message_id, owner=user_email)
+    if row is None:
+        return False
+    (conversation_id,) = row
     store_report_in(connection, report, message_id=message_id, user_email=user_email)
     if documents:
         store_documents(connection, message_id, documents, user_email=user_email, conversation_id=conversation_id)
     # What is asked counts as something new, and has been counted already.
     update_keeping_time(connection, conversation_id)
+    return True
 
 
 def store_report_in(

@@ -79,7 +79,7 @@ class StreamRead:
 
 
 def append_events(
-    connection: Connection, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[None]] = ()
+    connection: Connection, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[object]] = ()
 ) -> None:
     """Store events (message_id, seq, event) of any number of answers, after `writes`: a job of the writer."""
     for write in writes:

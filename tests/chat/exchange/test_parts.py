@@ -136,7 +136,7 @@ def test_a_tool_call_gets_its_result_in_its_place() -> None:
 def test_the_journal_joins_pieces_of_thinking_that_come_faster_than_it_commits() -> None:
     commits: list[Sequence[Row]] = []
 
-    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[object]]) -> None:
         commits.append(rows)
 
     async def run() -> None:

@@ -18,7 +18,7 @@ from database.engine.errors import StorageBusyError
 def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() -> None:
     commits: list[tuple[Sequence[Row], asyncio.Future[None]]] = []
 
-    def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> asyncio.Future[None]:
+    def submit(rows: Sequence[Row], _writes: Sequence[Job[object]]) -> asyncio.Future[None]:
         commits.append((rows, asyncio.get_running_loop().create_future()))
         return commits[-1][1]
 
@@ -50,7 +50,7 @@ def test_events_that_come_while_a_commit_is_refused_are_stored_behind_its_own() 
 def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() -> None:
     commits: list[Sequence[Row]] = []
 
-    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[object]]) -> None:
         commits.append(rows)
 
     async def run(*then: events.Event) -> list[list[int]]:
@@ -72,7 +72,7 @@ def test_the_report_and_the_ids_of_a_turn_share_the_commit_of_its_first_words() 
 def test_whoever_waits_for_the_report_and_the_ids_alone_has_them_stored_at_once() -> None:
     commits: list[Sequence[Row]] = []
 
-    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[object]]) -> None:
         commits.append(rows)
 
     async def run() -> bool:
@@ -89,7 +89,7 @@ def test_an_answer_that_another_process_has_closed_ends_alone() -> None:
     commits: list[list[str]] = []
     failed: list[str] = []
 
-    async def submit(rows: Sequence[Row], _writes: Sequence[Job[None]]) -> None:
+    async def submit(rows: Sequence[Row], _writes: Sequence[Job[object]]) -> None:
         commits.append([message_id for message_id, _, _ in rows])
         if "closed" in commits[-1]:
             raise ValueError("There is an event of this number.")
@@ -108,9 +108,9 @@ def test_an_answer_that_another_process_has_closed_ends_alone() -> None:
 
 
 def test_what_belongs_to_an_event_is_stored_in_its_commit_also_when_the_store_was_busy() -> None:
-    commits: list[tuple[list[int], list[Job[None]]]] = []
+    commits: list[tuple[list[int], list[Job[object]]]] = []
 
-    async def submit(rows: Sequence[Row], writes: Sequence[Job[None]]) -> None:
+    async def submit(rows: Sequence[Row], writes: Sequence[Job[object]]) -> None:
         commits.append(([seq for _, seq, _ in rows], list(writes)))
         if len(commits) == 1:
             raise StorageBusyError("The store is busy.")

@@ -229,11 +229,17 @@ def test_the_report_of_a_question_that_is_gone_stops_nobody(
 ) -> None:
     other = talk.about("Deploying", ("How?", "With blue and green."))
 
-    def gone(*_: object, **__: object) -> None:
-        raise MessageNotFoundError
+    conversation, submit, written = talk.new(), runner._submit, list[Any]()
 
-    monkeypatch.setattr("database.history.references.store_own_report", gone)
-    told = parsed(runner.start(talk.new(), talk.query(f"See @conversation_{fid(other)}_message_2 again")).lines())
+    def once_it_is_gone(rows: Any, writes: Any) -> Any:
+        asked = messages.c.conversation_id == conversation.conversation_id, messages.c.sender == "user"
+        talk.store.write(lambda connection: connection.execute(update(messages).where(*asked).values(deleted_at="now")))
+        written.extend(writes)
+        return submit(rows, writes)
+
+    monkeypatch.setattr(runner, "_submit", once_it_is_gone)
+    told = parsed(runner.start(conversation, talk.query(f"See @conversation_{fid(other)}_message_2 again")).lines())
+    assert len(written) == 1
     assert (joined(told), told[-1]["answer_status"]) == ("Fine, thank you.", "complete")
 
 
