@@ -24,7 +24,7 @@ from database.accounts.quotas import Quota, asked_to_take_message
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Job, Urgency
 from database.engine.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
-from database.turns.events import append_events, read_events
+from database.turns.events import append_events, read_events, refuse_beyond
 from database.turns.idempotency import refuse_sent_before
 from database.turns.identity import Admission
 from database.turns.leases import RENEW_SECONDS, renew_leases
@@ -227,6 +227,7 @@ class TurnRunner:
         with self._lock:
             stream = self._streams.get(message_id) or self._ended.get(message_id)
         if stream is not None and stream.user_email == user_email:
+            refuse_beyond(after, newest=stream.last_seq)
             return stream
         who = {"answer_id": message_id, "user_email": user_email}
         try:

@@ -341,7 +341,7 @@ class OnlyWithSQLiteError(InvalidChangeError):
 
 
 class StreamExpiredError(StoreError):
-    """The single events of this answer are no longer kept; its text is in the message."""
+    """The single events of this answer are no longer kept, or are of an earlier attempt; its text is in the message."""
 
 
 class StorageBusyError(StoreError):

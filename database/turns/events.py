@@ -113,8 +113,16 @@ def read_events(*, database: Database, user_email: str, message_id: str, after: 
             answers = _answers_of(connection, told, answer)
             if answers[-1].status == "streaming":
                 return StreamRead(**where, status="streaming", events=events, complete=False)
-            events += _lost_events(connection, answers, told, after=after)
+            lost = _lost_events(connection, answers, told, after=after)
+            refuse_beyond(after, newest=[*told.events, *lost][-1][0])
+            events += [event for event in lost if event[0] > after]
         return StreamRead(**where, status=answer.status, events=events, complete=True)
+
+
+def refuse_beyond(after: int, *, newest: int) -> None:
+    """Raise StreamExpiredError for events after one that there never was: they belong to an earlier attempt."""
+    if after > newest:
+        raise StreamExpiredError("The answer was made again since. Load the message instead.")
 
 
 def stored_events(connection: Connection, message_id: str, *, after: int = 0) -> list[tuple[int, bytes]]:
@@ -232,7 +240,7 @@ def _answers_of(connection: Connection, told: _Told, answer: Row[*tuple[Any, ...
 def _lost_events(
     connection: Connection, answers: Sequence[Row[*tuple[Any, ...]]], told: _Told, *, after: int
 ) -> list[tuple[int, bytes]]:
-    """The events beyond `after` that a finished turn should have and the store has not."""
+    """The events that a finished turn should have and the store has not, for a watcher who has those up to `after`."""
     if told.is_done:
         return []
     first, last = answers[0], answers[-1]
@@ -252,7 +260,7 @@ def _lost_events(
             contents += [content | whose for content in begun + _missing(connection, answer, own)]
     contents += [{"message_ids": turn.message_ids()}, {"done": True, "answer_status": last.status}]
     newest = told.events[-1][0] if told.events else 0
-    return [event for event in numbered(contents, after=newest) if event[0] > after]
+    return list(numbered(contents, after=newest))
 
 
 def _missing(

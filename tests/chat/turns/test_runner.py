@@ -27,6 +27,7 @@ from database.engine.errors import (
     MessageNotFoundError,
     StorageBusyError,
     StorageFailedError,
+    StreamExpiredError,
     TurnInProgressError,
 )
 from database.schema import messages
@@ -135,6 +136,19 @@ def test_an_answer_without_end_goes_on_until_it_is_stopped_and_keeps_what_was_sa
     assert answer["text"] == "word " * answer["text"].count("word")
     assert talk.models.main_model.closed_streams == 1
     assert joined(parsed(runner.start(conversation, talk.query("and now?")).lines())) == "Fine."
+
+
+def test_the_position_of_an_earlier_attempt_is_refused_while_the_answer_is_made_again(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("One ", Hold())])
+    stream = runner.start(talk.new(), talk.query("count"))
+    wait_until_shown(stream, 3)
+    watch = partial(runner.watch, user_email=EMAIL, message_id=stream.message_id)
+    assert watch(after=stream.last_seq) is stream
+    with pytest.raises(StreamExpiredError):
+        watch(after=stream.last_seq + 100)
+    runner.cancel(user_email=EMAIL, conversation_id=stream.conversation_id)
 
 
 def test_nobody_else_can_watch_or_stop_a_turn(talk: Talk, runner: TurnRunner) -> None:

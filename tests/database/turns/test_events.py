@@ -156,6 +156,18 @@ def test_a_purged_answer_is_given_whole_from_the_beginning_only(own: dict[str, s
         watch(own, turn, after=1)
 
 
+def test_events_after_one_that_never_was_belong_to_an_earlier_attempt(own: dict[str, str], turn: AcceptedTurn) -> None:
+    append(own, turn.response_message_id, {"text": "Hi "}, {"text": "there"}, {"done": True})
+    finish(own, turn, "Hi there")
+    assert watch(own, turn, after=3).events == []
+    with pytest.raises(StreamExpiredError):
+        watch(own, turn, after=4)
+    forget_events(own)
+    assert watch(own, turn, after=4).events == []
+    with pytest.raises(StreamExpiredError):
+        watch(own, turn, after=5)
+
+
 def test_an_answer_whose_events_a_crash_took_altogether_is_watched_on_from_any_point(
     own: dict[str, str], turn: AcceptedTurn
 ) -> None:

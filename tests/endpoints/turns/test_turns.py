@@ -10,7 +10,7 @@ from flask import Flask
 
 from endpoints.references.models import ResolvedItem, Suggestion
 from language_models.testing import ScriptedChatModel
-from tests.endpoints.conftest import Person, events_of
+from tests.endpoints.conftest import Person, events_of, refused
 
 pytestmark = pytest.mark.contract
 
@@ -42,11 +42,17 @@ def test_what_is_streamed_is_what_is_listed(ada: Person) -> None:
     assert (answer["text"], answer["status"]) == ("It is forty-two.", "complete")
 
 
-@pytest.mark.parametrize("after", [0, 1, 3, 100])
+@pytest.mark.parametrize("after", [0, 1, 3, 5])
 def test_a_finished_answer_can_be_watched_again_from_any_event(after: int, ada: Person) -> None:
     events = ada.say(ada.new_conversation(), "What is it?")
     again = ada.get(f"/stream/{last_ids(events)['response_message_id']}?after={after}")
     assert events_of(again) == events[after:]
+
+
+def test_the_position_of_an_earlier_attempt_is_gone(ada: Person) -> None:
+    events = ada.say(ada.new_conversation(), "What is it?")
+    again = ada.get(f"/stream/{last_ids(events)['response_message_id']}?after={len(events) + 1}")
+    assert refused(again) == (410, "stream_expired")
 
 
 @pytest.fixture
