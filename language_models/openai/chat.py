@@ -262,6 +262,8 @@ async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Del
                     yield step
                 if batch[-1].strip() == DONE:
                     break
+                if reader.complete:
+                    events.expect_end()
             await events.finish()
             last = reader.last()
         for step in last:

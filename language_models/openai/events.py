@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DRAIN_SECONDS = 0.2
+END_SECONDS = 10.0
 LONGEST_EVENT = 16 * 1024 * 1024
 """Bytes of one event, or of an answer that is one document."""
 
@@ -78,6 +79,7 @@ class EventStream:
         """first_token, idle: seconds of silence, before and after the first token, that end the stream."""
         self._response = response
         self._idle = idle
+        self._end = min(idle, END_SECONDS)
         self._model = model
         self._parser = EventParser()
         self._first: list[bytes] | None = None
@@ -111,6 +113,10 @@ class EventStream:
     def expect_words(self) -> None:
         """The answer has begun: from now on, `idle` seconds of silence end the stream."""
         self._silence.shorten(self._idle)
+
+    def expect_end(self) -> None:
+        """The answer has ended: only figures may follow, and some servers leave the connection open."""
+        self._silence.shorten(self._end)
 
     async def events(self) -> list[bytes]:
         """Data of the next events, at least one; an empty list at the end.

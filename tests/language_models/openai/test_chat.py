@@ -22,6 +22,7 @@ from language_models.errors import (
     ModelUnavailableError,
     ModelUnknownError,
 )
+from language_models.openai import events
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts, is_loopback
 from language_models.openai.failures import RetryPolicy
@@ -175,6 +176,13 @@ def test_a_connection_lost_after_the_last_word_harms_nobody(last: bytes) -> None
     steps, _ = talk(streaming(piece("Blue"), last, then=hang_up))
     assert text_of(steps) == "Blue"
     assert steps[-1].finish_reason == "stop"
+
+
+def test_a_connection_that_stays_open_after_the_last_word_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "END_SECONDS", 0.05)
+    steps, _ = talk(streaming(piece("Blue"), ending(), USAGE, then=hang), timeouts=Timeouts(idle=600.0))
+    assert text_of(steps) == "Blue"
+    assert steps[-1].usage == Usage(prompt_tokens=7, completion_tokens=2)
 
 
 # What goes wrong in the middle.
