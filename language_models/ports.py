@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+CUT = frozenset({"length", "content_filter"})
+"""Finish reasons of answers that are not whole though nothing failed."""
 Phase = Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from chat.exchange.ports import TurnServices
 from chat.prompting.items import CONDENSED_HEADING, PkbItem, fit, neutralised, render
 from chat.prompting.prompt import CHARS_A_TOKEN, ContextBlock, reserved_for_answer, template
 from language_models.errors import ContextTooLongError, ModelError, ModelFailedError
-from language_models.ports import ChatModel
+from language_models.ports import CUT, ChatModel
 from sentences import say, together
 
 _SHORTEST_TO_HALVE = 200
@@ -178,7 +178,10 @@ async def distil(
     return Distilled(
         items=[*named, *whole, *kept],
         condensed="\n".join(filter(None, made)),
-        note=_note(parts, failures=made.count(None), dropped=dropped + len(left) - len(kept)),
+        note=together(
+            _note(parts, failures=made.count(None), dropped=dropped + len(left) - len(kept)),
+            say("condensed_cut") if condenser.cut else "",
+        ),
     )
 
 
@@ -203,13 +206,14 @@ def _divided(others: Sequence[PkbItem], *, readable: float, budget: int) -> tupl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Condenser:
-    """The cheap model at work for one question."""
+    """The cheap model at work for one question. cut: what it wrote and could not end within its limit."""
 
     query: str
     preferences: str
     user_memory: str
     model: ChatModel
     services: TurnServices
+    cut: list[str] = field(default_factory=list)
 
     def room(self) -> int:
         """How many characters of material go into one call: what fits the window, and what can be read in time."""
@@ -297,6 +301,8 @@ class _Condenser:
         said = completion.text.strip()
         if not said:
             raise ModelFailedError(say("model_said_nothing"), model=self.model.name)
+        if completion.finish_reason in CUT:
+            self.cut.append(said)
         return said
 
     def _prompt(self, material: str) -> str:

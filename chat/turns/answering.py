@@ -21,7 +21,7 @@ from chat.prompting.items import cut
 from chat.prompting.prompt import ContextBlock
 from chat.turns.accept import instead_of
 from language_models.errors import ContextTooLongError, ModelFailedError
-from language_models.ports import ChatMessage, Delta, Usage
+from language_models.ports import CUT, ChatMessage, Delta, Usage
 from sentences import Sentence, say, together
 
 PromptMaker = Callable[[ContextBlock, float], Sequence[ChatMessage]]
@@ -87,8 +87,6 @@ class Drafts:
 
 
 log = logging.getLogger(__name__)
-_CUT = frozenset({"length", "content_filter"})
-"""Why an answer is not whole that did not fail."""
 _SHARES = (0.6, 0.35, 0.15)
 """Of the window, by our estimate: some scripts, and rows of digits, have several times the tokens that we count."""
 
@@ -192,7 +190,7 @@ def _said(turn: Turn, text: str) -> Event:
 
 def _events(turn: Turn, delta: Delta) -> list[Event]:
     found = []
-    is_cut = delta.finish_reason in _CUT
+    is_cut = delta.finish_reason in CUT
     if is_cut:
         turn.config["finish_reason"] = delta.finish_reason
     elif delta.status and not delta.finish_reason:

@@ -83,6 +83,12 @@ def test_a_model_that_says_nothing_has_failed(said: str) -> None:
     assert found.note == "The context could not be condensed; everything you named goes in word for word."
 
 
+def test_what_the_model_could_not_end_is_taken_and_told_of() -> None:
+    found, _ = condensed(memories(2, chars=50), [Reply("Memory 0 mat", finish_reason="length")])
+    assert found.context.others.splitlines() == [CONDENSED_HEADING, "Memory 0 mat"]
+    assert found.note == "What was condensed is cut."
+
+
 def test_what_fails_goes_in_as_it_is_until_the_budget_of_the_main_model_is_full() -> None:
     items = [*named(1, chars=100), *memories(8, chars=4_000)]
     found, _ = condensed(items, [Reply(error=ModelFailedError("no"))], budget=8_000)
