@@ -27,6 +27,8 @@ _CHARS_AT_ONCE = 24_000
 _FEWEST_CHARS_AT_ONCE = 2_000
 _MESSAGES_AT_ONCE = 100
 _TIMES_A_TURN = 3
+_LONGEST = 600
+"""Tokens of 150 words, in the languages with the most tokens a word. What is cut is the end: what was said last."""
 _TIMEOUT = 60.0
 _FILES_ALONE = "(files without a text)"
 
@@ -75,7 +77,9 @@ async def _summarise(since: Unsummarised, *, model: ChatModel, services: TurnSer
     prompt = template("summary").render(summary=since.summary, messages="\n".join(lines))
     try:
         async with asyncio.timeout(_TIMEOUT):
-            completion = await model.complete([{"role": "user", "content": prompt}], max_tokens=260, temperature=0.0)
+            completion = await model.complete(
+                [{"role": "user", "content": prompt}], max_tokens=_LONGEST, temperature=0.0
+            )
     except (ModelError, TimeoutError) as error:
         log.warning("no summary from the model: %s", str(error) or "timed out")
         services.metrics.count("model_failures", job="summary")

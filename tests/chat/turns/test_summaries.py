@@ -50,6 +50,13 @@ def test_a_model_that_finds_a_part_too_long_is_given_less_of_it(talk: Talk) -> N
     assert read_by_the_summary(talk, up_to=14_000) == [str(n) for n in range(15)]
 
 
+def test_a_summary_has_room_for_its_words_in_languages_with_many_tokens_a_word(talk: Talk) -> None:
+    conversation = talk.about("Long", *[(f"mark {n} ", f"answer {n}") for n in range(5)])
+    talk.models.cheap_model = ScriptedChatModel(replies=[Reply("Они считали.")])
+    talk.say(conversation, "go on")
+    assert [call.max_tokens for call in talk.models.cheap_model.calls] == [150 * 4]
+
+
 def test_what_is_deleted_while_it_is_summarised_stays_out(talk: Talk, runner: TurnRunner) -> None:
     conversation = talk.about("Tomatoes", *[(f"mark {n} ", f"answer {n}") for n in range(5)])
     summarising = Hold()
