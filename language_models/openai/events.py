@@ -103,7 +103,12 @@ class EventStream:
         return bytes(body)
 
     async def read_first(self) -> bool:
-        """Wait for bytes; True when they hold the first event or are the end, False for comments."""
+        """Wait for bytes; True when they hold the first event or are the end, False for comments.
+
+        Raises ModelFailedError for a page of a web site, to which a wrong base URL may lead.
+        """
+        if self._response.content_type == "text/html":
+            raise self._invalid()
         if self.is_document:
             return True
         chunk = await self._chunk()

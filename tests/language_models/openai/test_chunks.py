@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from language_models.errors import ContextTooLongError, ModelError, ModelFailedError, ModelUnavailableError
 from language_models.ports import Delta
@@ -171,6 +172,15 @@ def test_what_fails_within_a_stream_before_the_first_token_is_tried_again(first:
     assert len(server.bodies) == 2
     assert steps[0].status == "The model does not answer; trying again in 1 s"
     assert text_of(steps) == "Hello world"
+
+
+def test_a_page_of_a_web_site_is_no_answer_and_not_asked_for_again() -> None:
+    async def page(_request: web.Request) -> web.StreamResponse:
+        return web.Response(text="<html>Log in</html>", content_type="text/html")
+
+    error, steps = refusal_of(page, ANSWER, kind=ModelFailedError)
+    assert "no completion" in error.message
+    assert steps == []
 
 
 @pytest.mark.parametrize("begun", [piece("Blu"), delta(reasoning="Sky?")])
