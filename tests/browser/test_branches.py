@@ -31,6 +31,18 @@ def ask_instead(page: Page, number: int, text: str) -> None:
     page.get_by_role("button", name="Save and answer again").click()
 
 
+def test_a_message_that_can_not_be_moved_says_why(person: Client, open_page: OpenPage) -> None:
+    _, page = open_talk(person, open_page, "How much water?", "And light?")
+    ask_instead(page, 3, "And shade?")
+    expect(body(page, 3)).to_have_text("And shade?")
+    expect(versions(page, 3)).to_contain_text("2/2")
+    choose(page, 2, "Move down")
+    expect(page.locator(".toast-text")).to_contain_text("Nothing was moved")
+    choose(page, 2, "Move up")
+    expect(page.locator(".message-body")).to_have_text(["Understood.", "How much water?", "And shade?", "Understood."])
+    expect(page.locator(".toast-text")).to_have_count(1)
+
+
 def test_a_question_is_asked_again_and_both_ways_are_kept(
     person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import until_kept
 from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
 from tests.browser.screens import NARROW
 from tests.browser.sidebar_page import SidebarPage
@@ -127,8 +128,14 @@ def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPag
     page.keyboard.press("Escape")
     expect(chips).not_to_contain_text("Understood.")
 
+    # To what one replies is kept with what is written.
     choose(page, 2, "Reply")
-    send(page, "Are you sure?")
+    page.keyboard.type("Are you sure?")
+    until_kept(page, "Are you sure?")
+    page.reload()
+    expect(page.locator("#composer-input")).to_have_value("Are you sure?")
+    expect(chips).to_contain_text("Replying to main")
+    page.locator("#composer-input").press("Enter")
     link = card(page, 5).get_by_role("button", name="Replying to")
     short_id = messages(person, opened_id(page))[1]["short_id"]
     expect(link).to_have_text(f"Replying to main (#{short_id})")

@@ -16,9 +16,13 @@ test('drafts are kept for each conversation and person, until they are empty', a
   const drafts = createDrafts(await memory.openTab('ada'));
   drafts.set('c1', 'half a thought');
   drafts.set(null, '', [CLAIM]);
+  drafts.set('c2', '', [], { message_id: 'm1' });
   const later = createDrafts(await memory.openTab('ada'));
   assert.deepEqual([later.get('c1'), later.attached('c1')], ['half a thought', []]);
   assert.deepEqual([later.get(null), later.attached(null), later.isEmpty(null)], ['', [CLAIM], false]);
+  assert.deepEqual([later.replyTo('c1'), later.replyTo('c2'), later.isEmpty('c2')], [null, { message_id: 'm1' }, false]);
+  later.set('c2', '');
+  assert.equal(later.isEmpty('c2'), true);
   assert.equal(createDrafts(await memory.openTab('bob')).get('c1'), '');
   later.set('c1', ' ');
   later.set(null, '', []);

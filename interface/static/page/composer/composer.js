@@ -43,7 +43,7 @@ export function mountComposer(form, page, { place, onStop }) {
   const memories = createMemories({
     place: chips.appendChild(element('div')), buttons: sendButton.parentElement, input, page, onChange: keepDraft,
   });
-  const reply = createReplyChip(chips.appendChild(element('div')));
+  const reply = createReplyChip(chips.appendChild(element('div')), keepDraft);
   const files = createAttachments({
     form, input, page, place: chips.appendChild(element('div')), most: page.limits.message, onChange: keepFiles,
     shownId: () => conversationId, onProblem: tellFileProblem, onFailed: tellFilesNotLoaded, onChosen: sendNoMore,
@@ -78,7 +78,7 @@ export function mountComposer(form, page, { place, onStop }) {
   }
 
   function keepDraft() {
-    drafts.set(conversationId, input.value, memories.attached());
+    drafts.set(conversationId, input.value, memories.attached(), reply.target);
   }
 
   function keepFiles(wanted, uploaded) {
@@ -110,6 +110,7 @@ export function mountComposer(form, page, { place, onStop }) {
     sendNoMore();
     files.set(drafts.files(conversationId));
     memories.set(drafts.attached(conversationId));
+    reply.set(drafts.replyTo(conversationId));
     const text = drafts.get(conversationId);
     if (text !== input.value) input.value = text;
     shown();
@@ -191,7 +192,7 @@ export function mountComposer(form, page, { place, onStop }) {
   function served(typed, written) {
     const isShown = written === conversationId;
     if (isShown && input.value === typed) setText('');
-    else if (!isShown && drafts.get(written) === typed) drafts.set(written, '', drafts.attached(written));
+    else if (!isShown && drafts.get(written) === typed) drafts.set(written, '', drafts.attached(written), drafts.replyTo(written));
   }
 
   async function send() {
@@ -210,7 +211,7 @@ export function mountComposer(form, page, { place, onStop }) {
     const target = reply.target;
     const message = {
       ...place(), text, files: kept, attached: memories.attached(), id: drafts.resendId(conversationId, text),
-      replyTo: target && { message_id: target.message_id, sender: target.sender, text: target.text, short_id: target.short_id, name: target.name },
+      replyTo: target,
       fields: { ...memories.payload(), ...choice.payload(), ...(target ? { reply_to: target.message_id } : {}) },
     };
     tellProblem('');
@@ -261,7 +262,7 @@ export function mountComposer(form, page, { place, onStop }) {
     if (event.key === 'Enter' && sends) {
       event.preventDefault();
       submit();
-    } else if (event.key === 'Escape' && reply.target) reply.set(null);
+    } else if (event.key === 'Escape' && reply.target) reply.choose(null);
   });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -277,13 +278,12 @@ export function mountComposer(form, page, { place, onStop }) {
   form.removeAttribute('aria-busy');
 
   return {
-    /** Turns to another conversation: its draft comes, the reply target goes. */
+    /** Turns to another conversation: its draft comes. */
     open(id) {
       const early = isOpened ? '' : input.value;
       isOpened = true;
       conversationId = id;
       choice.open(id);
-      reply.set(null);
       tellProblem('');
       references?.close();
       files.turnTo(drafts.files(id), drafts.uploads(id));
@@ -306,7 +306,7 @@ export function mountComposer(form, page, { place, onStop }) {
       showWaiting();
     },
     replyTo(message) {
-      reply.set(message);
+      reply.choose(message);
       input.focus();
     },
     focus: () => input.focus(),

@@ -6,27 +6,41 @@ import { icon } from '../ui/icons.js';
 
 const words = strings.reply;
 
+const EXCERPT_LENGTH = 120;
+
+/** What the chip shows of a message, and a reply needs: so much is kept with what is written. */
+const targetOf = (message) => ({
+  message_id: message.message_id, sender: message.sender, short_id: message.short_id,
+  name: message.name ?? senderName(message, strings.sender), text: plainExcerpt(message.text, EXCERPT_LENGTH),
+});
+
 /**
  * The chip that says to which message the next one replies.
  *
  * @param {HTMLElement} place
+ * @param {() => void} onChange the person chose a message, or none any more
  */
-export function createReplyChip(place) {
-  const chip = { target: null, set };
+export function createReplyChip(place, onChange) {
+  const chip = { target: null, set, choose };
+
+  function choose(message) {
+    set(message);
+    onChange();
+  }
 
   function set(message) {
-    chip.target = message;
+    chip.target = message ? targetOf(message) : null;
     if (!message) {
       place.replaceChildren();
       return;
     }
     const cancel = element('button', {
-      type: 'button', class: 'icon-button', 'aria-label': words.cancel, title: words.cancel, onclick: () => set(null),
+      type: 'button', class: 'icon-button', 'aria-label': words.cancel, title: words.cancel, onclick: () => choose(null),
     }, icon('x-lg'));
-    const label = words.to(message.name ?? senderName(message, strings.sender), message.short_id);
+    const { name, short_id: shortId, text } = chip.target;
     place.replaceChildren(element('div', { class: 'composer-chip reply-chip' }, icon('reply'),
-      element('span', { class: 'reply-chip-label', text: label }),
-      element('span', { class: 'reply-chip-excerpt', text: plainExcerpt(message.text, 120) }), cancel));
+      element('span', { class: 'reply-chip-label', text: words.to(name, shortId) }),
+      element('span', { class: 'reply-chip-excerpt', text }), cancel));
   }
 
   return chip;

@@ -170,8 +170,10 @@ function actionsIn(page, conversationId) {
       if (now && String(placesOf(now)) === String(before)) await move(messageIds, direction, before);
     };
     const job = () => api.moveMessages(conversationId, messageIds, direction);
-    if (await attempt(job, { failed: strings.move.failed, again })) await place.changed();
-    else if (place.isHere()) await page.refresh();
+    if (await attempt(job, { failed: strings.move.failed, again })) {
+      await place.changed();
+      if (place.isHere() && String(placesOf(messageIds.map(page.find))) === String(before)) showToast(strings.move.stays);
+    } else if (place.isHere()) await page.refresh();
   }
 
   return {

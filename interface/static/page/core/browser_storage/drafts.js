@@ -12,7 +12,7 @@ export const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
 const idOf = (conversationId) => conversationId ?? '';
 
 /**
- * Unsent texts, the memories and the files attached to them, for each conversation.
+ * Unsent texts, the memories and the files attached to them, and the message that they reply to, for each conversation.
  *
  * @param {import('./kept.js').Kept} kept
  */
@@ -20,17 +20,19 @@ export function createDrafts(kept) {
   const draft = (conversationId) => kept.get(DRAFT, idOf(conversationId)) ?? {};
   const uploads = (conversationId) => kept.all(UPLOAD).map(([, upload]) => upload).filter(({ conversation }) => conversation === idOf(conversationId));
 
-  function set(conversationId, text, attached = []) {
-    const isEmpty = text.trim() === '' && attached.length === 0;
+  function set(conversationId, text, attached = [], replyTo = null) {
+    const isEmpty = text.trim() === '' && attached.length === 0 && replyTo === null;
     if (isEmpty && kept.get(DRAFT, idOf(conversationId)) === null) return;
     const { resend } = draft(conversationId);
-    kept.set(DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, at: Date.now(), ...(resend ? { resend } : {}) });
+    kept.set(DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, at: Date.now(), ...(replyTo ? { replyTo } : {}), ...(resend ? { resend } : {}) });
   }
 
   return {
     get: (conversationId) => draft(conversationId).text ?? '',
     /** @returns {Array<{claim_id: string, friendly_id: string, statement: string}>} */
     attached: (conversationId) => draft(conversationId).attached ?? [],
+    /** @returns {{message_id: string, sender: string, short_id: string, name: string, text: string}|null} */
+    replyTo: (conversationId) => draft(conversationId).replyTo ?? null,
     set,
     /** The id of a message that was taken back although the server may have it: the same text is the same message. */
     resendId: (conversationId, text) => (draft(conversationId).resend?.text === text ? draft(conversationId).resend.id : undefined),

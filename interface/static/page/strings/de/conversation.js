@@ -159,7 +159,10 @@ export const strings = fill(english, {
 
   rail: { failed: (message) => `Das konnte nicht geladen werden. ${message}` },
 
-  move: { failed: (message) => `Die Nachrichten konnten nicht verschoben werden. ${message}` },
+  move: {
+    failed: (message) => `Die Nachrichten konnten nicht verschoben werden. ${message}`,
+    stays: 'Nichts wurde verschoben: Anfang und Ende einer Unterhaltung und Fragen, die auf mehrere Arten gestellt wurden, bleiben, wo sie sind.',
+  },
 
   reply: {
     to: (name, shortId) => (shortId ? `Antwort auf ${name} (#${shortId})` : `Antwort auf ${name}`),

@@ -159,7 +159,10 @@ export const strings = {
 
   rail: { failed: (message) => `This could not be loaded. ${message}` },
 
-  move: { failed: (message) => `The messages could not be moved. ${message}` },
+  move: {
+    failed: (message) => `The messages could not be moved. ${message}`,
+    stays: 'Nothing was moved: the ends of a conversation, and questions that were asked in several ways, stay where they are.',
+  },
 
   reply: {
     to: (name, shortId) => (shortId ? `Replying to ${name} (#${shortId})` : `Replying to ${name}`),

@@ -159,7 +159,10 @@ export const strings = fill(english, {
 
   rail: { failed: (message) => `No se pudo cargar. ${message}` },
 
-  move: { failed: (message) => `No se pudieron mover los mensajes. ${message}` },
+  move: {
+    failed: (message) => `No se pudieron mover los mensajes. ${message}`,
+    stays: 'No se movió nada: el principio y el final de una conversación, y las preguntas hechas de varias maneras, se quedan donde están.',
+  },
 
   reply: {
     to: (name, shortId) => (shortId ? `Respuesta a ${name} (#${shortId})` : `Respuesta a ${name}`),

@@ -159,7 +159,10 @@ export const strings = fill(english, {
 
   rail: { failed: (message) => `无法加载。${message}` },
 
-  move: { failed: (message) => `无法移动消息。${message}` },
+  move: {
+    failed: (message) => `无法移动消息。${message}`,
+    stays: '没有移动任何消息：对话的开头和结尾，以及以多种方式提出的问题，都保持原位。',
+  },
 
   reply: {
     to: (name, shortId) => (shortId ? `回复${name}（#${shortId}）` : `回复${name}`),
