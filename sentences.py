@@ -386,6 +386,7 @@ _KNOWLEDGE = {
     "undo_there_again": "What was deleted is there again. Nothing was undone.",
     "category_malformed": "{value} is no {what}: use up to 40 letters, digits and '_', a letter first.",
     "category_too_short": "{value!r} is too short for a {what}: use two letters or more.",
+    "ends_before_it_begins": "It would end ({end}) before it begins ({begin}).",
     "time_malformed": "{value} is no time for {what}: write it like 2026-02-08T10:00:00Z.",
     "time_not_storable": "{value} is no time that can be stored.",
     "too_many_values": "{count} {what} are too many; {most} are possible.",

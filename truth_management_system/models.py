@@ -155,10 +155,7 @@ class Claim(Stored):
 
     def is_valid_at(self, moment: datetime) -> bool:
         """Whether it is valid at an aware time; a `valid_to` without a time of day is the end of that day."""
-        end = _time(self.valid_to) if self.valid_to else None
-        begin = _time(self.valid_from)
-        if end is not None and len(self.valid_to or "") == _DAY_LENGTH:
-            end += timedelta(days=1)
+        begin, end = validity(self.valid_from, self.valid_to)
         return (begin is None or begin <= moment) and (end is None or moment <= end)
 
     def rendered(self) -> str:
@@ -172,6 +169,14 @@ def _primary_first(primary: str, further: Sequence[str] | str | None) -> str:
         return str(further)
     values = [str(primary), *map(str, further or ())]
     return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
+
+
+def validity(valid_from: str, valid_to: str | None) -> tuple[datetime | None, datetime | None]:
+    """From when until when a claim is valid; None: no such bound."""
+    begin, end = _time(valid_from), _time(valid_to) if valid_to else None
+    if end is not None and len(valid_to or "") == _DAY_LENGTH:
+        end += timedelta(days=1) - timedelta.resolution
+    return begin, end
 
 
 def _time(text: str) -> datetime | None:

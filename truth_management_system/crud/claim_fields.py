@@ -13,7 +13,7 @@ from sentences import say
 
 from ..constants import ClaimStatus
 from ..errors import InvalidKnowledgeError
-from ..models import Claim
+from ..models import Claim, validity
 from ..utils import EPOCH
 from .base import json_object, known_fields, listed, optional_text, required_text
 
@@ -44,6 +44,13 @@ def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]
         if one in checked or many in checked:
             checked |= _primary(before, checked, one, many)
     return checked
+
+
+def check_validity(valid_from: str, valid_to: str | None) -> None:
+    """Raise InvalidKnowledgeError where a claim would end before it begins. Imports keep such ones as they are."""
+    begin, end = validity(valid_from, valid_to)
+    if begin is not None and end is not None and end < begin:
+        raise InvalidKnowledgeError(say("ends_before_it_begins", begin=valid_from, end=str(valid_to)))
 
 
 def category_name(value: Any, what: str) -> str:

@@ -31,7 +31,8 @@ from .base import (
     paged,
     prefix_bounds,
 )
-from .claim_fields import checked_changes, checked_claim
+from .claim_fields import check_validity, checked_changes, checked_claim
+from .conflicts import close_one_sided
 from .entities import EntityCRUD
 from .filters import Conditions, SearchFilters, in_sql, search_filters
 from .friendly_ids import insert_named
@@ -93,6 +94,7 @@ class ClaimCRUD(OwnedRows[Claim]):
         Raises InvalidKnowledgeError, FriendlyIdTakenError, ContextNotFoundError; then nothing is stored.
         """
         row = checked_claim(claim) | {"user_email": self.user_email}
+        check_validity(row["valid_from"], row["valid_to"])
         with self._recording("add", claim.claim_id, row["statement"]) as changes:
             row["claim_number"] = self._next_number()
             row["friendly_id"] = insert_named(changes, "claims", row, text=row["statement"])
@@ -113,6 +115,8 @@ class ClaimCRUD(OwnedRows[Claim]):
             if before is None:
                 return None
             checked = checked_changes(before, changes)
+            if {"valid_from", "valid_to"} & checked.keys():
+                check_validity(*(checked.get(name, getattr(before, name)) for name in ("valid_from", "valid_to")))
             # The same statement sent again is no conflict: the answer to the first time may have been lost.
             if based_on is not None and before.statement not in (based_on, checked.get("statement")):
                 raise StaleStatementError
@@ -201,6 +205,8 @@ class ClaimCRUD(OwnedRows[Claim]):
         with self._recording(action, before.claim_id, before.statement, fields=fields) as recorded:
             key = {"claim_id": before.claim_id}
             recorded.update("claims", key, {**fields, "updated_at": now_iso()})
+            if fields.get("status", HOLDING[0]) not in HOLDING:
+                close_one_sided(self.db, recorded, [before.claim_id], user_email=self.user_email)
             after = self.get(before.claim_id)
         assert after is not None
         return after

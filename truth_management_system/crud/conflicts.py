@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, literal, select
 from sentences import say
 
 from ..constants import ClaimStatus, ConflictStatus
-from ..database import Prepared
+from ..database import PKBDatabase, Prepared
 from ..database.audit_log import ChangeSet
 from ..errors import ClaimNotFoundError, ConflictNotFoundError, InvalidKnowledgeError
 from ..models import CONFLICT_SET_COLUMNS, ConflictSet
@@ -64,8 +64,42 @@ _IN_OPEN_SETS = Prepared(
 )
 
 
+_OPEN_SETS_OF = Prepared(
+    select(conflict_sets.c.conflict_set_id, conflict_sets.c.resolution_notes, claims.c.friendly_id, claims.c.status)
+    .select_from(_JOINED.join(conflict_sets, conflict_sets.c.conflict_set_id == conflict_set_members.c.conflict_set_id))
+    .where(_IS_OPEN, conflict_sets.c.user_email == bindparam("user"), among(claims.c.claim_id, "claim_ids"))
+    .order_by(conflict_sets.c.conflict_set_id, claims.c.claim_number)
+)
+
+
+def close_one_sided(db: PKBDatabase, changes: ChangeSet, claim_ids: Sequence[str], *, user_email: str) -> None:
+    """Close the open conflicts of claims that do not hold any more, where fewer than two others do; notes say why.
+
+    The one that is left holds again, unless it is in another open conflict.
+    """
+    found = db.rows(_OPEN_SETS_OF, user=user_email, claim_ids=claim_ids) if claim_ids else ()
+    for conflict_set_id, notes, friendly_id, status in found:
+        given = {"user": user_email, "conflict_set_id": conflict_set_id}
+        left = [claim_id for claim_id, _ in db.rows(_HOLDING_MEMBERS, **given)]
+        if len(left) >= _FEWEST_MEMBERS:
+            continue
+        reason = f"Closed: @{friendly_id} is {status}."
+        said = f"{notes[: _LONGEST_NOTES - len(reason) - 1]}\n{reason}" if notes else reason
+        closed = {"status": ConflictStatus.RESOLVED.value, "resolution_notes": said, "updated_at": now_iso()}
+        changes.update("conflict_sets", {"conflict_set_id": conflict_set_id}, closed)
+        elsewhere = (
+            {claim_id for (claim_id,) in db.rows(_IN_OPEN_SETS, user=user_email, claim_ids=left)} if left else set()
+        )
+        for claim_id in left:
+            if claim_id not in elsewhere:
+                _set_status(changes, claim_id, ClaimStatus.ACTIVE)
+
+
 class ConflictCRUD(OwnedRows[ConflictSet]):
-    """The conflict sets of one user. Members that were retracted or superseded stay in it and keep their status."""
+    """The conflict sets of one user. Members that were retracted or superseded stay in it and keep their status.
+
+    A conflict of which fewer than two members hold is closed (`close_one_sided`).
+    """
 
     noun, table, key, columns, model = "conflict", conflict_sets, "conflict_set_id", CONFLICT_SET_COLUMNS, ConflictSet
     not_found = ConflictNotFoundError
@@ -122,6 +156,9 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
                     fields["resolution_notes"] = _notes(resolution_notes)
                 changes.update("conflict_sets", {"conflict_set_id": conflict_set_id}, fields)
                 self._settle(changes, list(contested), winning_claim_id)
+                if winning_claim_id is not None:
+                    superseded = [claim_id for claim_id in contested if claim_id != winning_claim_id]
+                    close_one_sided(self.db, changes, superseded, user_email=self.user_email)
             return self.existing(conflict_set_id)
 
     def get_open(self, limit: int = 100, offset: int = 0) -> builtins.list[ConflictSet]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.truth_management_system.crud.conftest import Person
+from truth_management_system.errors import InvalidKnowledgeError
+from truth_management_system.models import Claim
 
 pytestmark = pytest.mark.contract
 
@@ -37,3 +39,17 @@ def test_an_edit_of_something_else_keeps_the_time_of_retraction(ann: Person) -> 
     assert again is not None
     assert retracted is not None
     assert (again.statement, again.retracted_at) == ("I lived in Rome", retracted.retracted_at)
+
+
+def test_a_claim_does_not_end_before_it_begins(ann: Person) -> None:
+    def lives(**valid: str) -> Claim:
+        return ann.claims.add(Claim.create("I live in Rome", "fact", "personal", **valid))
+
+    with pytest.raises(InvalidKnowledgeError, match="before it begins"):
+        lives(valid_from="2026-02-08", valid_to="2026-02-07")
+    assert ann.claims.count() == 0
+    day = lives(valid_from="2026-02-08T09:00:00Z", valid_to="2026-02-08")
+    for change in ({"valid_to": "2026-02-07T23:00:00Z"}, {"valid_from": "2026-02-10"}):
+        with pytest.raises(InvalidKnowledgeError, match="before it begins"):
+            ann.claims.edit(day.claim_id, change)
+    assert ann.claims.edit(day.claim_id, {"valid_from": "2026-03-01", "valid_to": None}) is not None

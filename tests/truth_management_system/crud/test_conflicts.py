@@ -94,6 +94,35 @@ def test_a_member_that_was_retracted_stays_retracted(ann: Person) -> None:
     assert get_supersession_head(ann.db, ids[0]) == ids[0]
 
 
+@pytest.mark.parametrize("status", ["retracted", "superseded", "historical"])
+def test_a_conflict_is_closed_where_one_side_alone_is_left_and_says_why(ann: Person, status: str) -> None:
+    ids = claims(ann)
+    conflict = ann.conflicts.create(ids, notes="Which?")
+    if status == "retracted":
+        ann.claims.delete(ids[0])
+    else:
+        ann.claims.edit(ids[0], {"status": status})
+    closed = ann.conflicts.existing(conflict.conflict_set_id)
+    name = ann.claims.existing(ids[0]).friendly_id
+    assert (closed.status, closed.resolution_notes) == ("resolved", f"Which?\nClosed: @{name} is {status}.")
+    assert statuses(ann, ids) == [status, "active"]
+    assert ann.conflicts.count_open() == 0
+
+
+def test_a_conflict_stays_open_while_two_sides_hold_and_so_does_another_one(ann: Person) -> None:
+    ids = claims(ann, 4)
+    first, second = ann.conflicts.create(ids[:3]), ann.conflicts.create([ids[0], ids[3]])
+    third = ann.conflicts.create(ids[2:])
+    ann.claims.delete(ids[0])
+    is_open = [ann.conflicts.existing(each.conflict_set_id).status for each in (first, second, third)]
+    assert is_open == ["open", "resolved", "open"]
+    assert statuses(ann, ids) == ["retracted", "contested", "contested", "contested"]
+    # The loser of one conflict leaves the other one.
+    ann.conflicts.resolve(first.conflict_set_id, winning_claim_id=ids[1])
+    assert ann.conflicts.count_open() == 0
+    assert statuses(ann, ids) == ["retracted", "active", "superseded", "active"]
+
+
 def test_the_winner_is_a_member(ann: Person) -> None:
     conflict, stranger = ann.conflicts.create(claims(ann)), ann.claim("Other")
     with pytest.raises(InvalidKnowledgeError, match="winner"):

@@ -36,7 +36,7 @@ def test_what_does_not_hold_itself_takes_nothing_s_place(ann: Things) -> None:
         ann.api.consolidate_claims([ann.claim, ann.other_claim], keep_id=ann.claim),
     ):
         assert not result.success
-    assert ann.api.get_claim(ann.other_claim).data.status == "contested"
+    assert ann.api.get_claim(ann.other_claim).data.status == "active"
 
 
 def test_what_was_restored_can_supersede_what_had_superseded_it(api: StructuredAPI) -> None:

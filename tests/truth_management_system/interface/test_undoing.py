@@ -92,6 +92,11 @@ def test_a_conflict_is_taken_back(my: Things, stored: Stored) -> None:
     assert_taken_back(my, stored, lambda my: my.api.create_conflict_set([my.claim, my.other_claim], "Again"))
 
 
+def test_a_conflict_that_was_closed_with_a_retracted_side_is_taken_back_with_it(my: Things, stored: Stored) -> None:
+    assert my.api.get_open_conflicts().data
+    assert_taken_back(my, stored, lambda my: my.api.delete_claim(my.claim))
+
+
 def test_a_plan_that_was_carried_out_is_one_change(my: Things, stored: Stored) -> None:
     distiller = TextIngestionDistiller(my.api, {})
     plan = distiller.ingest_and_propose("I live in Lisbon. I am allergic to peanuts.")

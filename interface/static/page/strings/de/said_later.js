@@ -270,6 +270,7 @@ export const laterWords = {
   undo_there_again: 'Das Gelöschte ist schon wieder da. Nichts wurde rückgängig gemacht.',
   category_malformed: ({ value, what }) => `${value} geht hier nicht (${fieldOf(what)}): bis zu 40 Buchstaben, Ziffern und „_“, zuerst ein Buchstabe.`,
   category_too_short: ({ value, what }) => `„${value}“ ist zu kurz (${fieldOf(what)}): mindestens zwei Buchstaben.`,
+  ends_before_it_begins: ({ begin, end }) => `Es würde enden (${end}), bevor es beginnt (${begin}).`,
   time_malformed: ({ value, what }) => `${value} ist kein Zeitpunkt (${fieldOf(what)}): Schreib ihn wie 2026-02-08T10:00:00Z.`,
   time_not_storable: ({ value }) => `${value} ist kein Zeitpunkt, der sich speichern lässt.`,
   too_many_values: ({ count: n, what, most }) => `Zu viele: ${number(n)} (${fieldOf(what)}), höchstens ${number(most)}.`,

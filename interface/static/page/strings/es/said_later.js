@@ -269,6 +269,7 @@ export const laterWords = {
   undo_there_again: 'Lo eliminado ya está otra vez. No se ha deshecho nada.',
   category_malformed: ({ value, what }) => `${value} no vale aquí (${fieldOf(what)}): hasta 40 letras, cifras y «_», primero una letra.`,
   category_too_short: ({ value, what }) => `«${value}» es demasiado corto (${fieldOf(what)}): al menos dos letras.`,
+  ends_before_it_begins: ({ begin, end }) => `Terminaría (${end}) antes de empezar (${begin}).`,
   time_malformed: ({ value, what }) => `${value} no es una fecha (${fieldOf(what)}): escríbela como 2026-02-08T10:00:00Z.`,
   time_not_storable: ({ value }) => `${value} no es una fecha que se pueda guardar.`,
   too_many_values: ({ count: n, what, most }) => `Demasiados: ${number(n)} (${fieldOf(what)}), como máximo ${number(most)}.`,

@@ -268,6 +268,7 @@ export const laterWords = {
   undo_there_again: '被删除的内容又存在了。没有撤销任何改动。',
   category_malformed: ({ value, what }) => `${value} 不能用在这里（${fieldOf(what)}）：最多 40 个字母、数字和“_”，以字母开头。`,
   category_too_short: ({ value, what }) => `“${value}”太短（${fieldOf(what)}）：至少两个字母。`,
+  ends_before_it_begins: ({ begin, end }) => `结束时间（${end}）早于开始时间（${begin}）。`,
   time_malformed: ({ value, what }) => `${value} 不是时间（${fieldOf(what)}）：请写成 2026-02-08T10:00:00Z 的形式。`,
   time_not_storable: ({ value }) => `${value} 不是可以保存的时间。`,
   too_many_values: ({ count: n, what, most }) => `太多：${number(n)}（${fieldOf(what)}），最多 ${number(most)}。`,
