@@ -162,11 +162,12 @@ def _changed(rules: AgentRules, options: dict[str, Any], who: UserScope) -> Agen
 
 
 def _rule(text: str, who: UserScope) -> dict[str, Any]:
-    """A rule as it is stored. Raises UsageError, RoomNotFoundError."""
+    """A rule as it is stored. Raises UsageError, RoomNotFoundError, RecipeNotFoundError, UnknownTypeError."""
     found = _RULE.fullmatch(text)
     if found is None:
         raise click.UsageError(f"{text!r} is no rule. Write <recipe>/<type>, such as system-monitoring/system_event.")
     room = found["room"]
+    current_state().recipes.recipe_with(found["type"], recipe=found["recipe"])
     return {
         "conversation_id": find_room(room, **who) if room else None,
         "recipe": found["recipe"],

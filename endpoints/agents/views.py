@@ -14,7 +14,7 @@ from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules
 from database.conversations.repository import get_conversation
 from database.engine.errors import ConversationNotFoundError
 from endpoints.http import models as http_models
-from endpoints.http.scope import check_model, current_user_scope
+from endpoints.http.scope import check_model, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
 from . import models as agent_models
@@ -32,7 +32,7 @@ def list_agents() -> object:
 @blueprint.post("/api/agents")
 @takes(agent_models.AgentBody)
 @answers(agent_models.AgentItem, status=HTTPStatus.CREATED)
-@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed")
+@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed", "recipe_not_found", "unknown_type")
 def create_agent(body: agent_models.AgentBody) -> object:
     """A new agent."""
     return _item(repository.create_agent(**current_user_scope(), rules=_checked_rules(body, known=())))
@@ -48,7 +48,7 @@ def get_agent(agent_id: str) -> object:
 @blueprint.put("/api/agents/<agent_id>")
 @takes(agent_models.AgentBody)
 @answers(agent_models.AgentItem)
-@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed")
+@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed", "recipe_not_found", "unknown_type")
 def replace_agent(agent_id: str, body: agent_models.AgentBody) -> object:
     """Replace what an agent is; what is left out gets its default, the slug stays."""
     who = current_user_scope()
@@ -76,11 +76,18 @@ def assign_agent(conversation_id: str, body: agent_models.Assignment) -> object:
 
 
 def _checked_rules(body: agent_models.AgentBody, *, known: Sequence[Mapping[str, Any]]) -> AgentRules:
-    """What the body says, its rooms by their ids. known: the agent's rules, of which the rooms may be deleted."""
+    """What the body says, its rooms by their ids.
+
+    known: the agent's rules, of which the rooms may be deleted, and the recipes uninstalled. Raises RecipeNotFoundError
+    and UnknownTypeError for other ones.
+    """
     check_model(body.model)
     kept = {rule.get("conversation_id") for rule in known} | {None}
+    taken = {(rule.get("recipe"), rule.get("type")) for rule in known}
     rules = [rule.model_dump() for rule in body.rules]
     for rule in rules:
+        if (rule["recipe"], rule["type"]) not in taken:
+            current_state().recipes.recipe_with(rule["type"], recipe=rule["recipe"])
         if rule["conversation_id"] not in kept:
             rule["conversation_id"] = find_room(rule["conversation_id"], **current_user_scope())
     return AgentRules(**{**body.model_dump(), "rules": rules})

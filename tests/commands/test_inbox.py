@@ -49,7 +49,12 @@ def test_rules_are_given_replaced_and_removed(app: Flask, ada: Person, shell: Sh
     assert rules() == []
     wrong = shell("agents", "update", *own, "watcher", "--rule", "everything")
     assert wrong.exit_code == 2
-    assert shell("agents", "update", *own, "watcher", "--rule", "a/b@Nowhere").exit_code != 0
+    assert (
+        shell("agents", "update", *own, "watcher", "--rule", f"{event['recipe']}/{event['type']}@Nowhere").exit_code
+        != 0
+    )
+    wrong = shell("agents", "update", *own, "watcher", "--rule", "chess/move")
+    assert (wrong.exit_code != 0, "There is no recipe “chess”." in wrong.stderr) == (True, True)
 
 
 def test_what_waits_is_printed_answered_and_tried_again(app: Flask, ada: Person, shell: Shell) -> None:

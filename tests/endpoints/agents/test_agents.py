@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from flask import Flask
 from sqlalchemy import select, update
 
 from database.agents import repository
@@ -14,6 +15,7 @@ from database.engine.database import Database
 from database.schema import messages
 from database.search.indexing import index_pending
 from endpoints.agents.models import AgentItem
+from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.conftest import Person, events_of, refused, told
 
@@ -26,7 +28,7 @@ BOTANIST = {
     "model": "cheap",
     "enabled_tools": ["read_document"],
     "service": "later",
-    "rules": [{"conversation_id": None, "recipe": "general-discussion", "type": "system_event", "from_agents": False}],
+    "rules": [{"conversation_id": None, "recipe": "system-monitoring", "type": "system_event", "from_agents": False}],
     "hourly_limit": 5,
 }
 
@@ -101,6 +103,26 @@ def test_a_title_has_no_bracket_and_no_line_break_and_gives_the_name_behind_the_
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], ada: Person) -> None:
     assert refused(ada.post("/api/agents", json=wrong)) == (400, "bad_request")
     assert len(ada.get("/api/agents").json) == 1
+
+
+def test_a_rule_names_a_recipe_and_a_type_that_are_there(ada: Person, app: Flask) -> None:
+    def rule(recipe: str, type_: str) -> dict[str, Any]:
+        return {"title": "Watcher", "rules": [{"recipe": recipe, "type": type_}]}
+
+    answer = ada.post("/api/agents", json=rule("system-monitorin", "system_event"))
+    assert refused(answer) == (404, "recipe_not_found")
+    assert answer.json["details"] == {"candidates": ["system-monitoring"]}
+    answer = ada.post("/api/agents", json=rule("system-monitoring", "system_evnt"))
+    assert refused(answer) == (422, "unknown_type")
+    assert "Did you mean “system_event”?" in answer.json["message"]
+    assert len(ada.get("/api/agents").json) == 1
+    made = make(ada, **rule("system-monitoring", "system_event"))
+    assert refused(ada.put(f"/api/agents/{made.agent_id}", json=rule("chess", "move"))) == (404, "recipe_not_found")
+    # What an agent has already may stay, also where its recipe is not installed any more.
+    state = app.extensions[EXTENSION]
+    rules = repository.AgentRules(**rule("chess", "move"))
+    repository.replace_agent(database=state.database, user_email=ada.email, agent=made.agent_id, rules=rules)
+    assert ada.put(f"/api/agents/{made.agent_id}", json=rule("chess", "move")).status_code == 200
 
 
 def test_agents_of_one_long_title_have_names_that_may_be_sent_back(ada: Person) -> None:
