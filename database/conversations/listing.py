@@ -36,6 +36,7 @@ from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspac
 from sentences import say
 
 from .conversation import ConversationListRow, brief_shape, joined_tags, listed_shape, split_tags
+from .naming import has_words
 from .tags import tag_key
 
 T = TypeVar("T")
@@ -199,13 +200,8 @@ def _titled(
 ) -> list[Row]:
     """The first rows whose title has all of `words`, one more than `limit`. The engines fold each in its way."""
     with closing(query.some(connection, **wanted)) as rows:
-        fitting = (row for row in rows if _holds(row[_TITLE], words))
+        fitting = (row for row in rows if has_words(row[_TITLE], words))
         return list(islice(fitting, None if limit is None else limit + 1))
-
-
-def _holds(title: str, words: Sequence[str]) -> bool:
-    plain = folded_name(title)
-    return all(word in plain for word in words)
 
 
 @cache

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, select
 
 from database.schema import conversations
+from database.search.index import folded_name
 
 _c = conversations.c
 _NEWEST = 2_000
+
+
+def has_words(title: str, words: Sequence[str]) -> bool:
+    """Whether all of these words, see `folded_name`, are in a title, whatever its case and its diacritics."""
+    plain = folded_name(title)
+    return all(word in plain for word in words)
 
 
 class NamedRoom(NamedTuple):
@@ -21,9 +30,13 @@ class NamedRoom(NamedTuple):
 
 
 def conversations_called(connection: Connection, name: str, *, user_email: str) -> list[NamedRoom]:
-    """The person's live conversations of this id, else of this friendly id, else of exactly this title."""
+    """The person's live conversations of this id, else of this friendly id, else of exactly this title.
+
+    A letter with an accent may be one character or two, in the title as in the name.
+    """
+    spellings = {name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))}
     for column in (_c.conversation_id, _c.conversation_friendly_id, _c.title):
-        if found := _named(connection, user_email, column == name, limit=_NEWEST):
+        if found := _named(connection, user_email, column.in_(spellings), limit=_NEWEST):
             return found
     return []
 

@@ -13,8 +13,10 @@ from sqlalchemy import ColumnElement, Connection, Text, and_, bindparam, func, s
 from database.engine.database import Database
 from database.engine.statements import Prepared, Row
 from database.schema import conversation_workspaces, conversations, messages, workspaces
+from database.search.index import folded_name
 
 from .listing import decode_cursor, encode_cursor
+from .naming import has_words
 
 _c, _m = conversations.c, messages.c
 _PAGE = 500
@@ -105,11 +107,11 @@ def conversation_overviews(
 ) -> tuple[list[ConversationOverview], str | None]:
     """The user's live conversations, newest first, archived ones too, and the cursor of the next page.
 
-    words: each is in the title, whatever the case. agent_id: only those of this agent. preview: how many characters of
-    the first message are shown.
+    words: each is in the title, whatever the case and the diacritics. agent_id: only those of this agent. preview: how
+    many characters of the first message are shown.
     Temporary conversations are never listed. Three queries. Raises InvalidChangeError for an unknown cursor.
     """
-    folded = [word.casefold() for word in words]
+    folded = [folded_name(word) for word in words]
     given = {"owner": user_email}
     if cursor is not None:
         given["before_time"], given["before_id"] = decode_cursor(cursor)
@@ -117,7 +119,7 @@ def conversation_overviews(
     with database.reading() as connection:
         with closing(query.some(connection, **given)) as rows:
             own = (row for row in rows if agent_id in (None, row[5]))
-            fitting = (row for row in own if all(word in row[3].casefold() for word in folded))
+            fitting = (row for row in own if has_words(row[3], folded))
             found = list(islice(fitting, limit + 1))
         shown = found[:limit]
         ids = [row[0] for row in shown]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sqlalchemy import (
     BindParameter,
+    ColumnElement,
     Connection,
     Integer,
     Row,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     func,
+    or_,
     select,
     union_all,
 )
@@ -23,7 +25,7 @@ from sqlalchemy import (
 from database.engine.database import Database
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.schema import conversations, messages
+from database.schema import conversation_aliases, conversations, messages
 from database.search.index import names_sought
 from database.search.titles import title_words, titles_of, typed_words
 from search import engine_of
@@ -36,10 +38,11 @@ if TYPE_CHECKING:
 _LONGEST_QUERY = 200
 _MOST_LOOKED_UP = 1_000
 _DRAWN = 4
+_SHORTEST_WORD, _SHORTEST_HALF = 4, 3
 _PREFIX = re.compile(r"^@?(?:(?:conversation|conv)_)?", re.IGNORECASE)
 _FRIENDLY_ID_PART = re.compile(r"[a-z0-9_]+")
 
-_c, _m = conversations.c, messages.c
+_c, _m, _alias = conversations.c, messages.c, conversation_aliases.c
 
 
 class _Offered(NamedTuple):
@@ -103,22 +106,39 @@ def conversations_called(
 def conversations_spelled_like(
     *, database: Database, user_email: str, typed: str, limit: int
 ) -> list[ConversationSuggestion]:
-    """The user's live conversations whose friendly ids share the longest beginning, or the end, with a misspelled one.
+    """The user's live conversations whose friendly ids share the longest beginning, or a part, with a misspelled one.
 
-    typed: of a friendly id. Those that come right before and behind it in the order of ids, at most `limit` each way,
-    and those with its last four characters, which are drawn at random. Three queries.
+    typed: of a friendly id. Those that come right before and behind it in the order of ids, those with its last four
+    characters, which are drawn at random, those with one of its words, and those with half of one: at most `limit` of
+    each. Names that lead to a conversation as aliases are looked up as well, and suggested in the place of its id. Ten
+    queries.
     """
     typed = storable(typed)[:_LONGEST_QUERY].lower()
-    name, end = _c.conversation_friendly_id, typed[-_DRAWN:]
-    own = _offered(user_email, None).order_by(None)
-    asked = [
-        own.where(name < typed).order_by(name.desc()),
-        own.where(name >= typed).order_by(name),
-        own.where(func.substr(name, func.length(name) - _DRAWN + 1) == end).order_by(name),
-    ]
+    offered = _offered(user_email, None, with_unnamed=True).order_by(None)
+    aliased = offered.join(conversation_aliases, _alias.conversation_id == _c.conversation_id)
+    aliased = aliased.where(_alias.user_email == user_email).add_columns(_alias.alias.label("called"))
+    named = offered.add_columns(_c.conversation_friendly_id.label("called"))
+    asked = [*_alike(named, _c.conversation_friendly_id, typed), *_alike(aliased, _alias.alias, typed)]
     with database.reading() as connection:
-        found = [row for query in asked for row in connection.execute(query.limit(limit))]
-    return [_suggestion(row) for row in {row.conversation_id: row for row in found}.values()]
+        found = {row.called: row for query in asked for row in connection.execute(query.limit(limit))}
+    return [{**_suggestion(row), "friendly_id": called} for called, row in found.items()]
+
+
+def _alike(names: Select[Any], name: ColumnElement[Any], typed: str) -> list[Select[Any]]:
+    """`names` that are perhaps `typed`, where that is misspelled in two places."""
+    spelled = [word for word in typed.split("_") if len(word) >= _SHORTEST_WORD]
+    halves = [half for word in spelled for half in (word[: len(word) // 2], word[len(word) // 2 :])]
+    with_parts = [
+        names.where(or_(*(name.contains(part, autoescape=True) for part in parts))).order_by(name)
+        for parts in (spelled, [half for half in halves if len(half) >= _SHORTEST_HALF])
+        if parts
+    ]
+    return [
+        names.where(name < typed).order_by(name.desc()),
+        names.where(name >= typed).order_by(name),
+        names.where(func.substr(name, func.length(name) - _DRAWN + 1) == typed[-_DRAWN:]).order_by(name),
+        *with_parts,
+    ]
 
 
 def conversations_meant(

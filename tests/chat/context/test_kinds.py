@@ -16,6 +16,7 @@ from chat.exchange.report import ReportEntry, Resolution
 from chat.prompting.items import PkbItem
 from Conversation import Conversation
 from database.agents.repository import AgentRules, create_agent, list_agents
+from database.conversations.friendly_ids import add_alias
 from database.conversations.repository import create_conversation, set_friendly_id, update_conversation
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 
@@ -187,6 +188,36 @@ class TestDidYouMean:
         assert fid(conversation) == name
         assert self.candidates(talk, f"conversation_x{name[1:]}") == [f"@conversation_{name}"]
         assert self.candidates(talk, f"conversation_x{name[1:]}_message_1") == [f"@conversation_{name}_message_1"]
+
+    def test_of_a_renamed_conversation_that_is_misspelled_twice_among_many(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kinds, "_AROUND", 5)
+        for number in range(60):
+            own = {"database": talk.database, "user_email": EMAIL, "domain": "assistant"}
+            made = create_conversation(**own, title=f"Thought {number}").conversation_id
+            name = f"{chr(97 + number % 26)}ove_thought_{number:02d}k3"
+            here = {"database": talk.database, "user_email": EMAIL, "conversation_id": made}
+            set_friendly_id(**here, conversation_friendly_id=name)
+        conversation = talk.about("Bread Starter", ("Hello", "Hi"))
+        name = fid(conversation)
+        here = {"database": talk.database, "user_email": EMAIL, "conversation_id": conversation.conversation_id}
+        update_conversation(**here, changes={"title": "Something else"})
+        end = name[-4:]
+        for typed in (f"xread_starter_{end[:-1]}-", f"breud_sturter_{end}", f"qreud_starter_{end[:2]}zz"):
+            typed = typed.replace("-", "z" if end[-1] != "z" else "y")
+            assert self.candidates(talk, f"conversation_{typed}")[:1] == [f"@conversation_{name}"]
+
+    def test_of_what_a_conversation_was_called_before(self, talk: Talk) -> None:
+        conversation = talk.about("Bread Starter", ("Hello", "Hi"))
+        own = {"user_email": EMAIL}
+        alias = "winter_garden_plans"
+        talk.database.write(lambda connection: add_alias(connection, alias, conversation.conversation_id, **own))
+        typed = "conversation_wintar_garden_plons"
+        assert self.candidates(talk, typed) == [f"@conversation_{alias}"]
+        assert self.candidates(talk, f"{typed}_message_1") == [f"@conversation_{alias}_message_1"]
+        assert report(talk, f"conversation_{alias}")[0]["status"] == "resolved"
+        assert self.candidates(talk, typed, email="bob@example.com") == []
 
     def test_of_some_names_of_a_message_and_not_of_thousands(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))

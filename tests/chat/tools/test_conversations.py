@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
+from activity.resolving import find_room
 from chat.tools.registry import NotSignedInError, ToolContext, ToolRegistry
 from chat.tools.results import fitted_result
 from Conversation import Conversation
@@ -71,6 +73,16 @@ def test_3_3_the_list_tells_of_each_conversation(talk: Talk, garden: Conversatio
         "firstMessagePreview": "How do I grow tomatoes?",
         "participants": [EMAIL],
     }
+
+
+def test_titles_are_found_however_their_accents_are_stored(talk: Talk, call: Call) -> None:
+    composed, apart = "\u00dcber Tomaten", "U\u0308ber Gurken"
+    here = {title: talk.about(title, ("Hello", "Hello")).conversation_id for title in (composed, apart)}
+    for query in ("uber", "\u00fcber", "U\u0308BER"):
+        assert {each["title"] for each in call("list_conversations", query=query)["conversations"]} == set(here)
+    own = {"database": talk.database, "user_email": EMAIL}
+    for form in ("NFC", "NFD"):
+        assert {title: find_room(unicodedata.normalize(form, title), **own) for title in here} == here
 
 
 def test_the_list_goes_by_words_and_pages(talk: Talk, call: Call) -> None:

@@ -181,7 +181,7 @@ def test_misspelled_ids_are_looked_up_by_their_longest_beginning_and_their_end(d
         own = {"database": database, "user_email": ANN}
         return [each["friendly_id"] for each in conversations_spelled_like(**own, typed=typed, limit=limit)]
 
-    assert like("deep_thought_k3m9", 1) == ["deep_thought_k3m0", "deep_thought_k3n0"]
+    assert like("deep_thought_k3m9", 1)[:2] == ["deep_thought_k3m0", "deep_thought_k3n0"]
     assert "bread_starter_k3f9" in like("xread_starter_k3f9", 1)
     assert len(like("deep_thought_k3", 100)) == 32
     assert like("a", 1) == ["bread_starter_k3f9"]
