@@ -173,10 +173,11 @@ def _documents(vault: Vault, listed: list[str]) -> Iterator[ArchivedFile]:
     for _ in vault.refresh():
         pass
     for entry in vault.all_documents():
-        document = vault.read_if_there(entry.path)
-        if document is not None:
+        # As it is, also where it is no UTF-8.
+        content = vault.content_if_there(entry.path)
+        if content is not None:
             listed.append(entry.path)
-            yield ArchivedFile(path=f"{DOCUMENTS}{entry.path}", chunks=[document.text.encode()])
+            yield ArchivedFile(path=f"{DOCUMENTS}{entry.path}", chunks=[content])
 
 
 def _settings(source: AccountSource, user: UserRow) -> dict[str, Any]:

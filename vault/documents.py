@@ -27,7 +27,7 @@ from vault.content.wikilinks import Wikilink, find_wikilinks, parse_wikilink
 
 from . import index, writing
 from .errors import DocumentNotFoundError, VaultUnavailableError
-from .paths import DeletedDocument, deleted_documents
+from .paths import DeletedDocument, deleted_documents, read_bytes
 from .search.excerpts import Excerpt, find_excerpts
 from .search.vectors import DocumentVectors
 
@@ -172,6 +172,16 @@ class Vault:
         """As `read`; None where there is no such document."""
         try:
             return self.read(path)
+        except DocumentNotFoundError:
+            return None
+
+    def content_if_there(self, path: str) -> bytes | None:
+        """What the file of a document holds, which its text need not say all of; None where there is no such document.
+
+        Raises PathRefusedError, DocumentTooLargeError.
+        """
+        try:
+            return read_bytes(self.root, path)[0]
         except DocumentNotFoundError:
             return None
 

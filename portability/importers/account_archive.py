@@ -24,6 +24,7 @@ from portability.importers.reading.imported import (
 )
 from portability.importers.reading.json_stream import MOST_VALUES, parsed_json
 from sentences import say
+from vault.content.markdown import is_utf8
 
 from .anaphora import title_of
 
@@ -141,12 +142,11 @@ def _item(file: ImportFile, name: str, beside: _Beside) -> ImportedItem | None:
     if not name.startswith(DOCUMENTS):
         return None
     path = PurePosixPath(name.removeprefix(DOCUMENTS))
-    try:
-        text = file.read(name, most=_LARGEST_DOCUMENT).decode()
-    except UnicodeDecodeError:
+    content = file.read(name, most=_LARGEST_DOCUMENT)
+    if not is_utf8(content):
         return FailedItem(name, say("import_document_no_text"))
     folder = "" if str(path.parent) == "." else str(path.parent)
-    return ImportedDocument(str(path), folder, path.name, text, keeps_name=True)
+    return ImportedDocument(str(path), folder, path.name, content.decode(), keeps_name=True)
 
 
 def _part(file: ImportFile, name: str) -> ImportedItem:

@@ -95,6 +95,27 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
     assert len(eve.get("/api/agents").json) == 2
 
 
+@pytest.mark.parametrize("content", [b"na\xefve \xff words\n", b"a \x00 b\n"])
+def test_a_document_that_is_no_utf_8_is_archived_as_it_is_and_reported_by_name(
+    content: bytes, app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    state: AppState = app.extensions[EXTENSION]
+    root = state.vaults.of(ada.email).root
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "old.md").write_bytes(content)
+    (root / "new.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    with zipfile.ZipFile(file) as archive:
+        assert archive.read("documents/old.md") == content
+        assert archive.read("documents/new.md") == b"\xef\xbb\xbfone\r\ntwo\r\n"
+    came = imported(app, eve, file)
+    assert [(each["item"], each["reason"]) for each in came["failures"]] == [
+        ("documents/old.md", "The document is not UTF-8.")
+    ]
+    assert [each["path"] for each in eve.get("/api/vault/documents").json["documents"]] == ["new.md"]
+    assert eve.get("/api/vault/document?path=new.md").json["text"] == "one\ntwo\n"
+
+
 def taken_back(app: Flask, person: Person, file: Path, *, nth: int = 0) -> list[dict[str, str]]:
     """Take the newest import back, or the `nth` before it; what stays."""
     state: AppState = app.extensions[EXTENSION]
