@@ -25,7 +25,7 @@ _COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "turns": ("Turns that have ended, by how: complete, cancelled, interrupted or failed.", ("outcome",)),
     "tokens": ("Tokens that answers took, by kind: prompt or completion.", ("kind",)),
     "model_failures": ("Failures of language models, by what they were asked for.", ("job",)),
-    "tool_calls": ("Tools that models called, by name.", ("tool",)),
+    "tool_calls": ('Tools that models called, by name; those of servers that people joined as "personal".', ("tool",)),
 }
 _GAUGES = {"turns_running": "Turns that are being answered by this process."}
 _FIRST_WORD = "Seconds from the acceptance of a turn to the first word of its answer."

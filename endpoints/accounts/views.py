@@ -64,7 +64,7 @@ def list_users() -> object:
 @answers(http_models.Done)
 @fails("conflict")
 def change_user(user_email: str, body: account_models.AccountState) -> None:
-    """Shut an account out, or let it in again; administrators only, and never for their own.
+    """Shut an account out, which stops its running answers, or let it in again; administrators only, never their own.
 
     By token no administrator's: whoever finds one must not keep those out who could revoke it.
     """
@@ -75,6 +75,8 @@ def change_user(user_email: str, body: account_models.AccountState) -> None:
     if current_access().by != "session" and users.get_user(database=database, user_email=user_email).is_admin:
         raise ForbiddenError("A token can't shut administrators out, or let them in again.")
     users.set_disabled(database=database, user_email=user_email, disabled=body.disabled, by=current_actor())
+    if body.disabled:
+        _stop_answers(user_email)
 
 
 @blueprint.put("/users/<user_email>/role")
@@ -269,5 +271,10 @@ def _closed(user_email: str, *, by: Actor | None) -> Response:
     """Close an account; upkeep erases it as soon as its running answers have stopped."""
     state = current_state()
     close_account(database=state.database, user_email=user_email, by=by)
-    state.turns.cancel_all(user_email=users.normalise_email(user_email))
+    _stop_answers(user_email)
     return ok(compacts_itself=state.account_erasure.compacts_itself())
+
+
+def _stop_answers(user_email: str) -> None:
+    """Stop what is being written for an account that nobody may use any more; what was said is kept."""
+    current_state().turns.cancel_all(user_email=users.normalise_email(user_email))

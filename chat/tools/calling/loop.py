@@ -45,6 +45,7 @@ LONGEST_RESULT = 40_000
 """In characters of JSON; a model with a small window is given less."""
 _SHORTEST_RESULT = 1_000
 _PART = "tool_call"
+_PERSONAL = "personal"
 _LONGEST_ACCOUNT = 1_000
 _THREADS = 8
 _REMOTE_THREADS = 32
@@ -82,7 +83,9 @@ class ToolLoop:
         if turn.decided_calls is not None or _may_call(turn):
             registry = self._registry_of(turn)
             tools = {tool.name: tool for tool in _offered(turn, registry)}
-            calls = _Calls(turn=turn, tools=tools, registry=registry, seconds=self._seconds)
+            # Everybody may read the metrics: what servers a person has joined is nobody else's.
+            counted = {name: name if self._registry.find(name) else _PERSONAL for name in tools}
+            calls = _Calls(turn=turn, tools=tools, counted=counted, registry=registry, seconds=self._seconds)
             if turn.decided_calls is not None:
                 return _resumed(calls, prompt, ask)
             if tools:
@@ -222,11 +225,13 @@ class _Calls:
     """The calls of one turn.
 
     known: the running or finished work of each call, by tool and arguments. allowed: those that the person has agreed
-    to, likewise. is_waiting: one of them needs the person's consent, so that the answer ends here.
+    to, likewise. is_waiting: one of them needs the person's consent, so that the answer ends here. counted: the names
+    of tools in the metrics.
     """
 
     turn: Turn
     tools: Mapping[str, Tool]
+    counted: Mapping[str, str]
     registry: ToolRegistry
     seconds: float
     known: dict[bytes, asyncio.Task[Result]] = field(default_factory=dict)
@@ -377,7 +382,7 @@ class _Calls:
 
     def _ended(self, part_id: int, function: Mapping[str, Any], result: Result, *, seconds: float) -> Event:
         """Note what became of a call: for the watchers, for the store, and for the turns that come later."""
-        self.turn.services.metrics.count("tool_calls", tool=function["name"] if function["name"] in self.tools else "")
+        self.turn.services.metrics.count("tool_calls", tool=self.counted.get(function["name"], ""))
         self._tell_later(function, result)
         status = "complete" if result.get("success", True) else "failed"
         if proposals.proposal_in(result) is not None:

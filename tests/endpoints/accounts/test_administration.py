@@ -8,10 +8,23 @@ import pytest
 from flask import Flask
 
 from endpoints.operations.models import Limits
+from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import SETTINGS_TABLE, Settings
-from tests.endpoints.conftest import PASSWORD, Person, refused, told
+from tests.endpoints.conftest import PASSWORD, Person, events_of, refused, told
 
 pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def hold() -> Hold:
+    """At this the model waits after its first words."""
+    return Hold()
+
+
+@pytest.fixture
+def main_model(hold: Hold) -> ScriptedChatModel:
+    """Says a word, and waits."""
+    return ScriptedChatModel(replies=lambda _prompt: Reply("First ", hold, "and last."))
 
 
 @pytest.fixture
@@ -46,6 +59,18 @@ def test_a_disabled_account_is_out_at_once_and_in_again_when_enabled(app: Flask,
     assert ada.get("/get_user_info").status_code == 401
     assert app.test_client().get("/get_user_info", headers=program).status_code == 200
     assert app.test_client().post("/login", json=credentials).status_code == 200
+
+
+def test_what_is_being_written_for_an_account_stops_when_it_is_disabled(grace: Person, ada: Person, hold: Hold) -> None:
+    conversation_id = ada.new_conversation()
+    running = ada.post(f"/send_message/{conversation_id}", json={"messageText": "Go on"}, buffered=False)
+    assert hold.wait_until_reached()
+    assert grace.put(f"/users/{ada.email.upper()}", json={"disabled": True}).status_code == 200
+    assert events_of(running)[-1]["answer_status"] == "cancelled"
+    grace.put(f"/users/{ada.email}", json={"disabled": False})
+    ada.client.post("/login", json={"email": ada.email, "password": PASSWORD})
+    answer = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[1]
+    assert (answer["text"], answer["status"]) == ("First ", "cancelled")
 
 
 def test_nobody_shuts_themself_out(grace: Person) -> None:

@@ -124,6 +124,9 @@ def test_a_person_joins_a_real_server_for_their_own_turns_alone_and_its_key_is_n
     replies += [asks(tool), Reply("There is no such tool.")]
     eve.say(eve.new_conversation(), "How many conversations are there?")
     assert last_result(main_model)["error"]["code"] == "tool_not_found"
+    figures = eve.get("/metrics").text
+    assert 'anaphora_tool_calls_total{tool="personal"}' in figures
+    assert "other__" not in figures
 
     shown = [ada.get(path).get_data(as_text=True) for path in (ADDRESS, "/api/tools", "/api/proposals", "/settings")]
     formats = [
