@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import logging
+import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -63,11 +66,14 @@ from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
-from settings import Settings, SettingsError, load_settings
+from settings import SETTINGS_TABLE, Settings, SettingsError, load_settings, variables_in
 from truth_management_system.interface.structured_api import KnowledgeModels
 from vault.documents import Vaults
 from vault.errors import NoRoomError
 
+log = logging.getLogger("anaphora.server")
+_NO_SETTINGS = ("ANAPHORA_USER", "ANAPHORA_TOKEN", "ANAPHORA_DOMAIN", "ANAPHORA_SERVERS")
+"""Variables of single commands and of `deploy/compose.yaml`."""
 _QUIET_SECONDS = 0.1
 """An import works without pauses once no request has begun for so long, and no turn runs."""
 _newest: deque[AppState] = deque(maxlen=1)
@@ -453,6 +459,8 @@ def main() -> int:
         return 1 if isinstance(error.__cause__, OSError) else 2
     write_logs_as(settings.log_format)
     given = inherited()
+    if given is None:
+        _warn_of_unknown_settings()
     try:
         if settings.processes > 1 and given is None:
             command = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
@@ -468,6 +476,22 @@ def main() -> int:
     except (ServerRunningError, StoreError, RecipePluginError, OSError) as error:
         print(f"anaphora: {error}", file=sys.stderr)  # noqa: T201
         return 1
+
+
+def unknown_settings(environ: Mapping[str, str], env_file: str | Path) -> dict[str, str | None]:
+    """The variables that are named like settings and are none, each with the setting that is probably meant."""
+    known = [row.name for row in SETTINGS_TABLE]
+    given = sorted(name for name in {**variables_in(env_file), **environ} if name.startswith("ANAPHORA_"))
+    return {
+        name: next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.8)), None)
+        for name in given
+        if name not in (*known, *_NO_SETTINGS)
+    }
+
+
+def _warn_of_unknown_settings() -> None:
+    for name, meant in unknown_settings(os.environ, ".env").items():
+        log.warning("%s is no setting%s", name, f"; do you mean {meant}?" if meant else "")
 
 
 def _serve(settings: Settings, given: Inherited | None) -> int:

@@ -7,9 +7,7 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import ipaddress
-import logging
 import os
 import re
 import secrets
@@ -18,12 +16,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 _PREFIX = "ANAPHORA_"
 
@@ -76,6 +73,19 @@ def _number(text: str, *, low: int, high: int) -> int:
     return int(text)
 
 
+def _mapping(read: Callable[[str], tuple[str, T]]) -> Callable[[str], dict[str, T]]:
+    """A reader of names with a value each, separated by commas."""
+
+    def all_of(text: str) -> dict[str, T]:
+        pairs = _each(read)(text)
+        names = [name for name, _ in pairs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0] or 'the value for all others'} stands in it twice")
+        return dict(pairs)
+
+    return all_of
+
+
 def _whole(low: int, high: int) -> BeforeValidator:
     return _reads(partial(_number, low=low, high=high))
 
@@ -87,7 +97,7 @@ def _tokens_by_model(low: int, high: int) -> BeforeValidator:
         name, _, tokens = text.rpartition("=")
         return _model(name.strip()) if name else "", _number(tokens.strip(), low=low, high=high)
 
-    return _reads(lambda text: dict(_each(read)(text)))
+    return _reads(_mapping(read))
 
 
 def _price(text: str) -> tuple[str, tuple[float, float]]:
@@ -112,16 +122,29 @@ def _seconds(text: str) -> float:
 
 
 def _folder(text: str) -> Path:
-    path = Path(text).expanduser().absolute()
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file; name a folder")
-    return path
+    try:
+        path = Path(text).expanduser().absolute()
+        if not path.exists() or path.is_dir():
+            return path
+    except RuntimeError:  # of a `~` that is nobody's
+        raise ValueError(f"{text!r} is in the home folder of a user who is not there") from None
+    except OSError as error:
+        raise ValueError(f"{text[:200]!r} can't be used: {error.strerror}") from None
+    raise ValueError(f"{path} is a file; name a folder")
 
 
 def _host(text: str) -> str:
     if not _HOST_PATTERN.fullmatch(text):
         raise ValueError(f"{text!r} is not a host name or address, such as 127.0.0.1 or 0.0.0.0")
     return text
+
+
+def _host_alone(text: str) -> str:
+    """A host name, or an IPv6 address in brackets, without the port that a browser's `Host` has behind it."""
+    name = _host(text).lower()
+    if ":" in name and not (name.startswith("[") and name.endswith("]")):
+        raise ValueError(f"{text!r} is no host name alone; leave out the port, and put IPv6 addresses in brackets")
+    return name
 
 
 def _network(text: str) -> str:
@@ -156,8 +179,17 @@ def _embedding_model(text: str) -> str:
     return text
 
 
+def _parts_of(text: str) -> SplitResult:
+    """The parts of an address; nothing at all of one whose port, or address in brackets, is none."""
+    try:
+        parts = urlsplit(text)
+        return parts if parts.port != 0 else urlsplit("")
+    except ValueError:
+        return urlsplit("")
+
+
 def _web_address(text: str) -> str:
-    parts = urlsplit(text)
+    parts = _parts_of(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"{text!r} is not a web address, such as https://api.openai.com/v1")
     if parts.query or parts.fragment:
@@ -169,7 +201,7 @@ def _web_address(text: str) -> str:
 
 def _issuer(text: str) -> str:
     """An OpenID provider's address, as it is: what it signs names it to the letter."""
-    parts = urlsplit(text)
+    parts = _parts_of(text)
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK_NAMES)
     if not is_safe or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{text!r} is no issuer; use https://<host>/<path>, as the provider calls itself")
@@ -204,12 +236,8 @@ def _vault_folder(text: str) -> tuple[str, MappedFolder]:
 
 
 def _database_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        is_complete = parts.port != 0 and parts.scheme == "postgresql+psycopg" and parts.path.strip("/") != ""
-    except ValueError:  # of the port, or of an address in brackets
-        is_complete = False
-    if not is_complete:
+    parts = _parts_of(text)
+    if parts.scheme != "postgresql+psycopg" or not parts.path.strip("/"):
         # The text is not quoted: it may hold a password.
         raise ValueError(
             "use postgresql+psycopg://<user>:<password>@<host>/<database>, or leave it empty for SQLite below "
@@ -219,13 +247,9 @@ def _database_url(text: str) -> str:
 
 
 def _redis_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        host = parts.port != 0 and bool(parts.hostname) and parts.scheme in ("redis", "rediss")
-        is_complete = host or (parts.scheme == "unix" and parts.path not in ("", "/"))
-    except ValueError:  # of the port, or of an address in brackets
-        is_complete = False
-    if not is_complete:
+    parts = _parts_of(text)
+    has_host = parts.scheme in ("redis", "rediss") and bool(parts.hostname)
+    if not has_host and (parts.scheme != "unix" or parts.path in ("", "/")):
         # The text is not quoted: it may hold a password.
         raise ValueError(
             "use redis://:<password>@<host>:<port>/<number>, rediss://… for TLS, or unix://<path of the socket>"
@@ -275,7 +299,7 @@ class Settings(BaseModel):
         "`REDIS_URL`.",
         flag="--processes",
     )
-    allowed_hosts: Annotated[tuple[str, ...], _reads(_each(lambda name: _host(name).lower()))] = _setting(
+    allowed_hosts: Annotated[tuple[str, ...], _reads(_each(_host_alone))] = _setting(
         (), "Host names, separated by commas, under which browsers reach the server, besides loopback names."
     )
     trusted_proxies: Annotated[tuple[str, ...], _reads(_each(_network))] = _setting(
@@ -287,12 +311,10 @@ class Settings(BaseModel):
         "Addresses or networks, separated by commas, from which `GET /metrics` is answered without signing in. Behind "
         "a reverse proxy, name it in `ANAPHORA_TRUSTED_PROXIES`: otherwise everybody has its address.",
     )
-    vault_folders: Annotated[Mapping[str, MappedFolder], _reads(lambda text: dict(_each(_vault_folder)(text)))] = (
-        _setting(
-            {},
-            "Folders of documents for single accounts, instead of the one in the data folder, separated by commas: "
-            "`ada@example.org=/home/ada/notes, bob@example.org=/srv/notes:ro`; `:ro`: to be read only.",
-        )
+    vault_folders: Annotated[Mapping[str, MappedFolder], _reads(_mapping(_vault_folder))] = _setting(
+        {},
+        "Folders of documents for single accounts, instead of the one in the data folder, separated by commas: "
+        "`ada@example.org=/home/ada/notes, bob@example.org=/srv/notes:ro`; `:ro`: to be read only.",
     )
     secret_key: Annotated[str, _reads(_long_enough)] = _setting(
         "",
@@ -404,7 +426,7 @@ class Settings(BaseModel):
         "The most tokens of one answer, with what is thought before it, for all models or for some: `8000, "
         "openai:o3=30000`. When empty, as much as the model can.",
     )
-    prices: Annotated[Prices, _reads(lambda text: dict(_each(_price)(text)))] = _setting(
+    prices: Annotated[Prices, _reads(_mapping(_price))] = _setting(
         {},
         "Prices of a million tokens that a model reads and writes, separated by commas: `openai:gpt-4o=2.50/10, "
         "anthropic:*=3/15`; the first that fits counts. The page shows what an answer cost "
@@ -560,18 +582,16 @@ def load_settings(
     """The settings of this start: `arguments` win over `environ`, `environ` over `env_file`, that over the defaults.
 
     Makes the data folder, and the secret key in it (mode 0600), when they are not there yet. An empty value counts as
-    not set; a misspelt name is logged. Raises SettingsError for a malformed value; unknown options end the process as
-    argparse does.
+    not set. Raises SettingsError for a malformed value; unknown options end the process as argparse does.
     """
     given: dict[str, str] = {}
     sources = (
-        _read(env_file),
+        variables_in(env_file),
         os.environ if environ is None else environ,
         _flags(arguments),
     )
     for source in sources:
         given |= {name: text.strip() for name, text in source.items() if text and text.strip()}
-    _warn_of_misspelt(given)
     given.setdefault("ANAPHORA_MODEL_DIR", str(_cache_dir(given) / "anaphora" / "models"))
     try:
         settings = Settings.model_validate(given)
@@ -584,20 +604,14 @@ def load_settings(
     return settings.model_copy(update={"secret_key": settings.secret_key or _kept_secret(settings.data_dir)})
 
 
-def _warn_of_misspelt(given: Mapping[str, str]) -> None:
-    """Log a warning for each variable that is no setting but nearly has the name of one."""
-    known = {row.name.removeprefix(_PREFIX): row.name for row in SETTINGS_TABLE}
-    for name in given:
-        if name.startswith(_PREFIX) and name.removeprefix(_PREFIX) not in known:
-            for meant in difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=0.75):
-                log.warning("%s is no setting and is ignored; is %s meant?", name, known[meant])
-
-
-def _read(env_file: str | Path) -> Mapping[str, str | None]:
+def variables_in(env_file: str | Path) -> Mapping[str, str | None]:
+    """The variables that the file sets; none where it is not there. Raises SettingsError."""
     try:
         return dotenv_values(env_file, interpolate=False)
     except OSError as error:
         raise SettingsError(str(env_file), f"can't be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise SettingsError(str(env_file), "can't be read: it is not UTF-8") from None
 
 
 def _flags(arguments: Sequence[str]) -> dict[str, str | None]:
@@ -631,10 +645,23 @@ def _refuse_processes_alone(settings: Settings) -> None:
         )
 
 
+_OF_PROVIDER = (
+    "oidc_client_id",
+    "oidc_client_secret",
+    "oidc_name",
+    "oidc_admin_groups",
+    "oidc_allowed_groups",
+    "oidc_allowed_domains",
+)
+
+
 def _refuse_incomplete_sign_in(settings: Settings) -> None:
     """Raise SettingsError for a provider that does not know this server, and where nobody could log in."""
     if settings.oidc_issuer and not settings.oidc_client_id:
         raise SettingsError("ANAPHORA_OIDC_CLIENT_ID", "is missing; the provider of ANAPHORA_OIDC_ISSUER gives one")
+    given = next((name for name in _OF_PROVIDER if getattr(settings, name)), None)
+    if given and not settings.oidc_issuer:
+        raise SettingsError(f"ANAPHORA_{given.upper()}", "does nothing without ANAPHORA_OIDC_ISSUER; set both")
     if settings.password_sign_in == "off" and not settings.oidc_issuer:
         raise SettingsError("ANAPHORA_PASSWORD_SIGN_IN", "nobody could log in; set ANAPHORA_OIDC_ISSUER as well")
 

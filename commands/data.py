@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -50,6 +51,7 @@ from .shell import CommandGroup, examples
 
 group = CommandGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
+_MOST_DAYS = 36_500
 _ALL_BUT_ROWS = "Nothing is wrong with documents and files of messages. `pg_amcheck` checks the database."
 
 
@@ -196,9 +198,19 @@ def reindex(messages: bool, documents: bool, claims: bool) -> None:
             click.echo("Memories are indexed anew.")
 
 
+def _a_number(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number of days.")
+    return value
+
+
 @group.command("forget", epilog=examples("data forget --older-than-days 365 --email ada@example.org"))
 @click.option(
-    "--older-than-days", type=click.FloatRange(min=0), required=True, help="Younger memories and changes stay."
+    "--older-than-days",
+    type=click.FloatRange(0, _MOST_DAYS),
+    callback=_a_number,
+    required=True,
+    help="Younger memories and changes stay.",
 )
 @click.option("--email", help="Whose memories; all users' when left out.")
 def forget(older_than_days: float, email: str | None) -> None:
@@ -226,6 +238,7 @@ def compact() -> None:
     """
     _require_sqlite()
     with _one_line_errors():
+        open_store(current_settings().users_dir)  # one that can't be opened is told as that
         before, after = current_state().account_erasure.compact()
     click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")
     _note_act("store_compacted", "", bytes=[before, after])

@@ -32,12 +32,14 @@ _CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) 
 
 
 class CommandGroup(AppGroup):
-    """A group of our commands: an error of a file or of the output is told in one line."""
+    """A group of our commands: an error of an argument, a file or the output is told in one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command of the group."""
         try:
             return super().invoke(ctx)
+        except UnicodeEncodeError:
+            fail("An argument is not UTF-8.", code=USAGE)
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # the reader of a pipe has seen enough, which click knows

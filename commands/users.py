@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import get_args
 
 import click
 import orjson
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
 from database.accounts import api_tokens, identities, users
-from database.accounts.audit import COMMAND_LINE, list_acts
+from database.accounts.audit import COMMAND_LINE, Act, list_acts
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role, set_role
 from database.engine.errors import StoreError
@@ -173,7 +174,13 @@ def token(email: str, name: str, read_only: bool) -> None:
 
 @group.command("audit", epilog=examples("users audit --limit 20", "users audit --of ada@example.org"))
 @click.option("--limit", default=100, type=click.IntRange(1, 10_000), show_default=True, help="How many acts.")
-@click.option("--act", default=None, help="Only this kind of act, such as account_disabled.")
+@click.option(
+    "--act",
+    type=click.Choice(get_args(Act)),
+    default=None,
+    metavar="ACT",
+    help="Only this kind of act, such as account_disabled.",
+)
 @click.option("--of", "subject", default=None, help="Only what was done to this account.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def audit(limit: int, act: str | None, subject: str | None, as_json: bool) -> None:

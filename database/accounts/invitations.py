@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database
-from database.engine.errors import InvalidChangeError, InvitationNotFoundError
+from database.engine.errors import InvalidChangeError, InvitationNotFoundError, UserExistsError
 from database.schema import invitations, users
 from sentences import say
 
@@ -67,6 +67,7 @@ def create_invitation(
 
     Raises:
         InvalidChangeError: the address can't be one, or the numbers are out of bounds.
+        UserExistsError: the address has an account already.
     """
     if not 1 <= uses <= MOST_USES or not 1 <= days <= MOST_DAYS or (invited_email is not None and uses != 1):
         raise InvalidChangeError(say("invitation_bounds", uses=MOST_USES, days=MOST_DAYS))
@@ -84,6 +85,9 @@ def create_invitation(
     }
 
     def job(connection: Connection) -> None:
+        there = select(users.c.user_email).where(users.c.user_email == address)
+        if address is not None and connection.execute(there).first() is not None:
+            raise UserExistsError(say("account_exists"))
         connection.execute(delete(invitations).where(_c.expires_at <= now_iso()))
         connection.execute(insert(invitations).values(row))
         details = {"role": role, "uses": uses, "days": days}

@@ -26,10 +26,11 @@ blueprint = Blueprint("invitations", __name__)
 @blueprint.post("/invitations")
 @takes(account_models.NewInvitation)
 @answers(account_models.NewInvitationItem, status=HTTPStatus.CREATED)
+@fails("conflict")
 def create_invitation(body: account_models.NewInvitation) -> object:
     """Invite somebody by a link that makes an account; administrators only, by session.
 
-    With `email` it is for the owner of that address, once; without, `uses` people can use it.
+    With `email` it is for the owner of that address, who has no account yet, once; without, `uses` people can use it.
     """
     _require_administrator_in_session()
     made = invitations.create_invitation(

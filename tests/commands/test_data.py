@@ -137,6 +137,18 @@ def test_what_is_backed_up_is_what_is_restored(lived_in: Installation, install: 
     assert act["details"]["made"] in restored.output
 
 
+@pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e300", "36501"])
+def test_what_is_no_number_of_days_is_refused(lived_in: Installation, days: str) -> None:
+    refused = lived_in.run("forget", f"--older-than-days={days}")
+    assert (refused.exit_code, "Invalid value for '--older-than-days'" in refused.output) == (2, True)
+
+
+def test_an_argument_that_is_not_utf_8_is_told_in_one_line(lived_in: Installation) -> None:
+    create_user(**lived_in.own, password="correct horse battery")
+    refused = lived_in.run("backfill", "--email", ADA, "--domain", "\udcff")
+    assert (refused.exit_code, refused.output) == (2, "Error: An argument is not UTF-8.\n")
+
+
 def test_a_store_that_is_compacted_is_in_the_audit_log(lived_in: Installation) -> None:
     compacted = lived_in.run("compact")
     assert compacted.exit_code == 0, compacted.output
@@ -364,6 +376,8 @@ def test_a_store_that_cannot_be_opened_is_verified_and_restored(lived_in: Instal
     assert "users.db: file: users.db can't be read" in looked.output
     assert "Only the commands of `data` are there." in looked.output
     assert runner.invoke(group, ["users", "token"]).exit_code == 2
+    compacted = runner.invoke(group, ["data", "compact"])
+    assert (compacted.exit_code, compacted.output.count("The stored data is damaged.")) == (1, 2)
     with pytest.raises(StorageFailedError):
         create_app(lived_in.settings)
     restored = runner.invoke(group, ["data", "restore", str(file), "--force"])

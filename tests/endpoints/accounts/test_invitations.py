@@ -159,8 +159,18 @@ def test_what_an_administrator_offered_ends_with_their_rights(
     assert accept(app.test_client(), other).status_code == 404
 
 
-def test_an_invitation_goes_with_the_account_that_it_was_for(app: Flask, grace: Person, ada: Person) -> None:
-    path, other = invite(grace, email=ada.email), invite(grace, email=BOB)
+def test_nobody_is_invited_who_has_an_account(app: Flask, grace: Person, ada: Person) -> None:
+    assert refused(grace.post("/invitations", json={"email": ada.email.upper()})) == (409, "conflict")
+    assert grace.get("/invitations").json == []
+    told_there = app.test_cli_runner().invoke(args=["users", "invite", "--email", ada.email])
+    assert told_there.output == "Error: There is an account with this e-mail address already.\n"
+
+
+def test_an_invitation_goes_with_the_account_that_it_was_for(
+    app: Flask, grace: Person, person: Callable[..., Person]
+) -> None:
+    path, other = invite(grace, email="ada@example.org"), invite(grace, email=BOB)
+    ada = person("ada@example.org")
     assert grace.delete(f"/users/{ada.email}").status_code == 200
     assert [each["invited_email"] for each in grace.get("/invitations").json] == [BOB]
     assert accept(app.test_client(), path, ada.email).status_code == 404
