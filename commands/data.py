@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ from database.search.indexing import newest_seq, reindex_messages
 from database.search.owned import refill
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
+from portability.engines import Place, copy_stores
 from portability.errors import BackupError, BrokenImportError
 from portability.imports.accepting import accept_file
 from portability.imports.documents import DocumentStore, documents_to_learn_from
@@ -73,12 +75,14 @@ def backfill(email: str, domain: str) -> None:
 def backup(target: Path, force: bool) -> None:
     """Write a backup to TARGET, a file, or a folder in which the file gets a name; by default the current one.
 
-    A server may keep running. The backup holds accounts, conversations, memories, documents and the secret key of this
-    installation, so protect it as you protect those; models, and folders of documents that you mapped, are not in it.
+    A server may keep running, with SQLite and PostgreSQL alike. The backup holds accounts, conversations, memories,
+    documents, files and the secret key of this installation, so protect it as you protect those; models, and folders of
+    documents that you mapped, are not in it.
     """
-    _require_sqlite()
+    settings = current_settings()
+    copied = None if _is_sqlite() else partial(copy_stores, Place(settings.data_dir, settings.database_url))
     with _one_line_errors(), _progress("Backing up") as progress:
-        file = back_up(current_settings().data_dir, target, force=force, progress=progress)
+        file = back_up(settings.data_dir, target, copy_stores=copied, force=force, progress=progress)
     click.echo(f"{file} holds everything ({file.stat().st_size / 1e6:.1f} MB).")
 
 
@@ -86,11 +90,14 @@ def backup(target: Path, force: bool) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Also where there is data, which is kept beside.")
 def restore_backup(file: Path, force: bool) -> None:
-    """Restore the backup FILE into the data folder. No server may be running on it."""
-    _require_sqlite()
-    data_dir = current_settings().data_dir
+    """Restore the backup FILE into the data folder and the database. No server may be running on them.
+
+    With DATABASE_URL accounts, conversations and memories go into that database, whichever kind the backup was made of.
+    """
+    settings = current_settings()
+    data_dir, url = settings.data_dir, settings.database_url
     with _one_line_errors(), held_data_folder(data_dir), _progress("Restoring") as progress:
-        restored = restore(file, data_dir=data_dir, force=force, progress=progress)
+        restored = restore(file, data_dir=data_dir, database_url=url, force=force, progress=progress)
     click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
     if restored.former is not None:
         click.echo(f"What was there before lies in {restored.former}.")

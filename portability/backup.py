@@ -130,17 +130,27 @@ def copy_bounded(source: IO[bytes], target: IO[bytes], *, most: int, progress: C
 Progress = Callable[[float], None]
 """Called with the share that is done, 0 to 1."""
 
+CopyStores = Callable[[Path, Progress], object]
+"""Writes both stores into a data folder, as SQLite's files, and tells its progress."""
+
 _QUICK = 1
 BACKUP_SCRATCH = ".anaphora-backup-"
 _STORES = (KNOWLEDGE, ACCOUNTS)
 
 
-def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Progress = lambda _share: None) -> Path:
+def back_up(
+    data_dir: Path,
+    target: Path,
+    *,
+    copy_stores: CopyStores | None = None,
+    force: bool = False,
+    progress: Progress = lambda _share: None,
+) -> Path:
     """Write a backup of `data_dir` to `target`, a file, or a folder in which the file gets a name; the file.
 
     It holds a snapshot of both stores, the files of all accounts' own vaults and of messages, and the secret key if
-    that is in the folder. Nobody is blocked. Meanwhile it
-    needs disk space for a second copy of the stores, beside `target`; only its owner may read it. Raises
+    that is in the folder. Nobody is blocked. Meanwhile it needs disk space for a second copy of the stores (and a third
+    with `copy_stores`, where they don't lie in the folder), beside `target`; only its owner may read it. Raises
     InTheWayError where the file exists, unless `force` is given; BackupError, StoreError.
     """
     file = target / f"anaphora-{now_iso()[:19].replace(':', '')}.zip" if target.is_dir() else target
@@ -152,7 +162,12 @@ def back_up(data_dir: Path, target: Path, *, force: bool = False, progress: Prog
         remove_abandoned(file.parent, prefix=BACKUP_SCRATCH)
         with scratch_folder(file.parent, prefix=BACKUP_SCRATCH) as scratch:
             draft = scratch / "archive"
-            _write_archive(draft, data_dir, scratch, progress)
+            stores = data_dir
+            if copy_stores is not None:
+                stores = scratch / "stores"
+                copy_stores(stores, lambda share: progress(share / 2))
+                progress = partial(_second_half, progress)
+            _write_archive(draft, data_dir, stores, scratch, progress)
             replace_durably(draft, file)
     except OSError as error:
         raise BackupError(f"The backup can't be written: {error.strerror or error}.") from error
@@ -178,8 +193,14 @@ def flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_archive(draft: Path, data_dir: Path, scratch: Path, progress: Progress) -> None:
-    names = [name for name in NAMES if (data_dir / name).exists()]
+def _second_half(progress: Progress, share: float) -> None:
+    progress((1 + share) / 2)
+
+
+def _write_archive(draft: Path, data_dir: Path, stores: Path, scratch: Path, progress: Progress) -> None:
+    """stores: the data folder where they lie, `data_dir` or a copy."""
+    folders = {name: stores if name in _STORES else data_dir for name in NAMES}
+    names = [name for name in NAMES if (folders[name] / name).exists()]
     created_at = now_iso()
     schema: dict[str, int] = {}
     files: dict[str, Packed] = {}
@@ -189,10 +210,10 @@ def _write_archive(draft: Path, data_dir: Path, scratch: Path, progress: Progres
     ):
         parts = len(names) + 1
         for place, name in enumerate(names):
-            source, half = data_dir / name, partial(_share, progress, parts, place)
+            source, half = folders[name] / name, partial(_share, progress, parts, place)
             if name in _STORES:
                 source = scratch / "store"
-                copy_store(data_dir / name, source, progress=partial(half, 0))
+                copy_store(stores / name, source, progress=partial(half, 0))
                 schema[name] = version_of(source)
             files[name] = _pack(archive, name, source, progress=partial(half, 1))
             if name != SECRET:

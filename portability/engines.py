@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -16,11 +17,12 @@ from database.engine.transfer_mark import begin_transfer, end_transfer, source_o
 from database.schema import messages
 from database.transfer.copying import TableFinding, renew_statistics, transfer_round
 from database.transfer.fulltext import index_messages
+from database.transfer.postgresql import drop_schema
 from database.transfer.tables import StoreTables, count_of, main_tables, occupied_tables
 from truth_management_system import PKBConfig, PKBDatabase, get_database
 from truth_management_system.interface.structured_api import knowledge_tables
 
-from .backup import ACCOUNTS, KNOWLEDGE
+from .backup import ACCOUNTS, KNOWLEDGE, Progress
 from .errors import BackupError, InTheWayError
 
 _POSTGRESQL, _SQLITE = "postgresql+psycopg", "sqlite"
@@ -92,6 +94,19 @@ class Listener(Protocol):
         """All that was there has been copied. The rest comes once no server works on the source."""
 
 
+class Unheard:
+    """A listener that tells nobody."""
+
+    def rows(self, step: str, table: str, count: int) -> None:
+        """Nothing."""
+
+    def round_begins(self, tables: Sequence[TableCount]) -> None:
+        """Nothing."""
+
+    def waits(self) -> None:
+        """Nothing."""
+
+
 def plan_transfer(source: Place, target: Place) -> list[TableCount]:
     """What a transfer would copy; nothing is written. Raises TransferError, InTheWayError, StoreError."""
     _check(source, target)
@@ -128,6 +143,52 @@ def transfer(source: Place, target: Place, *, listener: Listener) -> list[TableF
     return findings
 
 
+def copy_stores(source: Place, data_dir: Path, progress: Progress) -> None:
+    """Write both stores at `source` into the empty `data_dir` as SQLite's files, each as it was at one moment.
+
+    A server may go on working. The full-text index of messages is not in the copy: whoever opens it makes it anew.
+    Raises StoreError, KnowledgeError.
+    """
+    with opened_stores(source, may_be_half_filled=False) as ours, opened_stores(Place(data_dir)) as theirs:
+        whole, done = max(1, sum(each.rows for each in _counts(ours))), 0
+
+        def report(step: str, _table: str, count: int) -> None:
+            nonlocal done
+            done += count if step == "copy" else 0
+            progress(min(1.0, done / whole))
+
+        # In the order of `backup.NAMES`.
+        for store, copy in reversed(list(zip(ours, theirs, strict=True))):
+            transfer_round(store, copy, progress=report)
+
+
+def holds_data(place: Place) -> bool:
+    """Whether the stores at `place` hold more than a first start makes. Raises StoreError."""
+    with _looked_into(place) as stores:
+        return any(table not in _MADE for store in stores for table in occupied_tables(store))
+
+
+def is_half_filled(place: Place) -> bool:
+    """Whether a transfer into the stores at `place` has not ended. Raises StoreError."""
+    with _looked_into(place) as stores:
+        return bool(stores) and source_of_transfer(stores[0].database) is not None
+
+
+def drop_stores(place: Place, *, first: Callable[[], object]) -> None:
+    """Drop the stores at `place`, a PostgreSQL database, after `first` was done, while no server works on them.
+
+    Raises ServerRunningError, StoreError.
+    """
+    from database.engine.postgresql import SCHEMA
+    from truth_management_system.schema.postgresql import SCHEMA as KNOWLEDGE_SCHEMA
+
+    with _alone(place):
+        first()
+        with closing(unmigrated_database(place.data_dir / USERS, database_url=place.database_url)) as database:
+            for schema in (KNOWLEDGE_SCHEMA, SCHEMA):
+                database.write(partial(drop_schema, schema=schema))
+
+
 def _check(source: Place, target: Place) -> None:
     if source.name == target.name:
         raise TransferError("Both places are the same one.")
@@ -160,11 +221,11 @@ def _looked_into(place: Place) -> Iterator[list[StoreTables]]:
 
 
 @contextmanager
-def opened_stores(place: Place) -> Iterator[list[StoreTables]]:
+def opened_stores(place: Place, *, may_be_half_filled: bool = True) -> Iterator[list[StoreTables]]:
     """The stores at `place`, migrated; made where there are none."""
-    users = place.data_dir / USERS
+    users, url = place.data_dir / USERS, place.database_url
     with (
-        closing(open_database(users, database_url=place.database_url, may_be_half_filled=True)) as database,
+        closing(open_database(users, database_url=url, may_be_half_filled=may_be_half_filled)) as database,
         closing(get_database(_knowledge_config(place))) as knowledge,
     ):
         yield [main_tables(database), knowledge_tables(knowledge)]

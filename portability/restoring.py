@@ -28,6 +28,7 @@ from portability.backup import (
     UNREADABLE,
     Manifest,
     Progress,
+    back_up,
     copy_bounded,
     flush_folder,
     read_manifest,
@@ -35,6 +36,7 @@ from portability.backup import (
 from truth_management_system import PKBConfig, get_database
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
+from .engines import Place, Unheard, copy_stores, drop_stores, holds_data, is_half_filled, transfer
 from .errors import BackupError, BrokenBackupError, InTheWayError
 from .people_files import VAULTS
 from .scratch import remove_abandoned
@@ -58,24 +60,36 @@ class Restored:
 
 
 def restore(
-    archive: Path, *, data_dir: Path, force: bool = False, progress: Progress = lambda _share: None
+    archive: Path,
+    *,
+    data_dir: Path,
+    database_url: str | None = None,
+    force: bool = False,
+    progress: Progress = lambda _share: None,
 ) -> Restored:
     """Restore the backup `archive` into `data_dir`, which no server may be using.
 
-    Sizes and hashes are compared with the manifest, and both stores are opened, before anything is moved. With `force`,
-    existing data is kept beside. Raises InTheWayError for existing data without `force`, BrokenBackupError and
-    BackupError.
+    database_url: of the PostgreSQL database that holds the stores instead of files. Sizes and hashes are compared with
+    the manifest, and both stores are opened, before anything is moved. With `force`, existing data is kept beside, that
+    of a database as a backup. Raises InTheWayError for existing data without `force`, BrokenBackupError and
+    BackupError; with `database_url` what `engines.transfer` raises.
     """
-    in_use = _is_in_use(data_dir)
+    place = None if database_url is None else Place(data_dir, database_url)
+    in_use = _is_in_use(data_dir) or (place is not None and holds_data(place))
     if in_use and not force:
-        raise InTheWayError(f"{data_dir} holds data already; --force puts it aside and restores.")
+        raise InTheWayError(
+            f"{data_dir if place is None else place.name} holds data already; --force puts it aside and restores."
+        )
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=data_dir, prefix=_SCRATCH) as scratch:
             draft = Path(scratch)
             manifest = _unpack(archive, draft, progress)
             _check_stores(draft)
-            former = _exchange(draft, data_dir)
+            former = Path(tempfile.mkdtemp(dir=data_dir, prefix=f"before-restoring-{now_iso()[:10]}-"))
+            if place is not None:
+                _fill_database(draft, place, former)
+            _exchange(draft, data_dir, former)
     except OSError as error:
         raise BackupError(f"The backup can't be restored: {error.strerror or error}.") from error
     if not in_use:
@@ -207,13 +221,31 @@ def _put_secret(draft: Path, data_dir: Path) -> None:
     flush_folder(data_dir)
 
 
-def _exchange(draft: Path, data_dir: Path) -> Path:
-    """Rename the unpacked files into place; the folder that keeps the replaced ones.
+def _fill_database(draft: Path, place: Place, former: Path) -> None:
+    """Move the unpacked stores into the database at `place`; what is there becomes a backup in `former` before.
+
+    A database that is half filled holds nothing that is not elsewhere. Should this be killed, no server serves from the
+    database before it is done again.
+    """
+
+    def keep() -> None:
+        if not is_half_filled(place):
+            back_up(place.data_dir, former, copy_stores=partial(copy_stores, place))
+
+    if holds_data(place):
+        drop_stores(place, first=keep)
+    transfer(Place(draft), place, listener=Unheard())
+    for name in (ACCOUNTS, KNOWLEDGE):
+        for left in draft.glob(f"{name}*"):
+            left.unlink()
+
+
+def _exchange(draft: Path, data_dir: Path, former: Path) -> None:
+    """Rename the unpacked files into place; `former` keeps the replaced ones.
 
     `tidy` recovers from a crash in between.
     """
     close_store(str(data_dir / _USERS))
-    former = Path(tempfile.mkdtemp(dir=data_dir, prefix=f"before-restoring-{now_iso()[:10]}-"))
     users = data_dir / _USERS
     if (draft / SECRET).exists() and (data_dir / SECRET).exists():
         shutil.copy2(data_dir / SECRET, former / SECRET)
@@ -230,4 +262,3 @@ def _exchange(draft: Path, data_dir: Path) -> Path:
             (former / _USERS).rename(users)
         raise
     _put_secret(draft, data_dir)
-    return former

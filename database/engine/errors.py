@@ -336,7 +336,7 @@ class OnlyWithSQLiteError(InvalidChangeError):
     def __init__(self) -> None:
         super().__init__(
             "This works on SQLite's files, and DATABASE_URL names a PostgreSQL database. Use PostgreSQL's own tools "
-            "(pg_dump, pg_restore, pg_amcheck, vacuumdb), and copy the data folder, which holds the secret key."
+            "(pg_amcheck, vacuumdb)."
         )
 
 

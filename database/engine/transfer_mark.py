@@ -23,8 +23,8 @@ class StoreBeingFilledError(StorageFailedError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The database is being filled from another one. Run `flask --app server data migrate` again until it says "
-            "that everything is there."
+            "The database is being filled from another one. Run `flask --app server data migrate`, or `data restore` "
+            "with --force, again until it says that everything is there."
         )
 
 

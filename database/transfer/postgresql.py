@@ -1,4 +1,4 @@
-"""What is written to PostgreSQL in its own way: many rows at once, and the numbers that were given out."""
+"""What is written to PostgreSQL in its own way: many rows at once, the numbers that were given out, whole schemas."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table
+from sqlalchemy.schema import DropSchema
 
 from .ranges import Row
 
@@ -35,6 +36,11 @@ def continue_behind(connection: Connection, table: Table, column: str, number: i
     """Give the next row of `table` a greater number than `number`."""
     if number and (sequence := _sequence_of(connection, table, column)) is not None:
         connection.exec_driver_sql("SELECT setval(%s, %s)", (sequence, number))
+
+
+def drop_schema(connection: Connection, *, schema: str) -> None:
+    """Drop a schema with everything in it; a no-op where there is none."""
+    connection.execute(DropSchema(schema, cascade=True, if_exists=True))
 
 
 def _sequence_of(connection: Connection, table: Table, column: str) -> str | None:

@@ -6,9 +6,11 @@ import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
@@ -22,10 +24,12 @@ from database.connection import close_store, open_store
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine.errors import DatabaseDamagedError, StorageFailedError
+from database.engine.postgresql import _SERVER_LOCK
 from database.history.reading import list_messages
 from database.search.indexing import index_pending
 from database.search.owned import INDEXES
 from database.turns.turns import accept_turn, finish_turn
+from portability import engines
 from portability.backup import back_up
 from search.messages import search_messages
 from search.query import parse_query
@@ -42,14 +46,18 @@ ADA = "ada@example.org"
 class Installation:
     """A data folder and its command line."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, database_url: str = "") -> None:
         self.folder = folder
         self.environ = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
-        self.environ["ANAPHORA_DATA_DIR"] = str(folder)
+        self.environ |= {"ANAPHORA_DATA_DIR": str(folder), "DATABASE_URL": database_url}
         self.settings: Settings = load_settings(self.environ, env_file=folder / "no.env")
         self.users_dir = self.settings.users_dir
-        self.own = {"database": open_store(self.users_dir), "user_email": ADA}
-        self._runner = create_app(self.settings).test_cli_runner()
+        self._runner = create_app(self.settings, serves=False).test_cli_runner()
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """Whose things are read and written."""
+        return {"database": open_store(self.users_dir), "user_email": ADA}
 
     def run(self, *arguments: object) -> Any:
         """What `flask data …` says."""
@@ -98,8 +106,8 @@ def install(tmp_path: Path) -> Iterator[Callable[[str], Installation]]:
     """A new data folder of a name."""
     made: list[Installation] = []
 
-    def install(name: str) -> Installation:
-        made.append(Installation(tmp_path / name))
+    def install(name: str, *, database_url: str = "") -> Installation:
+        made.append(Installation(tmp_path / name, database_url=database_url))
         return made[-1]
 
     yield install
@@ -147,6 +155,103 @@ def test_an_argument_that_is_not_utf_8_is_told_in_one_line(lived_in: Installatio
     create_user(**lived_in.own, password="correct horse battery")
     refused = lived_in.run("backfill", "--email", ADA, "--domain", "\udcff")
     assert (refused.exit_code, refused.output) == (2, "Error: An argument is not UTF-8.\n")
+
+
+@pytest.fixture
+def databases(postgresql_server: PostgreSQLServer) -> Callable[[], str]:
+    """Makes PostgreSQL databases without a store."""
+    return postgresql_server.empty_database
+
+
+def holds(installation: Installation, asked: set[str]) -> None:
+    """Check that a person's conversations, memories and documents are there and found, and nothing is wrong."""
+    verified = installation.run("verify")
+    assert verified.exit_code == 0, verified.output
+    index_pending(database=open_store(installation.users_dir))
+    assert installation.texts() == asked
+    assert installation.memories() == ["Whales sing at night"]
+    assert installation.found("whales") == ["What do whales sing?"]
+    assert installation.vault().read("note.md").text == "Of whales"
+    verified = installation.run("verify")
+    assert verified.exit_code == 0, verified.output
+
+
+def test_what_is_backed_up_is_restored_into_either_kind_of_database(
+    install: Any, databases: Callable[[], str], tmp_path: Path
+) -> None:
+    data = install("data", database_url=databases())
+    create_user(**data.own, password="correct horse battery")
+    data.say("What do whales sing?")
+    data.remember("Whales sing at night")
+    data.vault().write("note.md", "Of whales")
+    file = tmp_path / "backup.zip"
+    made = data.run("backup", file)
+    assert made.exit_code == 0, made.output
+    data.say("And dolphins?")  # afterwards, so not in it
+    for name, url in (("files", ""), ("database", databases())):
+        other = install(name, database_url=url)
+        restored = other.run("restore", file)
+        assert restored.exit_code == 0, restored.output
+        holds(other, {"What do whales sing?"})
+        assert [each["act"] for each in list_acts(database=open_store(other.users_dir), limit=10)] == ["store_restored"]
+        assert other.say("And seals?")
+        other.close()
+        again = install(f"{name} again", database_url=databases())
+        assert install(name, database_url=url).run("backup", tmp_path / f"{name}.zip").exit_code == 0
+        assert again.run("restore", tmp_path / f"{name}.zip").exit_code == 0
+        holds(again, {"What do whales sing?", "And seals?"})
+
+
+def test_what_a_database_holds_is_kept_as_a_backup_where_another_one_is_restored(
+    lived_in: Installation, install: Any, databases: Callable[[], str], tmp_path: Path
+) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    other = install("other", database_url=databases())
+    create_user(**other.own, password="correct horse battery")
+    other.say("What do dolphins say?")
+    refused = other.run("restore", file)
+    assert (refused.exit_code, "holds data already; --force puts it aside" in refused.output) == (1, True)
+    with closing(psycopg.connect(driver_url(other))) as server:
+        server.execute("SELECT pg_advisory_lock_shared(%s)", [_SERVER_LOCK])
+        held = other.run("restore", file, "--force")
+    assert (held.exit_code, "A server works on" in held.output) == (1, True)
+    assert other.texts() == {"What do dolphins say?"}
+
+    restored = other.run("restore", file, "--force")
+    assert restored.exit_code == 0, restored.output
+    assert other.texts() == {"What do whales sing?"}
+    (kept,) = (kept for kept in other.folder.glob("before-restoring-*/anaphora-*.zip"))
+    before = install("before")
+    assert before.run("restore", kept).exit_code == 0
+    assert before.texts() == {"What do dolphins say?"}
+
+
+def test_a_restore_into_a_database_that_broke_off_is_done_again_and_nothing_serves_before(
+    lived_in: Installation, install: Any, databases: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = back_up(lived_in.folder, tmp_path / "backup.zip")
+    other = install("other", database_url=databases())
+
+    def break_off(*_arguments: object) -> None:
+        raise StorageFailedError("The power is gone.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(engines, "renew_statistics", break_off)
+        assert "The power is gone." in other.run("restore", file).output
+    other.close()
+    with pytest.raises(StorageFailedError, match="is being filled from another one"):
+        create_app(other.settings)
+    group, runner = FlaskGroup(create_app=lambda: create_app(other.settings)), CliRunner()
+    half = runner.invoke(group, ["data", "backup", str(tmp_path / "half.zip")])
+    assert (half.exit_code, (tmp_path / "half.zip").exists()) == (1, False)
+    done = runner.invoke(group, ["data", "restore", str(file), "--force"])
+    assert done.exit_code == 0, done.output
+    assert other.texts() == {"What do whales sing?"}
+
+
+def driver_url(installation: Installation) -> str:
+    """The address of its database, as the driver takes it."""
+    return installation.environ["DATABASE_URL"].replace("postgresql+psycopg", "postgresql", 1)
 
 
 def test_a_store_that_is_compacted_is_in_the_audit_log(lived_in: Installation) -> None:
