@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from database.maintenance.verification import verify_file
 from database.search.indexing import newest_seq, reindex_messages
 from database.search.owned import refill
 from endpoints.http.scope import current_settings, current_state
-from portability.backup import ACCOUNTS, KNOWLEDGE, Progress, back_up
+from portability.backup import ACCOUNTS, BACKUP_SCRATCH, KNOWLEDGE, Progress, back_up
 from portability.engines import Place, copy_stores
 from portability.errors import BackupError, BrokenImportError
 from portability.imports.accepting import accept_file
@@ -38,6 +39,7 @@ from portability.imports.parts import PartStore
 from portability.imports.runner import FOLDER as UPLOADS
 from portability.imports.runner import ImportRunner
 from portability.restoring import restore
+from portability.scratch import scratch_folder
 from truth_management_system import PKBDatabase
 from truth_management_system.interface.structured_api import (
     KnowledgeError,
@@ -54,7 +56,7 @@ from .shell import CommandGroup, examples
 group = CommandGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
 _MOST_DAYS = 36_500
-_ALL_BUT_ROWS = "Nothing is wrong with documents and files of messages. `pg_amcheck` checks the database."
+_ALL_BUT_INDEXES = "Nothing is wrong. `pg_amcheck` checks the indexes of the database."
 
 
 @group.command("backfill", epilog=examples("data backfill --email ada@example.org"))
@@ -164,8 +166,8 @@ def verify(repair: bool) -> None:
 
     One line for each finding; exit status 1 for any.
 
-    A server may keep running. A million messages take some minutes. Of a PostgreSQL store, vaults and files are
-    checked; pg_amcheck checks the database.
+    A server may keep running. A million messages take some minutes. Of a PostgreSQL database, a copy of the rows is
+    checked, which needs room in the data folder; its indexes are not, and what is wrong with rows is not repaired.
     """
     wrong = _print_findings(_findings())
     if wrong and repair:
@@ -177,7 +179,7 @@ def verify(repair: bool) -> None:
         mendable = sum(finding.derived for finding in wrong)
         advice = f" --repair makes {mendable} of them anew." if mendable and not repair else ""
         raise click.ClickException(f"{len(wrong)} findings.{advice}")
-    click.echo("Nothing is wrong." if _is_sqlite() else _ALL_BUT_ROWS)
+    click.echo("Nothing is wrong." if _is_sqlite() else _ALL_BUT_INDEXES)
 
 
 @group.command("reindex", epilog=examples("data reindex", "data reindex --messages"))
@@ -279,19 +281,27 @@ def _require_sqlite() -> None:
 
 
 def _findings() -> Iterator[tuple[str, Finding]]:
-    """All findings, each with the name of its store; those of the files alone where PostgreSQL holds the stores."""
+    """All findings, each with the name of its store."""
+    settings = current_settings()
     if not _is_sqlite():
-        with _one_line_errors():
+        with _one_line_errors(), scratch_folder(settings.data_dir, prefix=BACKUP_SCRATCH) as scratch:
+            copy_stores(Place(settings.data_dir, settings.database_url), scratch / "stores", lambda _share: None)
+            for store, finding in _findings_in_rows(scratch / "stores"):
+                yield store, replace(finding, derived=False)
             yield from _findings_in_files()
         return
-    data_dir = current_settings().data_dir
+    yield from _findings_in_rows(settings.data_dir)
+    with suppress(StoreError):  # of a store that can't be opened; it is among the findings above
+        yield from _findings_in_files()
+
+
+def _findings_in_rows(data_dir: Path) -> Iterator[tuple[str, Finding]]:
+    """What is wrong with both stores in SQLite's files."""
     for finding in verify_file(data_dir / ACCOUNTS):
         yield Path(ACCOUNTS).name, finding
     if (data_dir / KNOWLEDGE).exists():
         for finding in verify_knowledge(data_dir / KNOWLEDGE):
             yield Path(KNOWLEDGE).name, finding
-    with suppress(StoreError):  # of a store that can't be opened; it is among the findings above
-        yield from _findings_in_files()
 
 
 def _findings_in_files() -> Iterator[tuple[str, Finding]]:

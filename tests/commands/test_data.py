@@ -249,6 +249,22 @@ def test_a_restore_into_a_database_that_broke_off_is_done_again_and_nothing_serv
     assert other.texts() == {"What do whales sing?"}
 
 
+def test_rows_of_a_database_are_verified_too(install: Any, databases: Callable[[], str]) -> None:
+    data = install("data", database_url=databases())
+    create_user(**data.own, password="correct horse battery")
+    conversation_id = data.say("What do whales sing?")
+    data.remember("Whales sing at night")
+    assert data.run("verify").exit_code == 0
+    with closing(psycopg.connect(driver_url(data), autocommit=True)) as server:
+        server.execute("UPDATE anaphora.messages SET ordinal = 7 WHERE ordinal = 2")
+        server.execute('UPDATE anaphora."UserToConversationId" SET message_count = 9')
+    looked = data.run("verify", "--repair")
+    assert looked.exit_code == 1
+    assert looked.output.count(conversation_id) >= 2
+    assert "repaired" not in looked.output
+    assert {path.name for path in data.folder.iterdir()} <= {"users", "secret_key", "server.lock", "commands.lock"}
+
+
 def driver_url(installation: Installation) -> str:
     """The address of its database, as the driver takes it."""
     return installation.environ["DATABASE_URL"].replace("postgresql+psycopg", "postgresql", 1)
@@ -363,7 +379,7 @@ def test_with_postgresql_documents_and_files_of_messages_are_verified(
         vault = Vaults(database=database).of(ADA)
         vault.write("note.md", "text")
         fine = runner.invoke(args=["data", "verify"])
-        assert (fine.exit_code, "Nothing is wrong with documents and files of messages." in fine.output) == (0, True)
+        assert (fine.exit_code, "Nothing is wrong." in fine.output) == (0, True), fine.output
         originals[0].unlink()
         originals[1].write_bytes(originals[1].read_bytes()[:-1])
         (vault.root / "note.md").unlink()
