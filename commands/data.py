@@ -233,6 +233,8 @@ def forget(older_than_days: float, email: str | None) -> None:
         owner = get_user(database=database, user_email=email).user_email if email else None
         erasure = current_state().account_erasure
         erased, forgotten = erasure.forget_memories(before=iso_in(days=-older_than_days), user_email=owner)
+    if erased or forgotten:
+        _note_act("memories_forgotten", owner or "", days=older_than_days, memories=erased, changes=forgotten)
     click.echo(f"{erased} retracted memories were erased. {forgotten} changes can't be undone any more.")
     if not erasure.compacts_itself():
         click.echo("The stores are large: run `flask --app server data compact` to clear the files of deleted text.")

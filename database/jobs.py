@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, case, delete, func, insert, or_, select, update
 
+from database.accounts.audit import Actor, record_act
 from database.changes import JOB, ChangeType, record
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
@@ -197,15 +198,20 @@ def count_by_status(*, database: Database) -> dict[str, int]:
         return {status: int(count) for status, count in connection.execute(counted)}
 
 
-def retry_job(*, database: Database, job_id: str) -> None:
-    """Let a failed job begin again where it was. Raises JobNotFoundError where no such job has failed."""
+def retry_job(*, database: Database, job_id: str, by: Actor) -> None:
+    """Let a failed job begin again where it was. by: the administrator who does.
+
+    Raises JobNotFoundError where no such job has failed.
+    """
     failed = (_c.job_id == job_id) & (_c.status == "failed")
     again = {"status": "waiting", "attempts": 0, "error": "", "due_at": store_time(), "updated_at": now_iso()}
 
     def retry(connection: Connection) -> None:
-        if connection.execute(update(jobs).where(failed).values(again)).rowcount == 0:
+        job = connection.execute(select(_c.kind, _c.user_email).where(failed)).first()
+        if job is None or connection.execute(update(jobs).where(failed).values(again)).rowcount == 0:
             raise JobNotFoundError
         _tell(connection, "changed", job_id)
+        record_act(connection, by, "job_retried", job.user_email or "", details={"kind": job.kind})
 
     database.write(retry)
 

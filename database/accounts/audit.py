@@ -34,6 +34,8 @@ Act = Literal[
     "role_changed",
     "quota_changed",
     "model_fetched",
+    "job_retried",
+    "memories_forgotten",
     "store_restored",
     "store_moved",
     "store_compacted",

@@ -123,7 +123,7 @@ def list_jobs() -> object:
 def retry_job(job_id: str) -> None:
     """Let a failed job begin again where it was; administrators only."""
     require_administrator("Only an administrator tries jobs again.")
-    job_rows.retry_job(database=current_state().database, job_id=job_id)
+    job_rows.retry_job(database=current_state().database, job_id=job_id, by=current_actor())
 
 
 @blueprint.get("/admin/health")

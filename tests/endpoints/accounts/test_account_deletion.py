@@ -14,6 +14,7 @@ from sqlalchemy import inspect
 from attachments.passages import index_pending as index_passages
 from chat.context.knowledge import tell_changes
 from chat.runtime.startup import held_data_folder
+from database.accounts.audit import list_acts
 from database.imports.repository import claim_import, release_imports
 from database.jobs import add_job, claim_job, release_jobs
 from database.schema import metadata
@@ -481,6 +482,8 @@ def test_retracted_memories_and_former_texts_are_erased_for_good(
     assert forget("1").output.startswith("0 retracted memories were erased. 0 changes")
     done = forget("0")
     assert (done.exit_code, done.output.split(".")[0]) == (0, "1 retracted memories were erased")
+    (act,) = list_acts(database=state.database, limit=10)
+    assert (act["act"], act["subject"], act["details"]["memories"]) == ("memories_forgotten", ada.email, 1)
     found = files_with(settings.data_dir, "zqxgone", "zqxformer", "zqxhers")
     assert (found["zqxgone"], found["zqxformer"]) == (set(), set())
     assert found["zqxhers"] == {"pkb.sqlite", "users.db"}

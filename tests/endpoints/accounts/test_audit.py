@@ -149,6 +149,15 @@ def test_jobs_are_listed_with_what_failed_first_and_tried_again(grace: Person, a
     assert (found["broken"].error, found["private"].error) == ("The disk of Ada's diary is full.", "")
     assert grace.post("/admin/jobs/broken/retry").status_code == 200
     assert refused(grace.post("/admin/jobs/fine/retry")) == (404, "job_not_found")
+    assert grace.post("/admin/jobs/private/retry").status_code == 200
+    acts = [
+        (act["act"], act["actor_email"], act["subject"], act["details"])
+        for act in grace.get("/admin/audit").json["acts"]
+    ]
+    assert acts == [
+        ("job_retried", grace.email, ada.email, {"kind": "private"}),
+        ("job_retried", grace.email, "", {"kind": "broken"}),
+    ]
     again = {each.kind: each for each in told(grace.get("/admin/jobs"), Jobs).jobs}["broken"]
     assert (again.status, again.error, again.attempts) == ("waiting", "", 0)
 

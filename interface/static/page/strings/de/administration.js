@@ -93,6 +93,8 @@ export const administrationStrings = fill(english, {
       role_changed: 'Rolle geändert',
       quota_changed: 'Kontingent geändert',
       model_fetched: 'Modell geholt',
+      job_retried: 'Auftrag erneut versucht',
+      memories_forgotten: 'Erinnerungen endgültig gelöscht',
       store_restored: 'Sicherung eingespielt',
       store_moved: 'Daten umgezogen',
       store_compacted: 'Daten verdichtet',

@@ -92,6 +92,8 @@ export const administrationStrings = {
       role_changed: 'Role changed',
       quota_changed: 'Quota changed',
       model_fetched: 'Model fetched',
+      job_retried: 'Job tried again',
+      memories_forgotten: 'Memories erased for good',
       store_restored: 'Backup restored',
       store_moved: 'Store moved',
       store_compacted: 'Store compacted',

@@ -93,6 +93,8 @@ export const administrationStrings = fill(english, {
       role_changed: 'Función cambiada',
       quota_changed: 'Cuota cambiada',
       model_fetched: 'Modelo descargado',
+      job_retried: 'Tarea reintentada',
+      memories_forgotten: 'Recuerdos borrados para siempre',
       store_restored: 'Copia de seguridad restaurada',
       store_moved: 'Datos trasladados',
       store_compacted: 'Datos compactados',

@@ -93,6 +93,8 @@ export const administrationStrings = fill(english, {
       role_changed: '更改角色',
       quota_changed: '更改额度',
       model_fetched: '下载模型',
+      job_retried: '重试任务',
+      memories_forgotten: '彻底清除记忆',
       store_restored: '恢复备份',
       store_moved: '迁移数据',
       store_compacted: '压缩数据',
