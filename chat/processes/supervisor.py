@@ -100,7 +100,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Serve until a signal; returns the exit status. Main thread only. Raises OSError if the port is taken."""
-        self._sockets = _bound(*self._address)
+        self._sockets = bound(*self._address)
         with self._hearing_signals():
             try:
                 while self._attend():
@@ -271,11 +271,11 @@ def serve_by_line(line: socket.socket, *, leave: Callable[[], None], stop: Calla
     return heard
 
 
-def _bound(host: str, port: int) -> list[socket.socket]:
-    """Sockets bound to the port on each address of `host`, not yet listening. Raises OSError."""
-    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+def bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets bound to the port on each address of `host`, not yet listening. Raises OSError, which names both."""
     sockets: list[socket.socket] = []
     try:
+        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in dict.fromkeys(found):
             each = socket.socket(family, kind, protocol)
             sockets.append(each)
@@ -284,8 +284,8 @@ def _bound(host: str, port: int) -> list[socket.socket]:
                 each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             each.bind(address)
             each.setblocking(False)  # all processes are woken by a connection, and one of them gets it
-    except OSError:
+    except OSError as error:
         for each in sockets:
             each.close()
-        raise
+        raise OSError(f"can't listen on {host}, port {port}: {error.strerror or error}.") from error
     return sockets

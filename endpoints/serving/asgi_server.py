@@ -20,7 +20,7 @@ import uvicorn
 import tracing
 from attachments.errors import AttachmentError
 from chat.processes.shared_places import SharedPlaces
-from chat.processes.supervisor import serve_by_line
+from chat.processes.supervisor import bound, serve_by_line
 from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
@@ -375,7 +375,11 @@ class Server(uvicorn.Server):
 
 
 def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) -> None:
-    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C. inherited: from the supervisor."""
+    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C. inherited: from the supervisor.
+
+    Raises OSError where the port is taken, before anything is begun.
+    """
+    sockets = inherited.sockets if inherited else bound(settings.host, settings.port)
     _tune_interpreter()
     bridge = Bridge(app)
     config = configure(bridge, settings)
@@ -383,7 +387,7 @@ def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) ->
     hangup = getattr(signal, "SIGHUP", None)  # a service manager reloads, or a terminal is closed; `nohup` stands
     if inherited is None and hangup is not None and signal.getsignal(hangup) is signal.SIG_DFL:
         signal.signal(hangup, lambda *_: server.handle_exit(signal.SIGTERM, None))
-    server.run(sockets=inherited.sockets if inherited else None)
+    server.run(sockets=sockets)
 
 
 def _tune_interpreter() -> None:

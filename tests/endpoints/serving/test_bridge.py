@@ -15,7 +15,7 @@ from werkzeug.routing import MapAdapter
 from endpoints.http.scope import EXTENSION
 from endpoints.http.streams import StreamBody
 from endpoints.serving import asgi_server, bodies
-from endpoints.serving.asgi_server import Bridge, Server, configure
+from endpoints.serving.asgi_server import Bridge, Server, configure, serve
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
 
@@ -304,6 +304,17 @@ def test_a_server_opens_and_closes_what_it_needs(app: Flask, main_model: Scripte
 
     asyncio.run(Bridge(app)({"type": "lifespan"}, receive, send))
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_begun(app: Flask) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        settings = app.extensions[EXTENSION].settings.model_copy(update={"host": "127.0.0.1", "port": port})
+        with pytest.raises(OSError, match=f"port {port}: Address already in use"):
+            serve(app, settings)
+    nowhere = settings.model_copy(update={"host": "nowhere.invalid"})
+    with pytest.raises(OSError, match="nowhere"):
+        serve(app, nowhere)
 
 
 def test_an_address_is_told_only_once_it_is_the_server_s_own(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
