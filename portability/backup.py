@@ -153,7 +153,8 @@ def back_up(
     with `copy_stores`, where they don't lie in the folder), beside `target`; only its owner may read it. Raises
     InTheWayError where the file exists, unless `force` is given; BackupError, StoreError.
     """
-    file = target / f"anaphora-{now_iso()[:19].replace(':', '')}.zip" if target.is_dir() else target
+    begun_at = now_iso()
+    file = target / f"anaphora-{begun_at[:19].replace(':', '')}.zip" if target.is_dir() else target
     if file.exists() and not force:
         raise InTheWayError(f"{file} is there already; --force replaces it.")
     if not file.parent.is_dir():
@@ -167,7 +168,7 @@ def back_up(
                 stores = scratch / "stores"
                 copy_stores(stores, lambda share: progress(share / 2))
                 progress = partial(_second_half, progress)
-            _write_archive(draft, data_dir, stores, scratch, progress)
+            _write_archive(draft, data_dir, stores, scratch, progress, created_at=begun_at)
             replace_durably(draft, file)
     except OSError as error:
         raise BackupError(f"The backup can't be written: {error.strerror or error}.") from error
@@ -197,11 +198,12 @@ def _second_half(progress: Progress, share: float) -> None:
     progress((1 + share) / 2)
 
 
-def _write_archive(draft: Path, data_dir: Path, stores: Path, scratch: Path, progress: Progress) -> None:
+def _write_archive(
+    draft: Path, data_dir: Path, stores: Path, scratch: Path, progress: Progress, *, created_at: str
+) -> None:
     """stores: the data folder where they lie, `data_dir` or a copy."""
     folders = {name: stores if name in _STORES else data_dir for name in NAMES}
     names = [name for name in NAMES if (folders[name] / name).exists()]
-    created_at = now_iso()
     schema: dict[str, int] = {}
     files: dict[str, Packed] = {}
     with (
