@@ -262,7 +262,7 @@ class InboxWorker:
                 if not self._closed.is_set():
                     self._desk.service(user_email, agent_id, by_itself=True, is_stopping=self._closed.is_set)
         except AgentNotFoundError:
-            log.info("an agent of %s was deleted before it could answer", user_email)
+            log.info("an agent was deleted before it could answer")
         except StoreError as error:
             log.warning("inboxes have to wait: %s", error.message)
         except Exception:

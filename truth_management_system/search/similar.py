@@ -55,7 +55,7 @@ def _searched(search: ClaimSearch, statement: str) -> list[Claim]:
     try:
         found = search.search(query, strategy="hybrid", k=_LOOKED_AT, filters=SearchFilters())
     except KnowledgeError as error:
-        log.warning("nothing was compared with %r: %s", query[:40], error.message)
+        log.warning("a memory was compared with none: %s", error.message)
         return []
     return [result.claim for result in found.results]
 

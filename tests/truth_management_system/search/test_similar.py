@@ -10,6 +10,7 @@ from language_models.errors import ModelUnavailableError
 from tests.truth_management_system.ingestion.conftest import BEN, MakeApi
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system import StructuredAPI
+from truth_management_system.errors import KnowledgeUnavailableError
 from truth_management_system.search.similar import find_similar, find_similar_to_each
 from truth_management_system.search.vectors import EmbeddingIndexer
 
@@ -30,6 +31,18 @@ def test_adding_tells_what_is_similar(api: StructuredAPI) -> None:
     first = api.add_claim("I live in Lisbon", auto_extract=False).data
     again = api.add_claim("I live in Porto", auto_extract=False, suggest_similar=True)
     assert [(one.claim, one.kind) for one in again.metadata["similar"]] == [(first, "contradiction")]
+
+
+def test_a_search_that_fails_finds_nothing_and_the_log_quotes_nobody(
+    api: StructuredAPI, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_arguments: object, **_more: object) -> None:
+        raise KnowledgeUnavailableError("It is away.")
+
+    monkeypatch.setattr(api.search_strategy, "search", fail)
+    assert find_similar("I have 2 cats", search=api.search_strategy, llm=api.llm) == []
+    assert "compared with none" in caplog.text
+    assert "cats" not in caplog.text
 
 
 def test_vectors_find_what_words_do_not(make_api: MakeApi) -> None:
