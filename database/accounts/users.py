@@ -183,7 +183,9 @@ def list_users(*, database: Database) -> list[Account]:
 
 
 def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Actor | None = None) -> None:
-    """Disable an account, which ends its sessions and suspends its tokens, or enable it again. by: who does.
+    """Disable an account, which ends its sessions and suspends its tokens, or enable it again; nothing where it is so.
+
+    by: who does.
 
     Raises:
         UserNotFoundError: there is no such account.
@@ -192,18 +194,20 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Act
     key, moment = account_key(user_email), now_iso()
 
     def job(connection: Connection) -> None:
+        theirs = (_c.user_email == key) & _c.erasing_since.is_(None)
+        account = connection.execute(select(_c.disabled_at).where(theirs)).first()
+        if account is None:
+            raise UserNotFoundError
+        if (account.disabled_at is not None) == disabled:
+            return
         if disabled and is_only_administrator(connection, key):
             raise LastAdministratorError(say("only_administrator"))
         if disabled:
             void_links_of_administrator(connection, key)
-        since = func.coalesce(_c.disabled_at, moment) if disabled else None
-        theirs = update(users).where(_c.user_email == key, _c.erasing_since.is_(None))
-        changed = connection.execute(theirs.values(disabled_at=since))
-        if changed.rowcount == 0:
-            raise UserNotFoundError
-        if disabled:
-            connection.execute(delete(sessions).where(sessions.c.user_email == key))
             connection.execute(delete(password_links).where(password_links.c.user_email == key))
+        # When it is enabled, too: a login that was under way when it was disabled has begun one since.
+        connection.execute(delete(sessions).where(sessions.c.user_email == key))
+        connection.execute(update(users).where(theirs).values(disabled_at=moment if disabled else None))
         record_act(connection, by, "account_disabled" if disabled else "account_enabled", key)
 
     database.write(job)

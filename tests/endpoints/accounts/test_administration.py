@@ -7,6 +7,9 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
+from database.accounts.sessions import create_session
+from endpoints.http.guards import SESSION_COOKIE
+from endpoints.http.scope import EXTENSION
 from endpoints.operations.models import Limits
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import SETTINGS_TABLE, Settings
@@ -54,9 +57,14 @@ def test_a_disabled_account_is_out_at_once_and_in_again_when_enabled(app: Flask,
     program = {"Authorization": f"Bearer {token}"}
     assert app.test_client().get("/get_user_info", headers=program).status_code == 401
     assert app.test_client().post("/login", json=credentials).status_code == 401
+    # As a login begins it that was under way when the account was disabled.
+    late = app.test_client()
+    database = app.extensions[EXTENSION].database
+    late.set_cookie(SESSION_COOKIE, create_session(database=database, user_email=ada.email))
 
     assert grace.put(f"/users/{ada.email}", json={"disabled": False}).status_code == 200
     assert ada.get("/get_user_info").status_code == 401
+    assert late.get("/get_user_info").status_code == 401
     assert app.test_client().get("/get_user_info", headers=program).status_code == 200
     assert app.test_client().post("/login", json=credentials).status_code == 200
 

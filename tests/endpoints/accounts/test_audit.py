@@ -81,8 +81,12 @@ def test_a_refused_act_and_one_that_changes_nothing_leave_no_trace(grace: Person
     grace.post("/users", json={"email": ada.email, "password": PASSWORD})
     grace.put("/users/nobody@example.org", json={"disabled": True})
     grace.put(f"/admin/people/{ada.email}/quota", json={})
+    grace.put(f"/users/{ada.email}", json={"disabled": False})
     ada.put(f"/users/{grace.email}", json={"disabled": True})
     assert log_of(grace).acts == []
+    for _ in range(2):
+        assert grace.put(f"/users/{ada.email}", json={"disabled": True}).status_code == 200
+    assert [each.act for each in log_of(grace).acts] == ["account_disabled"]
 
 
 def test_the_log_is_read_page_by_page_and_filtered(grace: Person, ada: Person) -> None:
