@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from database.accounts.audit import Act
 from endpoints.http.models import Body, Query, Shape, Text
 from endpoints.operations.models import Readiness
 
@@ -70,7 +71,7 @@ class AuditQuery(Query):
 
     before: Annotated[int, Field(ge=1, le=2**62)] | None = None
     limit: Annotated[int, Field(ge=1, le=500)] = 50
-    act: Annotated[Text, Field(max_length=60)] | None = None
+    act: Act | Literal[""] | None = None
     subject: Annotated[Text, Field(max_length=400)] | None = None
 
 

@@ -104,6 +104,13 @@ def test_the_log_is_read_page_by_page_and_filtered(grace: Person, ada: Person) -
     assert len(log_of(grace, subject=ada.email.upper()).acts) == 6
 
 
+def test_an_act_that_there_is_not_is_refused_with_those_that_there_are(grace: Person) -> None:
+    refused = grace.get("/admin/audit", query_string={"act": "account_mde"})
+    assert (refused.status_code, refused.json["code"]) == (400, "bad_request")
+    assert "account_made" in refused.json["message"]
+    assert log_of(grace, act="").acts == log_of(grace).acts
+
+
 def test_acts_of_the_command_line_and_of_tokens_say_so(app: Flask, grace: Person, store: Database) -> None:
     create_user(database=store, user_email="bob@example.org", password=PASSWORD, by=COMMAND_LINE)
     token = grace.post("/api_tokens", json={"name": "script"}).json["token"]
