@@ -20,16 +20,15 @@ import { createReport } from '../../references/report.js';
 const FLASH_MS = 1600;
 const ENDINGS = new Set(['cancelled', 'interrupted']);
 
+/** Whether nothing of an answer that was broken off stays. */
+const keepsNothing = (message) => isUnkept(message) || message.text === '';
+
 function endingOf(message) {
   if (isFromUser(message)) return '';
   if (message.status === 'failed') return message.error ?? errorText(message.config?.error) ?? strings.answer.failed;
-  const isNothingKept = isUnkept(message) || message.text === '';
-  if (ENDINGS.has(message.status)) return (isNothingKept ? strings.unkept : strings.answer)[message.status];
-  return isEmpty(message) ? strings.answer.empty : '';
-}
-
-function isEmpty({ status, text, parts }) {
-  return status === 'complete' && text === '' && !(parts ?? []).some((part) => part.status === 'waiting');
+  if (ENDINGS.has(message.status)) return (keepsNothing(message) ? strings.unkept : strings.answer)[message.status];
+  const isWaiting = message.parts?.some(({ status }) => status === 'waiting');
+  return message.status === 'complete' && message.text === '' && !isWaiting ? strings.answer.empty : '';
 }
 
 /** What an answer took: tokens, and how quickly it came. */
