@@ -90,6 +90,12 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     rail.get_by_role("button", name="Close").click()
     expect(sidebar).to_be_visible()
     toggle.click()
+    # Below the drawer nothing takes the focus.
+    page.set_viewport_size({"width": 700, "height": 740})
+    page.get_by_role("button", name="Show the sidebar").click()
+    expect(rail).to_have_js_property("inert", True)
+    page.keyboard.press("Escape")
+    expect(rail).to_have_js_property("inert", False)
 
     # On a phone it is a sheet, which Escape closes.
     page.set_viewport_size({"width": 360, "height": 740})

@@ -22,6 +22,7 @@ export function mountDrawer(events) {
   const root = document.documentElement;
   const sidebar = document.getElementById('sidebar');
   const main = document.querySelector('main');
+  const backdrop = document.getElementById('sidebar-backdrop');
   const toggles = document.querySelectorAll('[data-sidebar-toggle]');
   const narrow = matchMedia(NARROW);
   let isRailOpen = false;
@@ -32,7 +33,7 @@ export function mountDrawer(events) {
 
   function apply() {
     root.dataset.sidebar = open ? 'open' : 'closed';
-    main.inert = open && narrow.matches;
+    for (const other of sidebar.parentElement.children) other.inert = open && narrow.matches && other !== sidebar && other !== backdrop;
     for (const toggle of toggles) {
       toggle.setAttribute('aria-expanded', String(open));
       toggle.setAttribute('aria-label', open ? words.close : words.open);
@@ -56,7 +57,7 @@ export function mountDrawer(events) {
   }
 
   for (const toggle of toggles) toggle.addEventListener('click', () => set(!open));
-  document.getElementById('sidebar-backdrop').addEventListener('click', () => set(false));
+  backdrop.addEventListener('click', () => set(false));
   sidebar.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && narrow.matches && !event.defaultPrevented) set(false);
   });
