@@ -22,7 +22,6 @@ from dotenv import dotenv_values
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 T = TypeVar("T")
-_PREFIX = "ANAPHORA_"
 
 
 class MappedFolder(NamedTuple):
@@ -126,10 +125,8 @@ def _folder(text: str) -> Path:
         path = Path(text).expanduser().absolute()
         if not path.exists() or path.is_dir():
             return path
-    except RuntimeError:  # of a `~` that is nobody's
-        raise ValueError(f"{text!r} is in the home folder of a user who is not there") from None
-    except OSError as error:
-        raise ValueError(f"{text[:200]!r} can't be used: {error.strerror}") from None
+    except (OSError, RuntimeError) as error:  # the latter of a `~` that is nobody's
+        raise ValueError(f"{text[:200]!r} can't be used: {getattr(error, 'strerror', error)}") from None
     raise ValueError(f"{path} is a file; name a folder")
 
 
@@ -284,7 +281,7 @@ class Settings(BaseModel):
         frozen=True,
         extra="ignore",
         validate_default=True,
-        alias_generator=lambda name: name.upper() if name in _WITHOUT_PREFIX else f"{_PREFIX}{name.upper()}",
+        alias_generator=lambda name: name.upper() if name in _WITHOUT_PREFIX else f"ANAPHORA_{name.upper()}",
         protected_namespaces=(),
     )
 

@@ -8,14 +8,13 @@ has one row, named like its kind, and becomes due again some time after it was f
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
 from sqlalchemy import Connection, case, delete, func, insert, or_, select, update
 
-from database.accounts.audit import Actor, record_act
 from database.changes import JOB, ChangeType, record
 from database.engine.clock import iso_in, now_iso, store_time
 from database.engine.database import Database, Urgency
@@ -198,8 +197,8 @@ def count_by_status(*, database: Database) -> dict[str, int]:
         return {status: int(count) for status, count in connection.execute(counted)}
 
 
-def retry_job(*, database: Database, job_id: str, by: Actor) -> None:
-    """Let a failed job begin again where it was. by: the administrator who does.
+def retry_job(*, database: Database, job_id: str, note: Callable[[Connection, str, str], object]) -> None:
+    """Let a failed job begin again where it was. note: called within the transaction with its kind and its owner.
 
     Raises JobNotFoundError where no such job has failed.
     """
@@ -211,7 +210,7 @@ def retry_job(*, database: Database, job_id: str, by: Actor) -> None:
         if job is None or connection.execute(update(jobs).where(failed).values(again)).rowcount == 0:
             raise JobNotFoundError
         _tell(connection, "changed", job_id)
-        record_act(connection, by, "job_retried", job.user_email or "", details={"kind": job.kind})
+        note(connection, job.kind, job.user_email or "")
 
     database.write(retry)
 

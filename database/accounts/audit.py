@@ -73,6 +73,11 @@ class AuditedAct(TypedDict):
 _FIELDS = tuple(AuditedAct.__annotations__)
 
 
+def record_retry(connection: Connection, kind: str, owner: str, *, by: Actor) -> None:
+    """Note in the transaction of it that a failed job of this kind begins again. owner: "" for one of the server."""
+    record_act(connection, by, "job_retried", owner, details={"kind": kind})
+
+
 def record_act(
     connection: Connection, by: Actor | None, act: Act, subject: str, *, details: Mapping[str, Any] | None = None
 ) -> None:

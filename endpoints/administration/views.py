@@ -7,6 +7,7 @@ import platform
 import shutil
 import socket
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from flask import Blueprint
@@ -123,7 +124,8 @@ def list_jobs() -> object:
 def retry_job(job_id: str) -> None:
     """Let a failed job begin again where it was; administrators only."""
     require_administrator("Only an administrator tries jobs again.")
-    job_rows.retry_job(database=current_state().database, job_id=job_id, by=current_actor())
+    note = partial(audit.record_retry, by=current_actor())
+    job_rows.retry_job(database=current_state().database, job_id=job_id, note=note)
 
 
 @blueprint.get("/admin/health")

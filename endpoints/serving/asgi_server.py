@@ -375,10 +375,7 @@ class Server(uvicorn.Server):
 
 
 def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) -> None:
-    """Serve `app` on the settings' host and port until SIGTERM or Ctrl-C. inherited: from the supervisor.
-
-    Raises OSError where the port is taken, before anything is begun.
-    """
+    """Serve `app` until SIGTERM or Ctrl-C. inherited: from the supervisor. Raises OSError where the port is taken."""
     sockets = inherited.sockets if inherited else bound(settings.host, settings.port)
     _tune_interpreter()
     bridge = Bridge(app)

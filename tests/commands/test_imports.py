@@ -90,6 +90,6 @@ def test_a_form_that_is_not_known_says_what_was_expected_and_changes_nothing(run
     file.write_text("Dear diary")
     done = run(file)
     assert done.exit_code == 1
-    assert "has a form that is not known." in done.output
+    assert "diary.txt is not a file that" in done.output
     assert "ChatGPT:" in done.output
     assert list_imports(database=open_store(settings.users_dir), user_email=ADA) == []

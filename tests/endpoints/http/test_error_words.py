@@ -29,6 +29,8 @@ PACKAGES = (
     "vault",
 )
 FOR_PROGRAMS = {
+    "f'The tool ended with code {error.code} in the place of an answer.'",
+    "f'{self._model} answered vectors of several lengths, or of none'",
     "\"A domain is a word of letters, digits, '-' and '_'.\"",
     '"A token can\'t change roles."',
     '"A token can\'t delete accounts."',
@@ -106,7 +108,6 @@ FOR_PROGRAMS = {
     "f'{kind!r} is nothing that has aliases.'",
     "f'{mode!r} is no way to import; there is \"merge\".'",
     "f'{self._model} answered no embeddings'",
-    "f'{self._model} answered vectors of several lengths'",
     "f'{self._model} answered {len(vectors)} vectors for {count} texts'",
     "f'{self.name} could not embed: {error}'",
     'f\'{user_response!r} is no answer; use "all", "none", or numbers such as "1,3".\'',
