@@ -409,7 +409,12 @@ class Settings(BaseModel):
         None, "Service that serves `openai:<model>`; OpenAI's own when empty."
     )
     openai_api_key: str | None = _setting(None, "Key for that service.", secret=True)
-    anthropic_api_key: str | None = _setting(None, "Key for `anthropic:<model>`.", secret=True)
+    anthropic_api_key: str | None = _setting(
+        None,
+        "Key for `anthropic:<model>`, over Anthropic's own Messages API where the package `anthropic` is installed "
+        "(`requirements-anthropic.txt`), else over its OpenAI-compatible interface.",
+        secret=True,
+    )
     model_dir: Folder = _setting(
         None, "Folder of fetched models; `anaphora/models` in the user's cache folder when empty."
     )

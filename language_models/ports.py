@@ -97,7 +97,7 @@ class Delta:
     thinking: appended to what a reasoning model thinks before or between the words of its answer.
     status: a sentence for the waiting user ("The model is being fetched: 43 %"), or None; with the last step, one about
     the whole answer, which is kept.
-    tool_calls: complete tool calls, in the shape of the chat-completions API.
+    tool_calls: complete tool calls, in the shape of the chat-completions API; the model gets back what else they hold.
     usage, finish_reason ("stop", "length", "tool_calls", "content_filter"): sent with the last step, if at all.
     """
 

@@ -148,6 +148,11 @@ class ContextWindow:
         if self.is_assumed:
             self._known = listed_context_window(model_list, self._model)
 
+    def note_stated(self, tokens: int) -> None:
+        """The provider states the window of this very model, which counts more than that of its family."""
+        if not self._is_given:
+            self._known = tokens
+
     def note_answer(self, usage: Usage, *, estimated: int) -> bool:
         """Learn from an answer to a prompt of `estimated` tokens by our count; whether a part was silently dropped."""
         used = usage.prompt_tokens + usage.completion_tokens

@@ -48,7 +48,8 @@ def prepare_environment(*, dev: bool, scaled: bool = False) -> None:
 
 def _mark(name: str) -> str:
     # A different interpreter needs its own packages, whether pyvenv.cfg names it or the system replaced it.
-    files = [ROOT / part for part in ("constraints.txt", *REQUIREMENTS[: REQUIREMENTS.index(name) + 1])]
+    extra = ("requirements-anthropic.txt",) if name == REQUIREMENTS[-1] else ()
+    files = [ROOT / part for part in ("constraints.txt", *extra, *REQUIREMENTS[: REQUIREMENTS.index(name) + 1])]
     return f"{_python(VENV).resolve()} {fingerprint(VENV / 'pyvenv.cfg', *files)}"
 
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import tracing
 from language_models.errors import ContextTooLongError, ModelUnavailableError, ModelUnknownError
 from language_models.openai.chunks import DONE, THINKING, ChunkReader
 from language_models.openai.client import ProviderHttp, Timeouts
-from language_models.openai.events import EventStream
+from language_models.openai.events import AnswerStream
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
 from language_models.openai.wire import Dialect, request_body
 from language_models.ports import (
@@ -37,6 +37,9 @@ _UNUSED_TOKENS = 16
 
 class ProviderChatModel(ChatModel):
     """A `ChatModel` over HTTP. Opens nothing, and does not import aiohttp, before the first request."""
+
+    transport: ClassVar[type[ProviderHttp]] = ProviderHttp
+    reader: ClassVar[type[ChunkReader]] = ChunkReader
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class ProviderChatModel(ChatModel):
         calls_tools, price: None: unknown.
         """
         self._model = model
-        self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
+        self._http = self.transport(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
         self._retries = retries or RetryPolicy()
         self._answer_tokens = answer_tokens
         self._price = price
@@ -115,11 +118,7 @@ class ProviderChatModel(ChatModel):
 
     def stream(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> AsyncGenerator[Delta, None]:
         """The answer, with a status step for each retry. A regex response format is ignored."""
-        response_format = options.get("response_format")
-        if response_format is not None and response_format.get("type") == "regex":
-            options["response_format"] = None
-        options["max_tokens"] = options.get("max_tokens") or self._answer_tokens
-        return self.stream_request(request_body(self._model, messages, options))
+        return self.stream_request(self._body(messages, options))
 
     async def stream_request(self, body: dict[str, Any]) -> AsyncGenerator[Delta, None]:
         """The answer to a chat-completions request body."""
@@ -152,12 +151,12 @@ class ProviderChatModel(ChatModel):
     async def _attempt(self, sent: dict[str, Any]) -> AsyncGenerator[Delta, None]:
         """The answer to one request. Raises AttemptFailedError, also in the middle of the answer."""
         stopwatch = Stopwatch()
-        events = await self._http.open_stream("/chat/completions", sent)
+        events = await self._http.open_stream(sent)
         async with aclosing(self._until_begun(events)) as comments:
             async for status in comments:
                 yield status
         self._begin_finding_window()
-        reader = ChunkReader(self._model, meter=self._meter, stopwatch=stopwatch)
+        reader = self.reader(self._model, meter=self._meter, stopwatch=stopwatch)
         async with aclosing(_steps(events, reader)) as steps:
             async for step in steps:
                 self._http.note_success()
@@ -180,7 +179,7 @@ class ProviderChatModel(ChatModel):
     async def models(self) -> tuple[str, ...]:
         """Names of the models that the provider offers."""
         try:
-            listed = await self._http.get_json("/models")
+            listed = await self._http.model_list()
         except AttemptFailedError as failure:
             if isinstance(failure.error, ModelUnknownError):
                 raise ModelUnavailableError(say("no_model_list")) from failure
@@ -198,12 +197,12 @@ class ProviderChatModel(ChatModel):
         if not self._window.is_assumed:
             return
         try:
-            listed = await self._http.get_json("/models")
+            listed = await self._http.model_list()
         except AttemptFailedError:
             return
         self._window.note_list(listed)
 
-    async def _until_begun(self, events: EventStream) -> AsyncGenerator[Delta, None]:
+    async def _until_begun(self, events: AnswerStream) -> AsyncGenerator[Delta, None]:
         """Wait for the first event; one status if comments arrive before it. Raises AttemptFailedError."""
         has_said = False
         try:
@@ -214,6 +213,13 @@ class ProviderChatModel(ChatModel):
         except BaseException:
             events.close()
             raise
+
+    def _body(self, messages: Sequence[ChatMessage], options: ChatOptions) -> dict[str, Any]:
+        response_format = options.get("response_format")
+        if response_format is not None and response_format.get("type") == "regex":
+            options["response_format"] = None
+        options["max_tokens"] = options.get("max_tokens") or self._answer_tokens
+        return request_body(self._model, messages, options)
 
     def _note_failure(self, failure: AttemptFailedError) -> None:
         self._http.note_failure(failure.error)
@@ -234,7 +240,7 @@ class ProviderChatModel(ChatModel):
             estimated = sum(map(dense_tokens, texts))
         was_truncated = self._window.note_answer(usage, estimated=estimated)
         if last.finish_reason == "length":
-            return replace(last, status=self._why_cut(usage, sent))
+            return last if last.status else replace(last, status=self._why_cut(usage, sent))
         if was_truncated:
             return replace(last, status=say("prompt_truncated", model=self._model, tokens=usage.prompt_tokens))
         return last
@@ -250,7 +256,7 @@ class ProviderChatModel(ChatModel):
         return say("cut_by_provider", model=self._model)
 
 
-async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Delta, None]:
+async def _steps(events: AnswerStream, reader: ChunkReader) -> AsyncGenerator[Delta, None]:
     try:
         if events.is_document:
             last = reader.document(await events.document())
@@ -272,7 +278,7 @@ async def _steps(events: EventStream, reader: ChunkReader) -> AsyncGenerator[Del
         events.close()
 
 
-async def _next_batch(events: EventStream, reader: ChunkReader) -> list[bytes]:
+async def _next_batch(events: AnswerStream, reader: ChunkReader) -> list[bytes]:
     try:
         return await events.events()
     except AttemptFailedError:

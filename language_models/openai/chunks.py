@@ -77,7 +77,7 @@ class ChunkReader:
             raise AttemptFailedError(broken, worth_retrying=True)
         if self._stopwatch is not None and self._usage is not None:
             self._stopwatch.tell(self._meter, self._usage)
-        calls = self._calls.all()
+        calls = self._made()
         reason = self._finish_reason or ("tool_calls" if calls else "stop")
         yield Delta(tool_calls=calls, usage=self._usage, finish_reason=reason)
 
@@ -131,6 +131,9 @@ class ChunkReader:
         status = None if self.has_thought or text else THINKING
         self.has_thought = True
         return Delta(text=text, thinking=thinking, status=status)
+
+    def _made(self) -> tuple[Mapping[str, Any], ...]:
+        return self._calls.all()
 
     def _note_figures(self, chunk: Mapping[str, Any]) -> None:
         if usage := chunk.get("usage"):

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from language_models.errors import BadCredentialsError, ModelError, ModelFailedError, ModelUnavailableError
-from language_models.openai.events import EventStream
+from language_models.openai.events import AnswerStream, EventStream
 from language_models.openai.failures import AttemptFailedError, refusal
 from language_models.ports import ModelState
 from sentences import say
@@ -68,7 +68,7 @@ class ProviderHttp:
         if isinstance(error, ModelUnavailableError | BadCredentialsError):
             self._trouble = error.message
 
-    async def open_stream(self, path: str, body: Mapping[str, Any]) -> EventStream:
+    async def open_stream(self, body: Mapping[str, Any]) -> AnswerStream:
         """Send a request and wait for the head of the response. Raises AttemptFailedError.
 
         `has_begun` waits for the first event.
@@ -77,13 +77,13 @@ class ProviderHttp:
 
         try:
             async with asyncio.timeout(self._timeouts.first_token):
-                response = await self._post(path, body)
+                response = await self._post("/chat/completions", body)
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreachable(error) from error
         timeouts = self._timeouts
         return EventStream(response, model=self._model, first_token=timeouts.first_token, idle=timeouts.idle)
 
-    async def has_begun(self, stream: EventStream) -> bool:
+    async def has_begun(self, stream: AnswerStream) -> bool:
         """Wait for the next bytes: True for an event or the end; False for a comment, after which to call again.
 
         A failure before the first event closes the stream, and the request can be retried. Raises AttemptFailedError.
@@ -99,9 +99,9 @@ class ProviderHttp:
                 raise self._unreachable(error) from error
             raise
 
-    async def get_json(self, path: str) -> Any:
-        """The JSON response to a GET. Raises AttemptFailedError."""
-        return await self._json("GET", path, None)
+    async def model_list(self) -> Any:
+        """The models that the provider offers, as `model_entries` reads them. Raises AttemptFailedError."""
+        return await self._json("GET", "/models", None)
 
     async def post_json(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON response to a POST. Raises AttemptFailedError."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from language_models.errors import ModelFailedError
 from language_models.openai.failures import AttemptFailedError
@@ -72,7 +72,44 @@ def _data_of(block: bytes) -> bytes | None:
     return b"\n".join(values) if values else None
 
 
-class EventStream:
+class AnswerStream(Protocol):
+    """The events of one answer as a provider sends them; see `EventStream`."""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the answer is one document instead."""
+        return False
+
+    async def document(self) -> bytes:
+        """The document."""
+        return b""
+
+    async def read_first(self) -> bool:
+        """Wait for the first event; False: only for a sign of life."""
+        ...
+
+    def expect_words(self) -> None:
+        """The answer has begun."""
+        ...
+
+    def expect_end(self) -> None:
+        """The answer has ended."""
+        ...
+
+    async def events(self) -> list[bytes]:
+        """Data of the next events, at least one; an empty list at the end."""
+        ...
+
+    async def finish(self) -> None:
+        """Wait briefly for the end of a complete stream."""
+        return
+
+    def close(self) -> None:
+        """Free the model."""
+        ...
+
+
+class EventStream(AnswerStream):
     """The events of one response. Closing it, at any time, closes the connection and so frees the model."""
 
     def __init__(self, response: aiohttp.ClientResponse, *, model: str, first_token: float, idle: float) -> None:

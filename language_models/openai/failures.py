@@ -49,6 +49,7 @@ _STATUS_OF_KIND = {
     "rate_limit_exceeded": 429,
     "overloaded_error": 529,
     "api_error": 500,
+    "timeout_error": 504,
     "server_error": 500,
     "internal_server_error": 500,
     "InternalServerError": 500,

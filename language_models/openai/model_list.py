@@ -75,9 +75,11 @@ class ProviderList:
             self._known = known
 
 
-async def offered_models(*, base_url: str, api_key: str | None) -> tuple[str, ...]:
-    """Names of the models that a provider offers. Raises the errors of `language_models.errors`."""
-    provider = ProviderChatModel(base_url=base_url, api_key=api_key, model="its list of models", timeouts=_TIMEOUTS)
+async def offered_models(
+    *, base_url: str, api_key: str | None, kind: type[ProviderChatModel] = ProviderChatModel
+) -> tuple[str, ...]:
+    """Names of the models that a provider offers to models of `kind`. Raises the errors of `language_models.errors`."""
+    provider = kind(base_url=base_url, api_key=api_key, model="its list of models", timeouts=_TIMEOUTS)
     try:
         return await provider.models()
     finally:

@@ -17,7 +17,7 @@ _OPTIONAL_FIELDS = ("stream_options", "temperature", "stop")
 _UNKNOWN_LIMIT = 4_096
 """The `max_tokens` for an endpoint that requires one, for a model whose own limit is unknown."""
 _SMALLEST_LIMIT = 256
-_FORM_REFUSED = re.compile(r"response[_ ]format|json[_ ]schema", re.IGNORECASE)
+_FORM_REFUSED = re.compile(r"(response|output)[_ ](format|config)|json[_ ]schema|structured[_ ]output", re.IGNORECASE)
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
@@ -43,7 +43,7 @@ def _with_pictures(message: ChatMessage) -> Mapping[str, Any]:
     return {**others, "content": [{"type": "text", "text": message["content"]}, *shown]}
 
 
-def _with_format(messages: Sequence[ChatMessage], form: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def with_format(messages: Sequence[ChatMessage], form: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages, the last of which says what form the answer is to have."""
     *before, last = messages
     schema = orjson.dumps(form["json_schema"]["schema"]).decode()
@@ -66,6 +66,11 @@ class Dialect:
         self._answer_limit = answer_limit
         self._tells_format = ignores_format
 
+    def know(self, *, answer_limit: int | None, ignores_format: bool) -> None:
+        """What the provider says of the model."""
+        self._answer_limit = answer_limit or self._answer_limit
+        self._tells_format = self._tells_format or ignores_format
+
     def adapted(self, body: dict[str, Any]) -> dict[str, Any]:
         """`body` in this endpoint's dialect."""
         adapted = {field: value for field, value in body.items() if field not in self._left_out}
@@ -76,7 +81,7 @@ class Dialect:
         if self._renames_max_tokens and "max_tokens" in adapted:
             adapted["max_completion_tokens"] = adapted.pop("max_tokens")
         if self._tells_format and "response_format" in adapted:
-            adapted["messages"] = _with_format(adapted["messages"], adapted.pop("response_format"))
+            adapted["messages"] = with_format(adapted["messages"], adapted.pop("response_format"))
         return adapted
 
     def learns_from(self, failure: AttemptFailedError, sent: dict[str, Any]) -> bool:

@@ -7,10 +7,12 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never, cast
 
 from language_models import blocking
+from language_models.anthropic.chat import AnthropicChatModel
 from language_models.download.catalogue import entry_named, small_sibling
 from language_models.embedded.chat import EmbeddedChatModel
 from language_models.embedded.embeddings import EmbeddedEmbeddingModel
@@ -265,7 +267,7 @@ class ModelRoles:
         if api_key is None and is_known:
             name, error = setting.model, BadCredentialsError
             return UnavailableChatModel(name=name, advice=_key_advice(setting), error=error, phase="failed")
-        return ProviderChatModel(
+        return _client_of(setting.kind)(
             base_url=base_url,
             api_key=api_key,
             model=setting.model,
@@ -297,7 +299,12 @@ class ModelRoles:
             request = partial(offered_models, base_url=self._openai_base_url, api_key=self._openai_api_key)
             lists["openai"] = ProviderList(request)
         if self._anthropic_api_key is not None:
-            request = partial(offered_models, base_url=ANTHROPIC_BASE_URL, api_key=self._anthropic_api_key)
+            request = partial(
+                offered_models,
+                base_url=ANTHROPIC_BASE_URL,
+                api_key=self._anthropic_api_key,
+                kind=_client_of("anthropic"),
+            )
             lists["anthropic"] = ProviderList(request)
         return lists
 
@@ -365,6 +372,12 @@ class EmbeddingRole:
             model=name,
             timeouts=_EMBEDDING_TIMEOUTS,
         )
+
+
+def _client_of(kind: Kind) -> type[ProviderChatModel]:
+    """What talks to a provider: Anthropic's own API where the package for it is installed, else the compatible one."""
+    is_native = kind == "anthropic" and find_spec("anthropic") is not None
+    return AnthropicChatModel if is_native else ProviderChatModel
 
 
 def _key_advice(setting: ModelSetting) -> str:

@@ -50,6 +50,12 @@ class Loopback:
             return web.json_response({"error": "no such page"}, status=404)
         return web.json_response(self.model_list)
 
+    async def show_model(self, request: web.Request) -> web.StreamResponse:
+        for entry in (self.model_list or {}).get("data", ()):
+            if entry["id"] == request.match_info["id"]:
+                return web.json_response(entry)
+        return web.json_response({"error": {"type": "not_found_error", "message": "no such model"}}, status=404)
+
 
 @contextlib.asynccontextmanager
 async def answering(*handlers: Handler, model_list: Any = None) -> AsyncIterator[Loopback]:
@@ -57,7 +63,9 @@ async def answering(*handlers: Handler, model_list: Any = None) -> AsyncIterator
     server = Loopback(list(handlers), model_list=model_list)
     app = web.Application(client_max_size=64 * 1024**2)
     app.router.add_get("/v1/models", server.list_models)
+    app.router.add_get("/v1/models/{id}", server.show_model)
     app.router.add_post("/v1/chat/completions", server.handle)
+    app.router.add_post("/v1/messages", server.handle)
     app.router.add_post("/v1/embeddings", server.handle)
     async with served(app) as port:
         server.url = f"http://127.0.0.1:{port}/v1"
@@ -65,7 +73,9 @@ async def answering(*handlers: Handler, model_list: Any = None) -> AsyncIterator
 
 
 @contextlib.asynccontextmanager
-async def asking(server: Loopback, *, model: str = "test-model", **options: Any) -> AsyncIterator[ProviderChatModel]:
+async def asking(
+    server: Loopback, *, model: str = "test-model", client: type[ProviderChatModel] = ProviderChatModel, **options: Any
+) -> AsyncIterator[ProviderChatModel]:
     """A model at that provider, which does not wait long between attempts."""
     options = {
         "api_key": "sk-secret",
@@ -73,11 +83,11 @@ async def asking(server: Loopback, *, model: str = "test-model", **options: Any)
         "timeouts": Timeouts(connect=5.0, first_token=20.0, idle=20.0, answer=20.0),
         "context_window": 32_000,
     } | options
-    client = ProviderChatModel(base_url=server.url, model=model, **options)
+    asked = client(base_url=server.url, model=model, **options)
     try:
-        yield client
+        yield asked
     finally:
-        await client.aclose()
+        await asked.aclose()
 
 
 def event(data: Any) -> bytes:

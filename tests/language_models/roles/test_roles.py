@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -351,3 +352,12 @@ def test_overrides_stand_in_for_roles_and_settings_and_are_closed_with_the_rest(
     asyncio.run(models.aclose())
     assert main.closed
     assert named.closed
+
+
+@pytest.mark.parametrize(("is_installed", "kind"), [(True, "AnthropicChatModel"), (False, "ProviderChatModel")])
+def test_models_of_anthropic_are_native_where_its_package_is_installed(
+    is_installed: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_installed:
+        monkeypatch.setitem(sys.modules, "anthropic", None)
+    assert type(roles(main="anthropic:claude-x", anthropic_api_key="k").main()).__name__ == kind
