@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -69,6 +70,7 @@ class MessagesHttp(ProviderHttp):
         import httpx2
         from anthropic import AsyncAnthropic
 
+        logging.getLogger("httpx2").setLevel(logging.WARNING)  # it tells each request
         return AsyncAnthropic(
             api_key=self._api_key,
             base_url=self._base_url.removesuffix("/v1"),

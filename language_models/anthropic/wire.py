@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -44,11 +45,22 @@ def _with_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:
         return body
     from anthropic import transform_schema
 
-    try:
-        schema = transform_schema(form["json_schema"]["schema"])
-    except ValueError:
-        return {**body, "messages": with_format(body["messages"], form)}
-    return {**body, "output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    wanted = form["json_schema"]["schema"]
+    with suppress(ValueError, TypeError, AttributeError, AssertionError):  # whatever the package makes of odd ones
+        if not _has_open_object(wanted):
+            return {**body, "output_config": {"format": {"type": "json_schema", "schema": transform_schema(wanted)}}}
+    return {**body, "messages": with_format(body["messages"], form)}
+
+
+def _has_open_object(schema: Any) -> bool:
+    """Whether an object may have fields that the schema does not name, of which the API would allow none."""
+    if isinstance(schema, list):
+        return any(map(_has_open_object, schema))
+    if not isinstance(schema, dict):
+        return False
+    is_open = schema.get("type") == "object" and not schema.get("properties")
+    is_map = isinstance(schema.get("additionalProperties"), dict) or "patternProperties" in schema
+    return is_open or is_map or any(map(_has_open_object, schema.values()))
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

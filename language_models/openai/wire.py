@@ -17,7 +17,10 @@ _OPTIONAL_FIELDS = ("stream_options", "temperature", "stop")
 _UNKNOWN_LIMIT = 4_096
 """The `max_tokens` for an endpoint that requires one, for a model whose own limit is unknown."""
 _SMALLEST_LIMIT = 256
-_FORM_REFUSED = re.compile(r"(response|output)[_ ](format|config)|json[_ ]schema|structured[_ ]output", re.IGNORECASE)
+_FORM_REFUSED = re.compile(
+    r"(response|output)[_ ](format|config)|json[_ ]schema|structured[_ ]output|\bgrammar|\bschemas? (is|are|contain)",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
