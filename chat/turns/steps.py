@@ -240,7 +240,6 @@ async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
     """End this answer and begin the next answerer's; returns the event that says so, None after the last answerer."""
     if not turn.accepted.kept or turn.answering + 1 >= len(turn.answerers):
         return None
-    await flushed(turn)  # the report, which what this answer cites is added to
     stops: list[asyncio.CancelledError] = []
     beginning = asyncio.ensure_future(_begun(turn, go_on, stops))
     try:

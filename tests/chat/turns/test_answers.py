@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -119,6 +121,30 @@ def test_stopping_ends_the_answer_that_is_being_written_and_nobody_else_answers(
     said = [(message["text"], message["status"]) for message in talk.again(conversation).get_message_list()[1:]]
     assert said == [("Yes.", "complete"), ("N", "cancelled")]
     assert events[-1]["answer_status"] == "cancelled"
+
+
+def test_stopping_while_an_answer_is_being_stored_lets_nobody_else_answer(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = room(Reply("Yes."), Reply("No."))
+    held, submit = Future[None](), runner._submit
+
+    def hold_back(rows: Any, writes: Any) -> asyncio.Future[None]:
+        async def later() -> None:
+            await asyncio.wrap_future(held)
+            await submit(rows, writes)
+
+        return asyncio.ensure_future(later())
+
+    monkeypatch.setattr(runner, "_submit", hold_back)
+    conversation = talk.new()
+    stream = runner.start(conversation, talk.query("Is it so?", **several))
+    wait_until(lambda: bool(talk.models.cheap_model.calls))  # the title is made when the answer has ended
+    assert runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
+    held.set_result(None)
+    assert len(answers_in(parsed(stream.lines()))) == 1
+    said = [message["text"] for message in talk.again(conversation).get_message_list()[1:]]
+    assert said == ["Yes."]
 
 
 def test_an_answerer_that_fails_ends_the_turn_and_the_answers_before_stay(talk: Talk) -> None:
