@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Text, and_, cast, false, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, and_, cast, or_, select, true
 
 from database.engine.database import Database
 from database.schema import activities, messages
@@ -23,18 +23,28 @@ def suggest_activities(
 ) -> list[Activity]:
     """At most `limit` activities that `typed` may mean: the newest of this conversation, then of its threads, then any.
 
-    typed: the beginning of a short id, without its `#`; or a part of the text, payload or type, which is looked for in
-    this conversation and its threads alone. "": the newest ones there.
+    typed: the beginning of a short id, without its `#`; then a part of the text, payload or type, which is looked for
+    in this conversation and its threads alone. "": the newest ones there.
     """
     typed = typed.lower()
     found: list[Activity] = []
     with database.reading() as connection:
-        for place in _near(connection, conversation_id, user_email=user_email) if conversation_id else ():
+        near = list(_near(connection, conversation_id, user_email=user_email)) if conversation_id else []
+
+        def take(means: ColumnElement[bool]) -> None:
+            for place in near:
+                if (left := limit - len(found)) > 0:
+                    others = place.where(means, _a.seq.not_in([each.seq for each in found]))
+                    found.extend(read_activities(connection, others.order_by(_a.seq.desc()).limit(left)))
+
+        if not typed:
+            take(true())
+        if _is_beginning(typed):
+            take(_begins_with(typed))
             if (left := limit - len(found)) > 0:
-                meant = place.where(_means(typed)) if typed else place
-                found += read_activities(connection, meant.order_by(_a.seq.desc()).limit(left))
-        if _is_beginning(typed) and len(found) < limit:
-            found += _anywhere(connection, typed, user_email=user_email, known=found, limit=limit - len(found))
+                found += _anywhere(connection, typed, user_email=user_email, known=found, limit=left)
+        if len(typed) >= _SHORTEST_WORD:
+            take(_says(typed))
     return found
 
 
@@ -72,9 +82,6 @@ def _begins_with(typed: str) -> ColumnElement[bool]:
     return and_(_a.short_id >= typed, _a.short_id < f"{typed}g")
 
 
-def _means(typed: str) -> ColumnElement[bool]:
-    ways = [_begins_with(typed)] if _is_beginning(typed) else []
-    if len(typed) >= _SHORTEST_WORD:
-        said = (_m.text, _a.type, cast(_a.payload, Text))
-        ways += [each.icontains(typed, autoescape=True) for each in said]
-    return or_(*ways) if ways else false()
+def _says(typed: str) -> ColumnElement[bool]:
+    said = (_m.text, _a.type, cast(_a.payload, Text))
+    return or_(*(each.icontains(typed, autoescape=True) for each in said))

@@ -176,6 +176,9 @@ def test_activities_are_suggested_here_then_in_threads_then_anywhere(ada: Person
     assert offered("#", None) == offered("castle") == offered("#%") == []
     (titled,) = ada.get("/references/suggest", query_string={"q": ids[0], "conversation_id": here}).json
     assert titled["title"] == "🔔 minigame_spawned: It runs"
+    for meant in (asked, other):
+        say(ada, here, f"See #{meant.short_id}")
+        assert offered(f"#{meant.short_id}")[0] == f"#{meant.short_id}"
 
 
 def test_what_is_wrong_is_refused_by_its_code(ada: Person, state: AppState) -> None:
