@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from database.accounts.audit import Act
 from endpoints.http.models import Body, Query, Shape, Text
@@ -71,7 +71,7 @@ class AuditQuery(Query):
 
     before: Annotated[int, Field(ge=1, le=2**62)] | None = None
     limit: Annotated[int, Field(ge=1, le=500)] = 50
-    act: Act | Literal[""] | None = None
+    act: Annotated[Act | None, BeforeValidator(lambda act: act or None)] = None
     subject: Annotated[Text, Field(max_length=400)] | None = None
 
 

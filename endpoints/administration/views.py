@@ -91,7 +91,7 @@ def show_audit_log(query: administration_models.AuditQuery) -> object:
         database=current_state().database,
         before=query.before,
         limit=query.limit + 1,
-        act=query.act or None,
+        act=query.act,
         subject=users.account_key(query.subject) if query.subject else None,
     )
     shown = acts[: query.limit]

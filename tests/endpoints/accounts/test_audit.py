@@ -107,7 +107,8 @@ def test_the_log_is_read_page_by_page_and_filtered(grace: Person, ada: Person) -
 def test_an_act_that_there_is_not_is_refused_with_those_that_there_are(grace: Person) -> None:
     refused = grace.get("/admin/audit", query_string={"act": "account_mde"})
     assert (refused.status_code, refused.json["code"]) == (400, "bad_request")
-    assert "account_made" in refused.json["message"]
+    (told,) = refused.json["details"]
+    assert (refused.json["message"], told["loc"], "account_made" in told["msg"]) == ("Not valid: act.", ["act"], True)
     assert log_of(grace, act="").acts == log_of(grace).acts
 
 
