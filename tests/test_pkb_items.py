@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -340,6 +341,15 @@ class TestMerging:
 
     def test_items_without_a_key_are_never_taken_for_one(self) -> None:
         assert len(merge([an_item("same"), an_item("same")])) == 2
+
+    def test_what_was_cut_gives_way_to_more_of_the_same_from_the_same_source(self) -> None:
+        part = an_item("te", key="file:1", label="2 of 4 are given", refs=("@message",), truncated_from=4)
+        whole = an_item("text", key="file:1", refs=("@message_file_1",))
+        found = replace(whole, source="auto")
+        both = ("@message", "@message_file_1")
+        assert merge([part, whole]) == [replace(whole, refs=both)]
+        assert merge([whole, part]) == [replace(whole, refs=both[::-1])]
+        assert merge([found, part]) == [replace(part, refs=both)]
 
     @given(ITEMS)
     def test_every_thing_and_every_reference_is_there_once(self, items: list[PkbItem]) -> None:

@@ -165,13 +165,15 @@ def _reference(sign: str) -> str:
 def merge(items: Iterable[PkbItem]) -> list[PkbItem]:
     """Each thing once, under its highest source, with the references of all its items; sources in order of priority.
 
-    Within a source the order stays as given.
+    Within a source the order stays as given, and what was cut gives way to more of the same.
     """
     merged: dict[object, PkbItem] = {}
     for item in sorted(items, key=lambda item: SOURCES.index(item.source)):
         identity = object() if item.key is None else item.key
         first = merged.get(identity, item)
-        merged[identity] = replace(first, refs=tuple(dict.fromkeys(first.refs + item.refs)))
+        is_cut = first.truncated_from is not None and item.source == first.source
+        fullest = item if is_cut and len(item.body) > len(first.body) else first
+        merged[identity] = replace(fullest, refs=tuple(dict.fromkeys(first.refs + item.refs)))
     return list(merged.values())
 
 
