@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import until_kept
+from tests.browser.chromium import PageProblems, until_kept
 from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
 from tests.browser.screens import NARROW
 from tests.browser.sidebar_page import SidebarPage
@@ -117,6 +117,21 @@ def test_what_is_said_stands_above_the_bar_of_selected_messages(person: Client, 
     )
     bar.get_by_role("button", name="Clear selection").click()
     expect(bar).to_be_hidden()
+
+
+def test_a_message_that_is_taken_back_leaves_what_was_chosen_since_to_reply_to(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    _, page = open_talk(person, open_page, "How much water?")
+    page_problems.expect("ERR_INTERNET_DISCONNECTED")
+    page.context.set_offline(True)
+    send(page, "How much salt?")
+    waiting = page.get_by_role("list", name="Messages that are not sent yet").get_by_role("listitem")
+    expect(waiting).to_contain_text("Not sent yet.")
+    choose(page, 2, "Reply")
+    waiting.get_by_role("button", name="Take back and edit").click()
+    expect(page.locator("#composer-input")).to_have_value("How much salt?")
+    expect(page.locator("#composer-chips")).to_contain_text("Replying to main")
 
 
 def test_a_reply_says_to_what_and_leads_there(person: Client, open_page: OpenPage) -> None:

@@ -239,7 +239,7 @@ export function mountComposer(form, page, { place, onStop }) {
     const ids = new Set(attached.map(({ claim_id: claimId }) => claimId));
     const since = input.value;
     show({
-      text: [text, since].filter(Boolean).join('\n'), files: [...wanted, ...files.all()], target: replyTo,
+      text: [text, since].filter(Boolean).join('\n'), files: [...wanted, ...files.all()], target: replyTo ?? reply.target,
       attached: [...attached, ...memories.attached().filter(({ claim_id: claimId }) => !ids.has(claimId))],
     });
     keepDraft();
