@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities.erasing import erase_blanks
-from database.activities.renaming import ids_of_others, renamed, renamed_activity
+from database.activities.renaming import id_of_copy, ids_of_others, renamed, renamed_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities, insert_into_new
 from database.agents.repository import id_of_slug
 from database.conversations.conversation import record_listed
@@ -291,7 +291,9 @@ def store_file(
             each.conversation_id: _own_id(connection, each, user_email, is_empty=each.conversation_id not in used)
             for each in conversations_of_file
         }
-        erase_blanks(connection, [each.activity.activity_id for each in imported], user_email=user_email)
+        of_file = [each.activity.activity_id for each in imported]
+        copies = [id_of_copy(name, user_email) for name in of_file]
+        erase_blanks(connection, [*of_file, *copies], user_email=user_email)
         activities_of_file, thread_rows_of_file, all_ids = _as_stored(
             connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email
         )

@@ -208,6 +208,10 @@ def test_a_reply_to_what_a_later_import_brings_is_one_when_it_comes(
     assert imported(app, eve, exported(ada, first, tmp_path / "first.json"))["failures"] == []
     (replied,) = [each for each in messages_of(eve, titled(eve, "Summer")) if each["text"] == "How often?"]
     assert replied["reply_to_id"] == messages_of(eve, titled(eve, "Water"))[0]["message_id"]
+    # What was taken back comes again, to where the reply still leads.
+    assert taken_back(app, eve, tmp_path / "first.json") == []
+    assert imported(app, eve, tmp_path / "first.json")["failures"] == []
+    assert replied["reply_to_id"] == messages_of(eve, titled(eve, "Water"))[0]["message_id"]
     assert imported(app, eve, tmp_path / "first.json")["failures"] == []
 
 
