@@ -16,6 +16,7 @@ from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import find_agents
 from database.engine.database import Database
 from database.engine.errors import AgentNotFoundError
+from database.messages.message import MAX_MESSAGE_CHARS
 from database.timeline.posting import Actor, Post, store_post
 
 
@@ -60,6 +61,9 @@ def post_activity(
         recipes=recipes,
         database=database,
     )
+    if len(post.text or "") > MAX_MESSAGE_CHARS:  # which holds for what is sent, and for no answer
+        complaint = f"expected a text of at most {MAX_MESSAGE_CHARS:,} characters"
+        raise InvalidPayloadError([{"loc": ["payload", "text"], "msg": complaint}])
     return store_post(database=database, user_email=user_email, post=post)
 
 

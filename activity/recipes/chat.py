@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from database.messages.message import MAX_MESSAGE_CHARS
-
 from .recipe import ActivityType, Recipe
 from .schemas import closed_payload
 
-_TEXT = {"type": "string", "pattern": r"\S", "maxLength": MAX_MESSAGE_CHARS}
+_TEXT = {"type": "string", "pattern": r"\S"}
 
 
 class GeneralDiscussion(Recipe):
