@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,21 @@ async def _quiet() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
         await asyncio.wait(others, timeout=30)
+
+
+def storing_held_back(runner: TurnRunner, monkeypatch: pytest.MonkeyPatch) -> Future[None]:
+    """Let no event be stored before the future that is returned has a result."""
+    let_go, submit = Future[None](), runner._submit
+
+    def hold_back(rows: Any, writes: Any) -> asyncio.Future[None]:
+        async def later() -> None:
+            await asyncio.wrap_future(let_go)
+            await submit(rows, writes)
+
+        return asyncio.ensure_future(later())
+
+    monkeypatch.setattr(runner, "_submit", hold_back)
+    return let_go
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = 60.0) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -19,7 +17,7 @@ from database.turns.events import append_events
 from database.turns.recovery import close_interrupted_turns
 from language_models.errors import ModelFailedError
 from language_models.testing import Hold, Reply, ScriptedChatModel
-from tests.chat.conftest import EMAIL, Talk, parsed, wait_until, wait_until_shown
+from tests.chat.conftest import EMAIL, Talk, parsed, storing_held_back, wait_until, wait_until_shown
 
 CRITIC = {"id": "critic", "title": "The Critic"}
 
@@ -127,16 +125,7 @@ def test_stopping_while_an_answer_is_being_stored_lets_nobody_else_answer(
     talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = room(Reply("Yes."), Reply("No."))
-    held, submit = Future[None](), runner._submit
-
-    def hold_back(rows: Any, writes: Any) -> asyncio.Future[None]:
-        async def later() -> None:
-            await asyncio.wrap_future(held)
-            await submit(rows, writes)
-
-        return asyncio.ensure_future(later())
-
-    monkeypatch.setattr(runner, "_submit", hold_back)
+    held = storing_held_back(runner, monkeypatch)
     conversation = talk.new()
     stream = runner.start(conversation, talk.query("Is it so?", **several))
     wait_until(lambda: bool(talk.models.cheap_model.calls))  # the title is made when the answer has ended

@@ -34,7 +34,18 @@ from database.schema import messages
 from database.turns import turns
 from database.turns.events import append_events
 from language_models.testing import Hold, Reply, ScriptedChatModel
-from tests.chat.conftest import EMAIL, Talk, fid, joined, parsed, part, slowly, wait_until, wait_until_shown
+from tests.chat.conftest import (
+    EMAIL,
+    Talk,
+    fid,
+    joined,
+    parsed,
+    part,
+    slowly,
+    storing_held_back,
+    wait_until,
+    wait_until_shown,
+)
 
 
 def test_a_turn_goes_on_when_nobody_watches(talk: Talk, runner: TurnRunner) -> None:
@@ -216,16 +227,7 @@ def test_the_model_is_asked_while_the_report_is_stored_and_nobody_is_told_of_it_
 ) -> None:
     other = talk.about("Deploying", ("How?", "With blue and green."))
     talk.models.main_model = ScriptedChatModel.saying("Hello.")
-    let_go, submit = Future[None](), runner._submit
-
-    def hold_back(rows: Any, writes: Any) -> asyncio.Future[None]:
-        async def later() -> None:
-            await asyncio.wrap_future(let_go)
-            await submit(rows, writes)
-
-        return asyncio.ensure_future(later())
-
-    monkeypatch.setattr(runner, "_submit", hold_back)
+    let_go = storing_held_back(runner, monkeypatch)
     conversation = talk.new()
     stream = runner.start(conversation, talk.query(f"See @conversation_{fid(other)}_message_2 again"))
     wait_until(lambda: bool(talk.models.main_model.calls))

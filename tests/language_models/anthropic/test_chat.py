@@ -471,16 +471,16 @@ def test_a_server_that_is_not_there_and_a_refused_key_show_in_the_state() -> Non
 
 
 def test_closing_an_answer_frees_the_model() -> None:
-    async def question() -> None:
+    async def question() -> bool:
         async with answering(streaming(begun(), text(0, "Hel"), then=hang)) as server, asking(server) as model:
             async with aclosing(model.stream(QUESTION)) as steps:
                 async for step in steps:
                     if step.text:
                         break
-            async with asyncio.timeout(5):
-                await server.hung_up.wait()
+            async with asyncio.timeout(60):
+                return await server.hung_up.wait()
 
-    asyncio.run(question())
+    assert asyncio.run(question())
 
 
 def test_connections_are_used_again_and_belong_to_their_loop() -> None:
