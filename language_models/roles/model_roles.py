@@ -96,6 +96,8 @@ class ModelRoles:
         self._lists = self._provider_lists()
         # Requests of several threads may be the first for a model, and it must not get two processes.
         self._lock = threading.RLock()
+        self._finder: threading.Thread | None = None
+        self._is_closing = False
 
     def main(self) -> ChatModel:
         """The model that answers."""
@@ -180,16 +182,24 @@ class ModelRoles:
             if role not in self._overrides and setting.kind == "embedded":
                 self._runtime(setting).start()
         self._embedding.start()
-        threading.Thread(target=self._find_windows, name="context-windows", daemon=True).start()
+        self._finder = threading.Thread(target=self._find_windows, name="context-windows", daemon=True)
+        self._finder.start()
 
     async def aclose(self) -> None:
         """Close every model, overrides too, their processes, and the requests of worker threads."""
+        # First, since closing a session under another thread's request breaks that request.
+        await asyncio.to_thread(self._end_requests_of_threads)
         for model in (*self._models.values(), *self._overrides.values()):
             await model.aclose()
         await self._embedding.aclose()
-        await asyncio.to_thread(blocking.close)
         # A process takes a moment to end, which must not block the event loop.
         await asyncio.gather(*(asyncio.to_thread(runtime.close) for runtime in self._runtimes.values()))
+
+    def _end_requests_of_threads(self) -> None:
+        self._is_closing = True
+        blocking.close()
+        if self._finder is not None:
+            self._finder.join()
 
     def _find_windows(self) -> None:
         """Look up the context windows of the settings' models at their providers, for the first prompts."""
@@ -197,7 +207,12 @@ class ModelRoles:
             model = self._model(setting, "answer") if setting.kind in _PROVIDERS else None
             if isinstance(model, ProviderChatModel):
                 with suppress(ModelError):
-                    blocking.run(model.find_context_window(), timeout=_LIST_TIMEOUT)
+                    blocking.run(self._find_window(model), timeout=_LIST_TIMEOUT)
+
+    async def _find_window(self, model: ProviderChatModel) -> None:
+        # After `blocking.close` a thread's next call runs on a new loop, and must not open a session there.
+        if not self._is_closing:
+            await model.find_context_window()
 
     def _small_beside(self, main: ModelSetting) -> ModelSetting:
         """The default for the cheap model, which never requires a download of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -267,6 +268,22 @@ def test_starting_begins_with_what_is_embedded_and_returns_at_once(tmp_path: Pat
         return state
 
     assert "There is no model file" in asyncio.run(start()).detail
+
+
+def test_closing_ends_the_search_for_context_windows_wherever_it_is() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+
+        async def start_and_close(after: float) -> None:
+            models = roles(main="openai:a", cheap="openai:b", openai_base_url=url, openai_api_key="k")
+            models.start()
+            await asyncio.sleep(after)
+            await models.aclose()
+
+        # An exception in the thread fails the test as well.
+        for step in range(30):
+            asyncio.run(start_and_close(step / 1000))
+            assert not [thread for thread in threading.enumerate() if thread.name == "context-windows"]
 
 
 def test_a_conversation_may_choose_any_model_but_no_file_and_no_script() -> None:
