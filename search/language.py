@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import lru_cache
 from heapq import nlargest
-from typing import TYPE_CHECKING
 
 from database.search.index import folded
-
-if TYPE_CHECKING:
-    from snowballstemmer.basestemmer import BaseStemmer
 
 _ALIKE = 0.65
 _SHARED = 0.3
@@ -83,7 +79,10 @@ def terms(words: Sequence[str]) -> Terms:
 @lru_cache(maxsize=4096)
 def _forms(word: str, language: str) -> frozenset[str]:
     """The inflections of `word` that have its stem; words of other scripts, and numbers, have one form."""
-    stemmer = _stemmer(language)
+    import snowballstemmer
+
+    # Never one for all threads: a stemmer keeps the word it works at.
+    stemmer = snowballstemmer.stemmer(language)
     stem: str = stemmer.stemWord(word)
     if not word.isalpha() or len(stem) < _SHORTEST_DOUBLED - 1:
         return frozenset({word})
@@ -92,13 +91,6 @@ def _forms(word: str, language: str) -> frozenset[str]:
     if len(stem) >= _SHORTEST_DOUBLED:
         candidates |= {stem + stem[-1] + ending for ending in _DOUBLED}
     return frozenset({word} | {candidate for candidate in candidates if stemmer.stemWord(candidate) == stem})
-
-
-@cache
-def _stemmer(language: str) -> BaseStemmer:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer(language)
 
 
 def nearest_names(typed: str, names: Iterable[str], *, most: int) -> list[str]:

@@ -383,12 +383,14 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
         for kind in _offering(beginning)
         for each in kind.suggest(beginning, scope, limit=_SUGGESTED)
     )
+    # What all conversations' names begin with makes none of them alike.
+    shared = "conversation_" if bare != typed else ""
     known = {
-        each.reference: each
+        each.reference.removeprefix(shared): each
         for each in (*_spelled_like(bare, scope), *suggested)
         if each.kind == "conversation" or not is_message
     }
-    nearest = [known[near] for near in nearest_names(typed, known, most=_MOST_CANDIDATES)]
+    nearest = [known[near] for near in nearest_names(bare, known, most=_MOST_CANDIDATES)]
     kind = kind_by_form(name) if is_message else ""
     return [
         {"kind": kind or near.kind, "ref": f"{written(near.reference)}{rest}", "title": near.title} for near in nearest

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
 
-from search.language import is_spoken, language_of, terms
+from search.language import _forms, is_spoken, language_of, terms
 from search.times import spoken_period
 
 TODAY = date(2026, 6, 20)
@@ -86,3 +88,18 @@ def test_a_time_is_understood_as_a_person_means_it(question: str, first: str, la
 def test_what_is_no_time_is_none(question: str) -> None:
     period = spoken_period(question, today=TODAY)
     assert period is None or question == "999 years ago"
+
+
+def test_forms_are_the_same_however_many_ask_at_once() -> None:
+    roots = ("garden", "tulip", "bak", "studi", "run", "happ", "nation", "govern")
+    words = [root + ending for root in roots for ending in ("s", "ing", "ed", "er", "ies", "ation", "ness", "ful")]
+    expected = {word: _forms(word, "english") for word in words}
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            asked = [threads.submit(_forms.__wrapped__, word, "english") for word in words for _ in range(4)]
+            found = [future.result() for future in asked]
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [expected[word] for word in words for _ in range(4)]
