@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -208,9 +209,10 @@ def _check_target(target: Place, source: Place) -> None:
 
 @contextmanager
 def _looked_into(place: Place) -> Iterator[list[StoreTables]]:
-    """The stores at `place` as they are; none where there are no files."""
+    """The stores at `place` as they are; none where there are no files. Raises TransferError where none can be."""
     users = place.data_dir / USERS
     if place.database_url is None and not (place.data_dir / ACCOUNTS).exists():
+        _check_folder(place.data_dir)
         yield []
         return
     with (
@@ -218,6 +220,15 @@ def _looked_into(place: Place) -> Iterator[list[StoreTables]]:
         closing(PKBDatabase(_knowledge_config(place)).connect()) as knowledge,
     ):
         yield [main_tables(database), knowledge_tables(knowledge)]
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises TransferError where `folder` is no folder that can be written, and can't be made."""
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        raise TransferError(f"{there} is not a folder.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise TransferError(f"{there} can't be written. Check its permissions, or name another folder.")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from server import unknown_settings
-from settings import SETTINGS_TABLE, Settings, SettingsError, load_settings
+from settings import SETTINGS_TABLE, Settings, SettingsError, http_address, load_settings
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,6 +36,12 @@ def test_without_any_setting_the_server_is_local_and_answers_with_the_embedded_m
     assert settings.distill_budget is None
     assert settings.allowed_hosts == settings.trusted_proxies == ()
     assert (settings.reference_cap, settings.conversation_cap) == (8000, 24000)
+
+
+def test_an_address_has_ipv6_in_brackets():
+    hosts = ("127.0.0.1", "::1", "[::1]", "localhost")
+    addresses = [http_address(host, 5000) for host in hosts]
+    assert addresses == [f"http://{host}:5000/" for host in ("127.0.0.1", "[::1]", "[::1]", "localhost")]
 
 
 def test_the_environment_wins_over_the_file_and_the_command_line_over_both(load):

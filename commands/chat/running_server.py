@@ -14,7 +14,7 @@ from commands.answering_server import AnsweringServer, Event, ServerRequestError
 from database.accounts import api_tokens
 from database.engine.database import Database
 from database.engine.errors import TokenNotFoundError
-from settings import Settings
+from settings import Settings, http_address
 
 _EVERY_INTERFACE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses of listeners, not bound here
 _CONNECT_SECONDS = 10.0
@@ -76,7 +76,7 @@ class RunningServer(AnsweringServer):
 
     def _not_there(self) -> str:
         return (
-            f"A server works on this data folder, but none answers at {self._host}:{self._port}. "
+            f"A server works on this data folder, but none answers at {http_address(self._host, self._port)}. "
             "Set ANAPHORA_HOST and ANAPHORA_PORT as for that server, or try again if it is just starting."
         )
 

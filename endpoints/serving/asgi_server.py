@@ -41,6 +41,7 @@ from endpoints.http.streams import StreamBody
 from endpoints.http.validation import UploadQuota
 from endpoints.http.wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 from endpoints.operations.health import answer_on_loop
+from settings import http_address
 
 from .bodies import (
     STRANGERS_BYTES,
@@ -340,7 +341,7 @@ class Server(uvicorn.Server):
         """Log the address once it is bound: if the port is taken, uvicorn exits here."""
         await super().startup(sockets=sockets)
         if self._line is None:
-            log.info("Anaphora is at http://%s:%d/", self.config.host, self.config.port)
+            log.info("Anaphora is at %s", http_address(self.config.host, self.config.port))
             return
         self._loop = asyncio.get_running_loop()
         heard = serve_by_line(self._line, leave=self._leave, stop=self._stop)

@@ -114,7 +114,7 @@ def test_a_server_that_holds_the_data_folder_is_asked(settings: Settings) -> Non
     with locked(settings.data_dir / "server.lock", while_waiting=pytest.fail):
         ended = run(app, "chat", "send", "--room", room, "--message", "Hello")
     assert (ended.exit_code, ended.stdout) == (1, "")
-    assert f"none answers at 127.0.0.1:{settings.port}" in ended.stderr
+    assert f"none answers at http://127.0.0.1:{settings.port}" in ended.stderr
     assert messages_of(settings, room) == []
 
 

@@ -161,7 +161,7 @@ def test_errors_are_told_in_words(shared_server: LiveServer, shared_model: Recor
         ((*who, "--conversation", foreign), {}, 3, f"There is no conversation {foreign}."),
         (("--email", "nobody@example.org"), {}, 3, "Error: "),
         ((), {}, 2, "There are several accounts."),
-        ((*who,), {"ANAPHORA_PORT": str(free_port())}, 1, "none answers at 127.0.0.1:"),
+        ((*who,), {"ANAPHORA_PORT": str(free_port())}, 1, "none answers at http://127.0.0.1:"),
     )
     for options, more, code, words in cases:
         ended = chat(shared_server, *options, typed="Hello\n", folder=tmp_path, **more)

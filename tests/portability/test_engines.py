@@ -319,6 +319,10 @@ def test_an_occupied_target_is_refused_and_a_dry_run_writes_nothing(
     empty = Place(tmp_path / "empty")
     assert plan_transfer(source, empty) == planned
     assert not empty.data_dir.exists()
+    (tmp_path / "file").touch()
+    for unusable in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(TransferError, match="file is not a folder"):
+            plan_transfer(source, Place(unusable))
     with pytest.raises(TransferError, match="the same"):
         transfer(source, place_at(source.name, data_dir=tmp_path), listener=Listener())
     with pytest.raises(TransferError, match="no store"):
