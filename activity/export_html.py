@@ -101,6 +101,9 @@ class _Renderer(MarkdownIt):
         super().__init__("commonmark", {"html": False, "breaks": breaks})
         self.enable(["table", "strikethrough"]).disable("image")
         self.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+        # The first question makes a ruler's lists, and another thread would find them half made.
+        for ruler in (self.core.ruler, self.block.ruler, self.inline.ruler, self.inline.ruler2):
+            ruler.getRules("")
 
     def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
         """Allow links to the web, to mailboxes, and within this page only."""

@@ -78,8 +78,9 @@ def scan(
     """
     if not root.is_dir():
         raise VaultUnavailableError("The folder of the vault is not there.")
-    files = {path: (status.st_mtime_ns, status.st_size) for path, status in paths.document_files(root, below=below)}
+    # In this order: what is written and indexed meanwhile is not taken for deleted.
     known = store.known_files(database=database, user_email=user_email, below=below)
+    files = {path: (status.st_mtime_ns, status.st_size) for path, status in paths.document_files(root, below=below)}
     gone = [path for path in known if path not in files]
     removed = store.remove_documents(database=database, user_email=user_email, paths=gone)
     changed = [

@@ -68,11 +68,17 @@ class WorkerThreads(Executor):
         with self._lock:
             if self._closed:
                 raise RuntimeError(f"the pool {self._name} is closed")
+            if len(self._jobs) >= self._idle and self._threads < self._count:
+                thread = threading.Thread(target=self._work, name=f"{self._name}_{self._threads + 1}", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the system has no more threads: those that are there go on
+                    if not self._threads:
+                        raise
+                else:
+                    self._threads += 1
+                    self._idle += 1
             self._jobs.append(job)
-            if len(self._jobs) > self._idle and self._threads < self._count:
-                self._threads += 1
-                self._idle += 1
-                threading.Thread(target=self._work, name=f"{self._name}_{self._threads}", daemon=True).start()
         self._tokens.put(True)
 
     def withdraw(self, future: Future[Any] | asyncio.Future[Any]) -> bool:

@@ -83,10 +83,8 @@ class History:
             row = conversation_since(self._row.version, **self._who)
         except ConversationNotFoundError:
             return False
-        with _SHOWING:
-            # Another thread may have asked later, and shown a newer one.
-            if row is not None and row.version > self._row.version:
-                self._show(row)
+        if row is not None:
+            self._show(row)
         return True
 
     @property
@@ -319,9 +317,12 @@ class History:
         self._show(conversations.get_conversation(**self._who))
 
     def _show(self, row: ConversationRow) -> None:
-        # In this order: what was read before never stands beside the new row.
-        self._named = {}
-        self._row = row
+        with _SHOWING:
+            # Another thread may have asked later, and shown a newer one.
+            if row.version >= self._row.version:
+                # In this order: what was read before never stands beside the new row.
+                self._named = {}
+                self._row = row
 
     def _remembered(self, name: int | str, read: Callable[[], MessageRow | None]) -> Message | None:
         # Other threads read and refresh meanwhile. A refresh replaces the dictionary, so a message that was read before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ class ProviderHttp:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._sessions: LoopSessions | None = None
+        # Two loops may ask first at the same time, and sessions that nobody holds are closed under their requests.
+        self._creating = threading.Lock()
         self._trouble = ""
 
     def state(self) -> ModelState:
@@ -113,15 +116,16 @@ class ProviderHttp:
             await self._sessions.aclose()
 
     async def _session(self) -> aiohttp.ClientSession:
-        if self._sessions is None:
-            from language_models.openai.sessions import LoopSessions
+        with self._creating:
+            if self._sessions is None:
+                from language_models.openai.sessions import LoopSessions
 
-            self._sessions = LoopSessions(
-                self._base_url,
-                headers=self._headers,
-                connect_timeout=self._timeouts.connect,
-                is_local=is_loopback(self._base_url),
-            )
+                self._sessions = LoopSessions(
+                    self._base_url,
+                    headers=self._headers,
+                    connect_timeout=self._timeouts.connect,
+                    is_local=is_loopback(self._base_url),
+                )
         return await self._sessions.current()
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> aiohttp.ClientResponse:

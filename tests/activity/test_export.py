@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -17,6 +19,7 @@ from sqlalchemy import Engine, event
 
 from activity.export import INCLUDED, Export, export
 from activity.export_document import file_name
+from activity.export_html import _Renderer
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
 from activity.recipes.errors import RecipeNotFoundError
@@ -495,3 +498,18 @@ def test_what_names_nothing_is_refused(database: Database, game: Game) -> None:
     assert "Messages: 0" in text_of(
         export("eve@example.com", database=database, recipes=recipes(), recipe=CastleDefense.domain)
     )
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_pages_that_are_made_at_the_same_time_say_the_same(typed: bool) -> None:
+    words = "Hello **world**\n\n* one\n* two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    expected = _Renderer(breaks=typed).render(words)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            for _ in range(200):
+                shared = _Renderer(breaks=typed)
+                assert list(threads.map(shared.render, [words] * 3)) == [expected] * 3
+    finally:
+        sys.setswitchinterval(interval)

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from tests.vault.conftest import ADA, indexed
+from vault import index
 from vault.index import index_paths
 
 
@@ -44,3 +45,16 @@ def test_single_paths_and_whole_folders_are_brought_up_to_date(vault, put):
     vault.root.joinpath("a.md").unlink()
     index_paths(["b", "e", "a.md"], root=vault.root, database=vault.database, user_email=ADA)
     assert paths_of(vault) == ["e/c.md", "e/d.md"]
+
+
+def test_what_is_written_while_a_scan_lists_the_files_stays_in_the_index(vault, put, monkeypatch):
+    put({"old.md": "# Old"})
+    listed = index.paths.document_files
+
+    def list_and_write(root, *, below):
+        yield from list(listed(root, below=below))
+        vault.write("new.md", "# New")
+
+    monkeypatch.setattr(index.paths, "document_files", list_and_write)
+    indexed(vault)
+    assert paths_of(vault) == ["new.md", "old.md"]

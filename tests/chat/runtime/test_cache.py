@@ -127,6 +127,23 @@ def test_what_was_told_of_a_version_is_not_asked_of_the_store_again(talk: Talk) 
         OwnConversations("eve@example.org", cache).at_version(key, before)
 
 
+def test_what_was_read_before_a_change_is_not_shown_after_it(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = talk.about("Shared Topic", ("question", "answer"))
+    own: dict[str, Any] = {"database": talk.database, "user_email": EMAIL, "conversation_id": made.conversation_id}
+    shown, read = history.History(**own), repository.get_conversation
+
+    def read_slowly(**who: Any) -> Any:
+        row = read(**who)
+        repository.update_conversation(**own, changes={"title": "Newer"})
+        assert shown.keep_up()
+        return row
+
+    monkeypatch.setattr(history.conversations, "get_conversation", read_slowly)
+    since = shown.unsummarised(limit=1, max_chars=100)
+    shown.store_summary("They talked.", since=since, read=1)
+    assert shown.memory()["title"] == "Newer"
+
+
 @pytest.mark.live
 def test_what_another_process_changes_is_seen_at_the_next_access(talk: Talk) -> None:
     conversation = talk.about("Shared Topic", ("question", "answer"))

@@ -6,6 +6,9 @@ import asyncio
 import gc
 import math
 import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from email.utils import formatdate
 from typing import Any
@@ -22,7 +25,7 @@ from language_models.errors import (
     ModelUnavailableError,
     ModelUnknownError,
 )
-from language_models.openai import events
+from language_models.openai import events, sessions
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts, is_loopback
 from language_models.openai.failures import RetryPolicy
@@ -872,3 +875,31 @@ def test_nothing_is_opened_before_the_first_question() -> None:
     model = ProviderChatModel(base_url="http://127.0.0.1:9/v1", api_key=None, model="gpt-4o-mini")
     assert (model.name, model.context_window, model.count_tokens("four")) == ("gpt-4o-mini", 128_000, 2)
     assert model.state().phase == "ready"
+
+
+def test_two_loops_that_ask_first_at_the_same_time_share_what_closes_their_sessions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[sessions.LoopSessions] = []
+    create = sessions.LoopSessions.__init__
+
+    def create_slowly(self: sessions.LoopSessions, *args: Any, **options: Any) -> None:
+        time.sleep(0.05)
+        create(self, *args, **options)
+        made.append(self)
+
+    monkeypatch.setattr(sessions.LoopSessions, "__init__", create_slowly)
+    both = threading.Barrier(2)
+
+    async def ask_nobody(model: ProviderChatModel) -> None:
+        await model.find_context_window()
+
+    def ask(model: ProviderChatModel) -> None:
+        both.wait(20)
+        asyncio.run(ask_nobody(model))
+
+    model = ProviderChatModel(base_url="http://127.0.0.1:9/v1", api_key=None, model="a")
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(ask, [model] * 2))
+    asyncio.run(model.aclose())
+    assert len(made) == 1
