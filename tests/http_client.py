@@ -37,7 +37,7 @@ class Client:
     host: str = "127.0.0.1"
     cookies: dict[str, str] = field(default_factory=dict)
     token: str | None = None
-    timeout: float = 60.0
+    timeout: float = 180.0
 
     @property
     def origin(self) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,6 +135,13 @@ class LiveServer:
             process.wait()
             raise AssertionError(f"the server did not stop within {seconds} s:\n{self.log()}") from error
 
+    def file(self, name: str) -> Path:
+        """A store's file, of a server that is stopped, with all that its log may still hold."""
+        file = Path(self.users_dir) / name
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        return file
+
     def sign_up(self, email: str = "ada@example.org") -> Client:
         """A client that has signed in to a new account, made over HTTP: the first by /setup, others by its owner."""
         client = self.client()
@@ -165,7 +175,10 @@ def new_account(server: LiveServer, email: str | None = None, *, is_admin: bool 
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of loopback that nobody listens on, and that nobody else gets until this process ends."""
+    # A server may listen where a socket that was bound like this, too, does not. The system gives the port to no other.
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    atexit.register(holder.close)
+    return int(holder.getsockname()[1])

@@ -81,6 +81,11 @@ class WorkerThreads(Executor):
             self._jobs.append(job)
         self._tokens.put(True)
 
+    @property
+    def is_working(self) -> bool:
+        """Whether a job has begun that has not ended."""
+        return self._idle < self._threads
+
     def withdraw(self, future: Future[Any] | asyncio.Future[Any]) -> bool:
         """Cancel a job and free its place in the queue; False where a thread has begun with it."""
         with self._lock:

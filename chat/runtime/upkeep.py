@@ -46,6 +46,7 @@ _IMPORT_EVERY = 0.25
 _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
+_ENDING_SECONDS, _ENDING_STEP = 1.0, 0.02
 _FAILED = object()
 
 
@@ -223,6 +224,15 @@ class Upkeep:
                 await asyncio.sleep(after_failure if result is _FAILED else 0 if result is True else every)
         finally:
             thread.shutdown(cancel_futures=True)
+            await _until_idle(thread)
+
+
+async def _until_idle(thread: WorkerThreads) -> None:
+    """Wait for work that has begun, as long as it is short: what still reads a store keeps it from being closed."""
+    for _ in range(round(_ENDING_SECONDS / _ENDING_STEP)):
+        if not thread.is_working:
+            return
+        await asyncio.sleep(_ENDING_STEP)
 
 
 async def _result(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> object:

@@ -84,8 +84,11 @@ class FileWatch:
         self._wanted.set()
 
     def _watch(self) -> None:
-        while not self._stopped:
+        while True:
+            # In this order: `stop` is not overheard.
             self._wanted.clear()
+            if self._stopped:
+                return
             damaged = self._check()
             self._checked.set()
             self._wanted.wait(_WHILE_DAMAGED if damaged else _DAILY)

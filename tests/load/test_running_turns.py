@@ -142,8 +142,8 @@ def test_a_stopped_answer_keeps_what_was_said_and_hangs_up_on_the_model(
 def test_stopping_at_any_moment_ends_the_answer_and_frees_the_conversation(
     live_server: LiveServer, ada: Client, recording_model: RecordingModel
 ) -> None:
-    recording_model.scripts["main"] = saying("one ", "two ", delay=0.005)
-    recording_model.scripts["cheap"] = saying("Some Title Of It", delay=0.02)
+    recording_model.scripts["main"] = saying("one ", "two ", delay=0.02)
+    recording_model.scripts["cheap"] = saying("Some Title Of It", delay=0.05)
     statuses = set()
     for number in range(20):
         conversation_id = ada.create_conversation()

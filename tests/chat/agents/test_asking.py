@@ -153,7 +153,7 @@ def hide(talk: Talk, conversation: Conversation, index: int) -> str:
 def test_a_model_that_refers_to_a_hidden_message_gets_nothing_of_it(talk: Talk, desk: AgentDesk) -> None:
     assert desk
     made(talk, "Botanist", system_prompt="Plants.")
-    hidden = hide(talk, talk.about("Poison", ("The code is 4711.", "Noted.")), 1)
+    hidden = hide(talk, talk.about("Poison", ("The code is swordfish.", "Noted.")), 1)
     model = playing(
         talk,
         lambda who, answered: (
@@ -162,9 +162,9 @@ def test_a_model_that_refers_to_a_hidden_message_gets_nothing_of_it(talk: Talk, 
     )
     events = talk.say(talk.new(), "Find out")
     told = "".join(str(message["content"]) for prompt in model.prompts for message in prompt)
-    assert "4711" not in told
+    assert "swordfish" not in told
     assert "hidden this message from models" in told
-    assert "4711" not in str(events)
+    assert "swordfish" not in str(events)
     result = result_in(events)
     (notice,) = result["notices"]
     assert hidden in notice
@@ -177,17 +177,17 @@ def test_a_model_that_refers_to_a_hidden_message_gets_nothing_of_it(talk: Talk, 
     conversation = Conversation(EMAIL, talk.database, result["conversationId"])
     list(conversation.reply(talk.query("", _answer_again=answer["message_id"])))
     assert len(model.prompts) > before
-    assert "4711" not in str(model.prompts[before:])
+    assert "swordfish" not in str(model.prompts[before:])
     # What the person writes there refers to it as ever.
     talk.say(conversation, f"So what says {hidden}?")
-    assert "4711" in talk.last_prompt
+    assert "swordfish" in talk.last_prompt
 
 
 def test_a_program_that_asks_an_agent_refers_to_a_hidden_message_as_the_person_does(talk: Talk, ask: Call) -> None:
     made(talk, "Botanist")
-    hidden = hide(talk, talk.about("Poison", ("The code is 4711.", "Noted.")), 1)
+    hidden = hide(talk, talk.about("Poison", ("The code is swordfish.", "Noted.")), 1)
     assert "notices" not in ask("botanist", f"What says {hidden}?")
-    assert "4711" in talk.last_prompt
+    assert "swordfish" in talk.last_prompt
 
 
 def test_6_4_the_answer_tells_who_asked_whom(talk: Talk, ask: Call) -> None:

@@ -488,7 +488,7 @@ def test_what_is_hidden_or_deleted_waits_for_nobody(house: House) -> None:
 
 def test_an_activity_of_a_model_refers_to_nothing_that_is_hidden_and_the_person_is_told(house: House) -> None:
     helper = house.agent("Helper", {**MESSAGE, "from_agents": True})
-    secret = house.post(house.room, "Okapi zebra code 4711")
+    secret = house.post(house.room, "Okapi zebra code swordfish")
     own: dict[str, Any] = {"database": house.database, "user_email": ADA, "conversation_id": house.room, "index": None}
     show_or_hide_message(**own, message_id=secret.activity_id, show_hide="hide")
     name = Conversation(ADA, house.database, house.room).get_metadata()["conversation_friendly_id"]
@@ -496,7 +496,7 @@ def test_an_activity_of_a_model_refers_to_nothing_that_is_hidden_and_the_person_
     for actor, is_read in ((Actor(type="assistant", id="gpt", name="gpt"), False), (None, True)):
         house.post(house.room, f"Look at {reference}", actor=actor)
         assert house.service(helper) is not None
-        assert ("4711" in str(house.models.main_model.prompts[-1])) is is_read
+        assert ("swordfish" in str(house.models.main_model.prompts[-1])) is is_read
     (told,) = house.events()
     assert reference in told
 

@@ -70,19 +70,21 @@ def test_the_thread_is_told_before_the_current_activity(talk: Talk) -> None:
 
 @pytest.mark.parametrize("is_named", [False, True])
 def test_a_thread_is_not_called_by_words_that_are_hidden_from_models(talk: Talk, is_named: bool) -> None:
-    conversation = talk.about("Zoo", ("The zebra code is 4711", "I see."))
+    conversation = talk.about("Zoo", ("The zebra code is swordfish", "I see."))
     root = messages(talk, conversation)[0]
     talk.say(conversation, "Spawn it", reply_to=root["short_id"])
     asked = messages(talk, conversation)[2]
     if is_named:
-        keep_made_title(database=talk.database, user_email=EMAIL, thread_id=asked["thread_id"], title="Zebra code 4711")
+        keep_made_title(
+            database=talk.database, user_email=EMAIL, thread_id=asked["thread_id"], title="Zebra code swordfish"
+        )
     own: dict[str, Any] = {"user_email": EMAIL, "conversation_id": conversation.conversation_id}
     show_or_hide_message(
         database=talk.database, **own, message_id=root["message_id"], index=root["message_index"], show_hide="hide"
     )
     talk.say(talk.again(conversation), "And now?", reply_to=asked["short_id"])
     assert "Thread context ((hidden)):" in talk.last_prompt
-    assert "4711" not in talk.last_prompt
+    assert "swordfish" not in talk.last_prompt
 
 
 def test_a_message_outside_of_threads_reads_nothing_of_them(talk: Talk) -> None:

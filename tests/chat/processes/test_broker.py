@@ -23,8 +23,9 @@ NewBroker = Callable[..., Broker]
 
 
 @pytest.fixture
-def new_broker(valkey: ValkeyServer) -> Iterator[NewBroker]:
-    """Brokers of one installation, each as a process has it."""
+def new_broker(valkey: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[NewBroker]:
+    """Brokers of one installation, each as a process has it; a machine that is busy may answer late."""
+    monkeypatch.setattr(brokers, "_ANSWER_SECONDS", SECONDS)
     made: list[Broker] = []
 
     def new(installation: str = "ours", url: str = "") -> Broker:

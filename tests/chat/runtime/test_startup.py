@@ -99,7 +99,10 @@ def test_a_server_that_is_stopped_while_it_migrates_ends_at_once_and_the_next_on
     users.mkdir(parents=True)
     with closing(create_connection(users / "users.db")) as other:
         other.execute("BEGIN IMMEDIATE")  # the first migration has to wait
-        command, environ = [sys.executable, str(ROOT / "server.py")], server._environ() | {"ANAPHORA_PORT": "5999"}
+        command, environ = (
+            [sys.executable, str(ROOT / "server.py")],
+            server._environ() | {"ANAPHORA_PORT": str(free_port())},
+        )
         with subprocess.Popen(command, cwd=server.folder, env=environ, stderr=subprocess.PIPE) as starting:
             while not (server.data_dir / "server.lock").exists():
                 assert starting.poll() is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,4 +81,28 @@ def test_work_that_has_more_to_do_goes_on_at_once_and_rests_when_it_is_done(monk
     monkeypatch.setattr(upkeep.asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(upkeep.Upkeep().repeat(lambda: next(results), what="tried", every=7.0))
-    assert pauses == [0.0, 0, 0, 7.0, 7.0]
+    assert pauses[:5] == [0.0, 0, 0, 7.0, 7.0]
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_short_work_is_waited_for_when_a_server_ends(monkeypatch: pytest.MonkeyPatch, is_short: bool) -> None:
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+    monkeypatch.setattr(upkeep, "_ENDING_SECONDS", 20.0 if is_short else 0.1)
+
+    def work() -> None:
+        begun.set()
+        may_end.wait(20)
+        ended.set()
+
+    async def cancel_while_it_works() -> bool:
+        task = asyncio.create_task(upkeep.Upkeep().repeat(work, what="tried"))
+        assert await asyncio.to_thread(begun.wait, 20)
+        task.cancel()
+        if is_short:
+            asyncio.get_running_loop().call_later(0.1, may_end.set)
+        await asyncio.wait([task])
+        return ended.is_set()
+
+    assert asyncio.run(cancel_while_it_works()) == is_short
+    may_end.set()
+    assert ended.wait(20)

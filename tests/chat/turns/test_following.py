@@ -98,7 +98,6 @@ def follow(
     monkeypatch.setattr("chat.turns.following._CHECK_SECONDS", 0.05)
     monkeypatch.setattr("chat.turns.following._SILENT_SECONDS", 0.05)
     monkeypatch.setattr("chat.turns.following._ASK_SECONDS", 0.05)
-    monkeypatch.setattr("chat.turns.following._KEPT_UNWATCHED", 0.2)
     turns = FollowedTurns(database=talk.database, loop=lambda: loop, announcements=other.announcements)
     named = {"message_id": other.answer_id, "answer_id": other.answer_id, "user_email": EMAIL}
     where = named | {"conversation_id": other.conversation.conversation_id}
@@ -181,8 +180,9 @@ def test_the_next_answer_of_a_turn_is_named_by_the_stream_too(
 
 
 def test_nobody_reads_on_for_a_turn_that_is_not_watched_any_more(
-    follow: Callable[..., FollowedStream], loop: asyncio.AbstractEventLoop
+    follow: Callable[..., FollowedStream], loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("chat.turns.following._KEPT_UNWATCHED", 0.2)
     stream = follow()
     wait_until(lambda: not stream.is_wanted())
     wait_until(lambda: not asyncio.all_tasks(loop))

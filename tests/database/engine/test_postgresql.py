@@ -190,7 +190,7 @@ def test_one_process_writes_at_a_time_and_who_waits_too_long_is_told_to_come_aga
 def test_a_writer_that_stands_still_keeps_no_other_process_from_writing(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgresql, "IDLE_WRITER_MS", 100)
+    monkeypatch.setattr(postgresql, "IDLE_WRITER_MS", 1_000)
     halted, other = (Database(database_at(url), folder=tmp_path) for _ in range(2))
     writing, gate = threading.Event(), threading.Event()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.attack import knowledge_probes
 from tests.endpoints.conftest import Person, refused
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
+from tests.load.test_failing_storage import eventually
 
 pytestmark = pytest.mark.only_sqlite
 
@@ -66,11 +66,11 @@ def test_a_server_starts_without_its_knowledge_base_and_takes_it_up_when_it_is_m
     client = server.sign_up()
     assert client.post("/pkb/claims", {"statement": "I run at dawn", "friendly_id": "my_mornings"}).status == 201
     server.stop()
-    file = Path(server.users_dir) / "pkb.sqlite"
+    file = server.file("pkb.sqlite")
     whole = file.read_bytes()
     file.write_bytes(GARBAGE)
     server.start()
-    assert client.get("/readyz").json()["knowledge"] == "failed"
+    eventually(lambda: client.get("/readyz").json()["knowledge"] == "failed")
     assert client.get("/pkb/claims/my_mornings").status == 503
     events = list(client.send(client.create_conversation(), "@my_mornings how am I?"))
     assert {entry["status"] for entry in events[0]["references"]} == {"unavailable"}
@@ -79,10 +79,7 @@ def test_a_server_starts_without_its_knowledge_base_and_takes_it_up_when_it_is_m
     mended = file.with_suffix(".mended")
     mended.write_bytes(whole)
     mended.replace(file)
-    until = time.monotonic() + 120
-    while client.get("/readyz").json()["knowledge"] != "ok":
-        assert time.monotonic() < until, server.log()
-        time.sleep(0.1)
+    eventually(lambda: client.get("/readyz").json()["knowledge"] == "ok")
     events = list(client.send(client.create_conversation(), "@my_mornings how am I?"))
     assert events[0]["references"][0]["status"] == "resolved"
     assert "I run at dawn" in recording_model.prompt()

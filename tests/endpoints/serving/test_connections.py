@@ -117,7 +117,7 @@ def test_a_long_head_within_the_bounds_is_taken(connect: Connect) -> None:
 def test_idle_connections_and_heads_that_do_not_end_are_closed(
     connect: Connect, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "_HEAD_SECONDS", 1.0)
     client = connect()
     client.sendall(begun)
     answered = rest(client)

@@ -100,9 +100,9 @@ def hide_first(person: Person, conversation_id: str) -> str:
 def test_no_tool_finds_what_the_person_hid_from_models(app: Flask, ada: Person, is_indexed: bool) -> None:
     conversation_id = ada.new_conversation()
     uploaded = ada.post(
-        "/attachments?name=code.txt", data=b"The okapi code is 4712.", content_type="application/octet-stream"
+        "/attachments?name=code.txt", data=b"The okapi code is halibut.", content_type="application/octet-stream"
     )
-    ada.say(conversation_id, "the zebra code is 4711", files=[uploaded.json["attachment_id"]])
+    ada.say(conversation_id, "the zebra code is swordfish", files=[uploaded.json["attachment_id"]])
     if is_indexed:
         index_pending(database=app.extensions[EXTENSION].database)
     reference = f"{hide_first(ada, conversation_id)}_file_1"
@@ -114,10 +114,10 @@ def test_no_tool_finds_what_the_person_hid_from_models(app: Flask, ada: Person, 
     calls += [("resolve_reference", {"reference": name}) for name in (reference, f"{reference}_pages_1-1")]
     for name, arguments in calls:
         told = ada.post(f"/api/tools/{name}", json=arguments).text
-        assert "4711" not in told, (name, arguments)
-        assert "4712" not in told, (name, arguments)
+        assert "swordfish" not in told, (name, arguments)
+        assert "halibut" not in told, (name, arguments)
     # The person's own search finds it.
-    assert "4711" in ada.get("/search?q=zebra").text
+    assert "swordfish" in ada.get("/search?q=zebra").text
 
 
 def test_a_reference_that_leads_nowhere_has_the_status_of_its_code(ada: Person) -> None:
@@ -138,7 +138,7 @@ def test_a_reference_that_leads_nowhere_has_the_status_of_its_code(ada: Person) 
 def test_a_hidden_file_that_the_persons_own_message_names_is_read(ada: Person, main_model: ScriptedChatModel) -> None:
     conversation_id = ada.new_conversation()
     uploaded = ada.post(
-        "/attachments?name=code.txt", data=b"The okapi code is 4712.", content_type="application/octet-stream"
+        "/attachments?name=code.txt", data=b"The okapi code is halibut.", content_type="application/octet-stream"
     )
     ada.say(conversation_id, "Keep it.", files=[uploaded.json["attachment_id"]])
     reference = f"{hide_first(ada, conversation_id)}_file_1"
@@ -149,7 +149,7 @@ def test_a_hidden_file_that_the_persons_own_message_names_is_read(ada: Person, m
         main_model._replies = lambda _, replies=replies: next(replies)
         ada.say(conversation_id, question)
         (result,) = [each["content"] for each in main_model.prompts[-1] if each["role"] == "tool"]
-        assert ("4712" in result) == is_read
+        assert ("halibut" in result) == is_read
 
 
 @pytest.mark.parametrize("needs_consent", [False, True])

@@ -230,12 +230,12 @@ def test_a_listener_who_takes_his_time_is_not_taken_for_a_silent_model() -> None
             return response
 
         said = ""
-        async with answering(handler) as server, asking(server, timeouts=Timeouts(idle=1.0)) as model:
+        async with answering(handler) as server, asking(server, timeouts=Timeouts(idle=2.0)) as model:
             async for step in model.stream(QUESTION):
                 said += step.text
                 if step.text == "world":
                     # longer than the silence that is allowed, with nobody listening
-                    await asyncio.sleep(1.2)
+                    await asyncio.sleep(2.3)
                     read.set()
         return said
 

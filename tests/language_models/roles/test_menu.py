@@ -67,7 +67,9 @@ def test_a_path_of_the_operator_s_is_shown_by_its_name_alone(tmp_path: Path) -> 
 
 
 def test_every_choice_is_one_that_a_conversation_may_name(tmp_path: Path) -> None:
-    models = roles(tmp_path, main="scripted", cheap="openai:small", openai_api_key="k")
+    models = roles(
+        tmp_path, main="scripted", cheap="openai:small", openai_base_url="http://127.0.0.1:9/v1", openai_api_key="k"
+    )
     names = {choice.id: models.for_name(choice.id).name for choice in models.menu().choices}
     assert names == {choice.id: choice.name for choice in models.menu().choices}
 
