@@ -86,18 +86,21 @@ class KnowledgeAccess:
         """The store, opened on first use. Raises KnowledgeUnavailableError; a later call tries again."""
         if self._damage is not None:
             raise KnowledgeUnavailableError(_DAMAGED)
+        spent: _Opening | None = None
         with self._lock:
             if self._opening is not None and self._opening.is_spent():
-                self._opening.close()
-                self._opening = None
+                spent, self._opening = self._opening, None
             if self._opening is None:
                 self._opening = _Opening(self._config)
             opening = self._opening
+        if spent is not None:
+            spent.close()  # which waits for what still runs there, as the others need not
         return opening.database()
 
     def is_empty(self, user_email: str) -> bool:
         """Whether `user_email` surely has no memories; False where the store is not open, or can't be read."""
-        opened = self._opening.opened() if self._opening is not None and self._damage is None else None
+        opening = self._opening
+        opened = opening.opened() if opening is not None and self._damage is None else None
         try:
             return opened is not None and not ClaimCRUD(opened, user_email).has_any()
         except KnowledgeUnavailableError:
