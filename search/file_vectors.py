@@ -83,14 +83,18 @@ class PassageVectors:
         def read(after: int) -> Iterable[tuple[int, bytes]]:
             return store.codes_after(connection, user_email, after)
 
-        ids, _ = self._cache.nearest((user_email, model.name), query, read, _NEAREST)
-        found = store.vectors_with(connection, user_email, ids=ids.tolist(), passages=list(passages))
+        asked = list(passages)
+
+        def fetch(ids: list[int]) -> dict[int, tuple[int, bytes]]:
+            return store.vectors_with(connection, user_email, ids=ids, passages=asked)
+
+        found, _ = self._cache.nearest((user_email, model.name), query, read, fetch, _NEAREST)
         if not found:
             return {}
-        vectors = decoded([codes for _, codes in found])
+        vectors = decoded([codes for _, codes in found.values()])
         cosines = np.vecdot(vectors, fitted(query, vectors.shape[1])).tolist()
         nearest: dict[int, float] = {}
-        for (number, _), cosine in zip(found, cosines, strict=True):
+        for (number, _), cosine in zip(found.values(), cosines, strict=True):
             nearest[number] = max(cosine, nearest.get(number, cosine))
         return nearest
 

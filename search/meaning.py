@@ -102,9 +102,12 @@ class MessageVectors:
             return ((vector_id, codes) for vector_id, codes in rows)
 
         most = _SHORTLISTED_OF_FEW if narrow else _SHORTLISTED
-        ids, total = self._cache.nearest((user_email, model.name), query, read, most)
-        found = Nearness(connection, user_email=user_email, query=query, unrelated=unrelated_for(model), total=total)
-        found.add(v.vector_id.in_(engine_of(connection).listed(ids.tolist())))
+        found = Nearness(connection, user_email=user_email, query=query, unrelated=unrelated_for(model))
+
+        def fetch(ids: list[int]) -> Mapping[int, int]:
+            return found.add(v.vector_id.in_(engine_of(connection).listed(ids)))
+
+        _, found.total = self._cache.nearest((user_email, model.name), query, read, fetch, most)
         return found
 
     def forget(self, user_email: str) -> None:
@@ -147,14 +150,13 @@ class Nearness:
         user_email: str,
         query: NDArray[np.float32],
         unrelated: Unrelated,
-        total: int,
     ) -> None:
         self._connection = connection
         self._user_email = user_email
         self._query = query
         self._expected, self._spread = unrelated.expected(query), unrelated.spread
         self._known: dict[int, float] = {}
-        self.total = total
+        self.total = 0
 
     def ordered(self) -> list[int]:
         """`seq` of the nearest messages, nearest first, those that nobody sees any more among them."""
@@ -166,20 +168,21 @@ class Nearness:
             self.add(message_vectors.c.seq.in_(engine_of(self._connection).listed(missing)))
         return self._known
 
-    def add(self, which: ColumnElement[bool]) -> None:
-        """Compare more vectors; of several of one message the nearest counts."""
+    def add(self, which: ColumnElement[bool]) -> Mapping[int, int]:
+        """Compare more vectors; of several of one message the nearest counts. `seq` by the ids of those vectors."""
         import numpy as np
 
         v = message_vectors.c
         # Whose they are is compared here: SQLite would read all vectors of a person for it.
-        found = self._connection.execute(select(v.seq, v.codes, v.user_email).where(which))
+        found = self._connection.execute(select(v.vector_id, v.seq, v.codes, v.user_email).where(which))
         rows = [row for row in found if row.user_email == self._user_email]
         if not rows:
-            return
+            return {}
         vectors = decoded([row.codes for row in rows])
         cosines = np.vecdot(vectors, fitted(self._query, vectors.shape[1]))
         for row, nearness in zip(rows, ((cosines - self._expected) / self._spread).tolist(), strict=True):
             self._known[row.seq] = max(nearness, self._known.get(row.seq, nearness))
+        return {row.vector_id: row.seq for row in rows}
 
 
 def _pending(connection: Connection, seqs: Sequence[int]) -> list[_Pending]:

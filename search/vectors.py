@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _LEVELS = 8
 _PEOPLE = 4
 _AT_ONCE = 1 << 16
+# Of a list one in so many may be gone; a list with more is made again, so many times at most.
+_FEW = 8
+_ROUNDS = 4
+
+Row = TypeVar("Row")
 
 
 def encoded(vectors: NDArray[np.float32]) -> list[bytes]:
@@ -82,18 +87,37 @@ class SignCache:
         owner: tuple[str, str],
         query: NDArray[np.float32],
         read: Callable[[int], Iterable[tuple[int, bytes]]],
+        fetch: Callable[[list[int]], Mapping[int, Row]],
         most: int,
-    ) -> tuple[NDArray[np.int64], int]:
-        """Ids of the vectors whose signs agree best with those of `query`: `most` and a few more; how many there are.
+    ) -> tuple[Mapping[int, Row], int]:
+        """The vectors whose signs agree best with those of `query`: `most` and a few more; how many there are.
 
-        owner: whose, and of which model. read: (id, codes) of the owner's vectors with a larger id, by id. Vectors
-        that were deleted meanwhile may be among them.
+        owner: whose, and of which model. read: (id, codes) of the owner's vectors with a larger id, by id. fetch: of
+        the vectors with these ids those that are still there, by id; others may be there as well.
         """
+        for _ in range(_ROUNDS):
+            ids, total = self._shortlist(owner, query, read, most)
+            found = fetch(ids)
+            if len(ids) - sum(each in found for each in ids) <= len(ids) // _FEW:
+                return found, total
+            # What was deleted or replaced would keep others out of the list.
+            self._forget_gone(owner, ids, found)
+        self._keep(owner, None)
+        ids, total = self._shortlist(owner, query, read, most)
+        return fetch(ids), total
+
+    def _shortlist(
+        self,
+        owner: tuple[str, str],
+        query: NDArray[np.float32],
+        read: Callable[[int], Iterable[tuple[int, bytes]]],
+        most: int,
+    ) -> tuple[list[int], int]:
         import numpy as np
 
         known = self._current(owner, read)
         if len(known.ids) <= most:
-            return known.ids, len(known.ids)
+            return known.ids.tolist(), len(known.ids)
         (code,) = encoded(query[np.newaxis])
         sought = signs(np.frombuffer(code, dtype=np.uint8)[np.newaxis])[:, 0]
         distances = np.zeros(len(known.ids), dtype=np.uint16)
@@ -103,7 +127,7 @@ class SignCache:
                 distances[part] += np.bitwise_count(bits[part] ^ word)
         # Counting is faster than sorting: only so many distances are possible.
         farthest = int(np.searchsorted(np.cumsum(np.bincount(distances)), most))
-        return known.ids[distances <= farthest][-2 * most :], len(known.ids)
+        return known.ids[distances <= farthest][-2 * most :].tolist(), len(known.ids)
 
     def forget(self, user_email: str) -> None:
         """Drop what is kept of a person."""
@@ -122,12 +146,29 @@ class SignCache:
         known = known or came
         if known is None:
             return _Signs(np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.uint64))
+        self._keep(owner, known)
+        return known
+
+    def _forget_gone(self, owner: tuple[str, str], ids: list[int], found: Mapping[int, Row]) -> None:
+        """Drop those of `ids` that are deleted; newer ones may only not be visible in this transaction yet."""
+        import numpy as np
+
+        newest = max(found, default=0)
+        gone = [each for each in ids if each not in found and each < newest]
         with self._lock:
-            self._people[owner] = known
-            self._people.move_to_end(owner)
+            known = self._people.get(owner)
+        if known is not None:
+            stays = ~np.isin(known.ids, gone)
+            self._keep(owner, _Signs(known.ids[stays], known.bits[:, stays]) if gone else None)
+
+    def _keep(self, owner: tuple[str, str], signs: _Signs | None) -> None:
+        """Remember the signs of an owner; None: read them anew next time."""
+        with self._lock:
+            self._people.pop(owner, None)
+            if signs is not None:
+                self._people[owner] = signs
             while len(self._people) > _PEOPLE:
                 self._people.popitem(last=False)
-        return known
 
 
 def _read(rows: Iterable[tuple[int, bytes]]) -> _Signs | None:

@@ -180,12 +180,12 @@ def codes_after(connection: Connection, user_email: str, after: int) -> Iterator
 
 def vectors_with(
     connection: Connection, user_email: str, *, ids: Sequence[int] = (), passages: Sequence[int] = ()
-) -> list[tuple[int, bytes]]:
-    """(passage, vector) of those of these vectors, and of all of these passages, that are the person's."""
-    query = select(_v.passage_id, _v.codes).where(
+) -> dict[int, tuple[int, bytes]]:
+    """(passage, vector) of those of these vectors, and of all of these passages, that are the person's; by id."""
+    query = select(_v.vector_id, _v.passage_id, _v.codes).where(
         _v.user_email == user_email, _v.vector_id.in_(ids) | _v.passage_id.in_(passages)
     )
-    return [(passage_id, codes) for passage_id, codes in connection.execute(query)]
+    return {vector_id: (passage_id, codes) for vector_id, passage_id, codes in connection.execute(query)}
 
 
 def progress_of(*, database: Database, user_email: str) -> Progress:

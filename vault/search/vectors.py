@@ -66,8 +66,11 @@ class DocumentVectors:
         def read(after: int) -> Iterable[tuple[int, bytes]]:
             return store.codes_after(connection, user_email, after)
 
-        ids, _ = self._cache.nearest((user_email, model.name), query, read, _NEAREST)
-        return store.chunks_with_ids(connection, user_email, ids.tolist())
+        def fetch(ids: list[int]) -> dict[int, StoredChunk]:
+            return {chunk.chunk_id: chunk for chunk in store.chunks_with_ids(connection, user_email, ids)}
+
+        chunks, _ = self._cache.nearest((user_email, model.name), query, read, fetch, _NEAREST)
+        return list(chunks.values())
 
     def forget(self, user_email: str) -> None:
         """Drop what is kept in memory of a person's vectors."""
