@@ -144,11 +144,6 @@ def _host_alone(text: str) -> str:
     return name
 
 
-def http_address(host: str, port: int) -> str:
-    """The address of a server that listens there, as a browser takes it: IPv6 in brackets."""
-    return f"http://[{host}]:{port}/" if ":" in host and not host.startswith("[") else f"http://{host}:{port}/"
-
-
 def _network(text: str) -> str:
     try:
         found = ipaddress.ip_network(text)

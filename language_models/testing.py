@@ -52,7 +52,7 @@ class Hold:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_resolve, future)
 
-    def wait_until_reached(self, timeout: float = 10.0) -> bool:
+    def wait_until_reached(self, timeout: float = 60.0) -> bool:
         """Block the calling thread until a coroutine waits, at most `timeout` seconds; whether one does."""
         return self._reached.wait(timeout)
 

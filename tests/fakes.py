@@ -108,6 +108,9 @@ class RecordingModel:
         """Be as new for the next test: nothing asked yet, one thing to say, nothing paused."""
         self.release()
         assert self._loop is not None
+        # What the last test began is not the next one's, as long as it ends soon.
+        with self._changed:
+            self._changed.wait_for(lambda: not self.running, 0.5)
         self._loop.call_soon_threadsafe(self._gates.clear)
         with self._changed:
             self.scripts = _first_scripts()

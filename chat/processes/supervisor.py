@@ -19,8 +19,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from settings import http_address
-
 log = logging.getLogger("anaphora.processes")
 SERVES, LEAVE = b"serves\n", b"leave\n"
 _SOCKETS, _LINE = "ANAPHORA_INHERITED_SOCKETS", "ANAPHORA_INHERITED_LINE"
@@ -291,3 +289,8 @@ def bound(host: str, port: int) -> list[socket.socket]:
             each.close()
         raise OSError(f"can't listen on {host}, port {port}: {error.strerror or error}.") from error
     return sockets
+
+
+def http_address(host: str, port: int) -> str:
+    """The address of a server that listens there, as a browser takes it: IPv6 in brackets."""
+    return f"http://[{host}]:{port}/" if ":" in host and not host.startswith("[") else f"http://{host}:{port}/"

@@ -10,11 +10,12 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from chat.processes.supervisor import http_address
 from commands.answering_server import AnsweringServer, Event, ServerRequestError
 from database.accounts import api_tokens
 from database.engine.database import Database
 from database.engine.errors import TokenNotFoundError
-from settings import Settings, http_address
+from settings import Settings
 
 _EVERY_INTERFACE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses of listeners, not bound here
 _CONNECT_SECONDS = 10.0

@@ -20,7 +20,7 @@ import uvicorn
 import tracing
 from attachments.errors import AttachmentError
 from chat.processes.shared_places import SharedPlaces
-from chat.processes.supervisor import bound, serve_by_line
+from chat.processes.supervisor import bound, http_address, serve_by_line
 from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
@@ -41,7 +41,6 @@ from endpoints.http.streams import StreamBody
 from endpoints.http.validation import UploadQuota
 from endpoints.http.wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 from endpoints.operations.health import answer_on_loop
-from settings import http_address
 
 from .bodies import (
     STRANGERS_BYTES,

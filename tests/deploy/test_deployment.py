@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 import pytest
 import yaml
 
+from database.connection import close_store
+from endpoints.http.scope import EXTENSION
 from server import create_app
 from settings import SETTINGS_TABLE, load_settings
 from tests.live_server import ROOT
@@ -70,11 +73,14 @@ def manifests() -> dict[str, Any]:
     return {document["kind"]: document for document in documents}
 
 
-@cache
-def routes() -> frozenset[str]:
+@pytest.fixture
+def routes(tmp_path: Path) -> Iterator[frozenset[str]]:
     """The paths that the server answers."""
-    app = create_app(load_settings({"ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_DATA_DIR": str(ROOT / ".anaphora" / "t")}))
-    return frozenset(rule.rule for rule in app.url_map.iter_rules())
+    settings = load_settings({"ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_DATA_DIR": str(tmp_path / "data")})
+    app = create_app(settings, serves=False)
+    yield frozenset(rule.rule for rule in app.url_map.iter_rules())
+    app.extensions[EXTENSION].knowledge.close()
+    close_store(settings.users_dir)
 
 
 def test_the_image_copies_what_is_there_and_all_that_a_server_needs(tmp_path: Path) -> None:
@@ -117,7 +123,7 @@ def test_the_image_is_built_by_the_set_up_that_make_runs_and_holds_no_secret() -
     assert not set(ignored) & set(copied())
 
 
-def test_ports_folders_and_checks_agree() -> None:
+def test_ports_folders_and_checks_agree(routes: frozenset[str]) -> None:
     image = environment()
     port = int(image["ANAPHORA_PORT"])
     assert instructions("EXPOSE") == [str(port)]
@@ -126,7 +132,7 @@ def test_ports_folders_and_checks_agree() -> None:
     (check,) = instructions("HEALTHCHECK")
     path = re.search(rf"http://127\.0\.0\.1:{port}(/\w+)", check)
     assert path is not None
-    assert path[1] in routes()
+    assert path[1] in routes
     caddy = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
     assert f"dynamic a server {port} " in caddy
     assert "lb_try_duration" in caddy  # of servers that are found by their name Caddy 2.10 keeps no health
@@ -136,7 +142,7 @@ def test_ports_folders_and_checks_agree() -> None:
     assert container["ports"] == [{"name": "http", "containerPort": port}]
     assert [each["mountPath"] for each in container["volumeMounts"]] == [*folders, "/app/.env"]
     probes = [container[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
-    assert {probe["path"] for probe in probes} <= routes()
+    assert {probe["path"] for probe in probes} <= routes
     assert {probe["port"] for probe in probes} == {"http"}
 
 

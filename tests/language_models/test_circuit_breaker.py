@@ -16,8 +16,14 @@ from tests.search.thesaurus import Thesaurus
 
 
 def test_while_a_request_is_late_further_ones_fail_at_once() -> None:
-    model, released = Thesaurus(), Event()
-    late = begin(model, released.wait, 60)
+    model, begun, released = Thesaurus(), Event(), Event()
+
+    def hang() -> bool:
+        begun.set()
+        return released.wait(60)
+
+    late = begin(model, hang)
+    assert begun.wait(60)
     asyncio.run(settled(model, late, within=0.01))
     with pytest.raises(TimeoutError):
         begin(model, model.embed, ["my car"]).result(0)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chat.processes.supervisor import LEAVE, SERVES, Supervisor, inherited, serve_by_line
+from chat.processes.supervisor import LEAVE, SERVES, Supervisor, http_address, inherited, serve_by_line
 from tests.chat.processes.test_supervisor import WORKER, wait_for
 from tests.live_server import ROOT, free_port
 
@@ -115,3 +115,9 @@ def test_a_worker_says_that_it_serves_leaves_when_asked_to_and_stops_without_its
         ours.close()
         heard()
     assert done == ["leave", "stop"]
+
+
+def test_an_address_has_ipv6_in_brackets() -> None:
+    hosts = ("127.0.0.1", "::1", "[::1]", "localhost")
+    addresses = [http_address(host, 5000) for host in hosts]
+    assert addresses == [f"http://{host}:5000/" for host in ("127.0.0.1", "[::1]", "[::1]", "localhost")]

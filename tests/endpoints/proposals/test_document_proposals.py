@@ -210,7 +210,11 @@ def test_what_came_out_of_an_answer_is_committed_with_its_reference(app: Flask, 
     assert told_by_git.strip() == f"Write new.md\n\n{reference}"
     with database.reading() as connection:
         rooms = (
-            connection.execute(select(activities.c.conversation_id).where(activities.c.type == "document_write"))
+            connection.execute(
+                select(activities.c.conversation_id)
+                .where(activities.c.type == "document_write")
+                .order_by(activities.c.seq)
+            )
             .scalars()
             .all()
         )

@@ -441,15 +441,17 @@ def test_silence_ends_an_answer_and_pings_do_not() -> None:
     failure, steps = refusal_of(streaming(begun(), text(0, "Hel"), then=hang), timeouts=impatient)
     assert (failure.message, text_of(steps)) == (f"{MODEL} fell silent in the middle of its answer", "Hel")
 
+    patient = Timeouts(connect=5.0, first_token=60.0, idle=1.0, answer=60.0)
+
     async def pinging(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for part in (PING, begun(), text(0, "Hel"), *[PING] * 5, text(1, "lo"), ended()):
             await response.write(part)
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
         return response
 
-    steps, _ = talk(pinging, timeouts=impatient)
+    steps, _ = talk(pinging, timeouts=patient)
     assert text_of(steps) == "Hello"
 
 

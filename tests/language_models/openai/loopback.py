@@ -35,11 +35,11 @@ class Loopback:
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.bodies.append(json.loads(await request.read()))
-        self.headers.append(dict(request.headers))
-        assert request.transport is not None
-        self.sockets.add(request.transport.get_extra_info("peername"))
         try:
+            self.bodies.append(json.loads(await request.read()))
+            self.headers.append(dict(request.headers))
+            assert request.transport is not None
+            self.sockets.add(request.transport.get_extra_info("peername"))
             return await self.handlers[min(len(self.bodies), len(self.handlers)) - 1](request)
         except asyncio.CancelledError:
             self.hung_up.set()

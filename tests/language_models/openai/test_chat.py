@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +50,7 @@ from tests.language_models.openai.loopback import (
     talk,
     text_of,
 )
+from tests.live_server import free_port
 
 # What is asked, and what is understood.
 
@@ -182,7 +182,7 @@ def test_a_connection_lost_after_the_last_word_harms_nobody(last: bytes) -> None
 
 
 def test_a_connection_that_stays_open_after_the_last_word_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "END_SECONDS", 0.05)
+    monkeypatch.setattr(events, "END_SECONDS", 1.0)
     steps, _ = talk(streaming(piece("Blue"), ending(), USAGE, then=hang), timeouts=Timeouts(idle=600.0))
     assert text_of(steps) == "Blue"
     assert steps[-1].usage == Usage(prompt_tokens=7, completion_tokens=2)
@@ -414,14 +414,8 @@ def test_a_connection_dropped_before_the_first_token_is_tried_again() -> None:
     assert text_of(steps) == "Hello world"
 
 
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def test_nobody_there_is_said_with_the_address_and_remembered_until_somebody_answers() -> None:
-    port = unused_port()
+    port = free_port()
 
     async def ask() -> tuple[str, ProviderChatModel]:
         model = ProviderChatModel(
@@ -458,11 +452,11 @@ def test_a_model_that_answers_again_is_ready_again() -> None:
 @pytest.mark.parametrize("handler", [hang, streaming(then=hang), streaming(b": still here\n\n", then=hang)])
 def test_a_model_that_never_begins_is_given_up_without_another_try(handler: Handler) -> None:
     async def ask() -> tuple[str, int]:
-        timeouts = Timeouts(first_token=0.1)
+        timeouts = Timeouts(first_token=1.0)
         async with answering(handler) as server, asking(server, timeouts=timeouts) as model:
             with pytest.raises(ModelUnavailableError) as refused:
                 await model.complete(QUESTION)
-            await server.hung_up.wait()
+            await asyncio.wait_for(server.hung_up.wait(), 60)
             return refused.value.message, len(server.bodies)
 
     message, requests = asyncio.run(ask())
@@ -677,7 +671,7 @@ def test_leaving_while_the_model_thinks_hangs_up() -> None:
         async with answering(streaming(b": hm\n\n", then=hang)) as server, asking(server) as model:
             async with aclosing(model.stream(QUESTION)) as stream:
                 assert (await anext(stream)).status == "The model is thinking"
-            await asyncio.wait_for(server.hung_up.wait(), 10)
+            await asyncio.wait_for(server.hung_up.wait(), 60)
             return server.hung_up.is_set()
 
     assert asyncio.run(leave())
@@ -721,7 +715,7 @@ def test_cancelling_while_a_refusal_is_read_leaves_nothing_open() -> None:
         return await hang(request)
 
     async def cancel() -> bool:
-        async with answering(refuse_slowly) as server, asking(server, timeouts=Timeouts(first_token=0.1)) as model:
+        async with answering(refuse_slowly) as server, asking(server, timeouts=Timeouts(first_token=1.0)) as model:
             with pytest.raises(ModelUnavailableError):
                 await model.complete(QUESTION)
             await asyncio.wait_for(server.hung_up.wait(), 60)
@@ -895,7 +889,7 @@ def test_two_loops_that_ask_first_at_the_same_time_share_what_closes_their_sessi
         await model.find_context_window()
 
     def ask(model: ProviderChatModel) -> None:
-        both.wait(20)
+        both.wait(60)
         asyncio.run(ask_nobody(model))
 
     model = ProviderChatModel(base_url="http://127.0.0.1:9/v1", api_key=None, model="a")

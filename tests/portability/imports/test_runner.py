@@ -27,7 +27,13 @@ from database.history.branches import list_branches
 from database.history.editing import delete_message, edit_message
 from database.history.reading import list_messages
 from database.history.references import conversations_by_friendly_id
-from database.imports.repository import change_state, get_import, list_imports, seconds_to_next_try
+from database.imports.repository import (
+    LONGEST_RETRY_SECONDS,
+    change_state,
+    get_import,
+    list_imports,
+    seconds_to_next_try,
+)
 from database.maintenance.verification import verify_store
 from database.schema import imported_conversations, imported_messages, imports, message_parts
 from database.search.index import waiting_behind
@@ -403,7 +409,10 @@ def test_files_of_several_people_are_counted_in_turn_and_each_is_read_once(
 
 
 @pytest.mark.contract
-def test_an_import_that_can_not_be_stored_waits_and_says_why_while_others_go_on(database, runner, source, added):
+def test_an_import_that_can_not_be_stored_waits_and_says_why_while_others_go_on(
+    database, runner, source, added, monkeypatch
+):
+    monkeypatch.setattr("database.imports.repository.FIRST_RETRY_SECONDS", LONGEST_RETRY_SECONDS)
     source.items = [StorageFailedError("The disk is full.")]
     which = added()
     own = {"database": database, "user_email": ADA, "import_id": which.import_id}
@@ -477,6 +486,7 @@ def test_others_go_on_even_where_the_store_can_not_be_told_that_an_import_waits(
         raise StorageFailedError("The disk is full.")
 
     monkeypatch.setattr("portability.imports.runner.postpone", fails)
+    monkeypatch.setattr("database.imports.repository.FIRST_RETRY_SECONDS", LONGEST_RETRY_SECONDS)
     source.items = [StorageFailedError("The disk is full.")]
     added()
     with pytest.raises(StorageFailedError):
