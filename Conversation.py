@@ -373,7 +373,7 @@ class Conversation:
         return [message for message in recent if message["message_id"] not in own]
 
     def _finish(self, turn: Turn, title: str | None) -> FinishedTurn:
-        return self._history.finish(turn.answer_id, **turn.ended(), title=title)
+        return self._history.finish(turn.answer_id, **turn.ended(), title=title, owner=turn.query.get(OWNER))
 
     def _finish_and_go_on(self, turn: Turn, title: str | None) -> FinishedTurn:
         following = turn.answerers[turn.answering + 1]

@@ -287,6 +287,7 @@ class History:
         parts: Sequence[Mapping[str, Any]] = (),
         documents: Sequence[Mapping[str, Any]] = (),
         references: Sequence[Mapping[str, Any]] = (),
+        owner: str | None = None,
     ) -> FinishedTurn:
         """Store the answer with all that belongs to it, and on the first turn title, friendly id and hashes."""
         return turns.finish_turn(
@@ -299,6 +300,7 @@ class History:
             parts=parts,
             documents=documents,
             references=references,
+            owner=owner,
         )
 
     def finish_and_add_answer(

@@ -376,6 +376,7 @@ class TurnRunner:
                     close_interrupted_turns,
                     database=self.database,
                     only=stream.answers[-1],
+                    owner=self.owner,
                     report_of=self.report_of,
                 )
             except StoreError:
@@ -421,7 +422,7 @@ class TurnRunner:
         return self._journal
 
     def _submit(self, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[object]]) -> asyncio.Future[None]:
-        storing = partial(append_events, rows=rows, writes=writes)
+        storing = partial(append_events, rows=rows, writes=writes, owner=self.owner)
         stored = self.database.submit_on_loop(storing, urgency=Urgency.STREAM)
         self._others.announce_events(stored, rows)
         return stored

@@ -64,13 +64,16 @@ def finish_and_add_answer(
     """End an answer and begin a further one to its question, in one transaction: no other turn comes between.
 
     text, title, ended (`status`, `config`, `parts`, `documents`): of the answer that ends, as for `finish_turn`.
-    Returns the turn with the further answer. Raises what `add_answer` raises; then the first answer has not ended.
+    Returns the turn with the further answer. Raises what `add_answer` raises, and ConflictError where another process
+    has closed the answer; then the first answer has not ended.
     """
 
     def go_on(connection: Connection) -> FinishedTurn:
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        if head.running_message_id != response_message_id:
+            raise ConflictError("The answer has been closed by another process.")
         answer = EndedAnswer(text=storable(text), **ended)
-        finish_in(connection, head, response_message_id, answer, title=title)
+        finish_in(connection, head, response_message_id, answer, title=title, owner=owner)
         head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return _begin(connection, head, question_id, model_name=next_model_name, owner=owner, agent=next_agent)
 

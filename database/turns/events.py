@@ -34,6 +34,17 @@ _PURGED_AT_ONCE = 20
 _e = stream_events.c
 _asked = messages.alias("asked")
 _APPEND = Prepared(insert(stream_events), columns=("message_id", "seq", "event"))
+# Without a message id the row is refused.
+_APPEND_OWN = Prepared(
+    insert(stream_events)
+    .inline()
+    .values(
+        message_id=select(messages.c.message_id)
+        .where(messages.c.message_id == bindparam("answer"), messages.c.owner == bindparam("process"))
+        .scalar_subquery()
+    ),
+    columns=("seq", "event"),
+)
 _HAS_EVENTS = exists().where(_e.message_id == messages.c.message_id)
 _EVENTS = (
     select(_e.seq, _e.event).where(_e.message_id == bindparam("answer"), _e.seq > bindparam("after")).order_by(_e.seq)
@@ -79,15 +90,28 @@ class StreamRead:
 
 
 def append_events(
-    connection: Connection, rows: Sequence[tuple[str, int, bytes]], writes: Sequence[Job[object]] = ()
+    connection: Connection,
+    rows: Sequence[tuple[str, int, bytes]],
+    writes: Sequence[Job[object]] = (),
+    *,
+    owner: str | None = None,
 ) -> None:
-    """Store events (message_id, seq, event) of any number of answers, after `writes`: a job of the writer."""
+    """Store events (message_id, seq, event) of any number of answers, after `writes`: a job of the writer.
+
+    owner: the process that writes the answers (`database.turns.leases`); None: one that has closed them. Raises
+    IntegrityError where one of them has another owner, or has events of these numbers.
+    """
     for write in writes:
         write(connection)
-    if rows:
+    if not rows:
+        return
+    if owner is None:
         _APPEND.run_each(
-            connection, [{"message_id": message_id, "seq": seq, "event": event} for message_id, seq, event in rows]
+            connection, [{"message_id": answer, "seq": seq, "event": event} for answer, seq, event in rows]
         )
+    else:
+        own = {"process": owner}
+        _APPEND_OWN.run_each(connection, [own | {"answer": a, "seq": seq, "event": event} for a, seq, event in rows])
 
 
 def read_events(*, database: Database, user_email: str, message_id: str, after: int) -> StreamRead:

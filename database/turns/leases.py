@@ -2,7 +2,8 @@
 
 `owner` names a process. While its turns run, the process renews their leases, all in one statement every
 `RENEW_SECONDS`, by the clock of the database: those of the processes may differ. A turn whose lease has ended belongs
-to a process that is gone: any other process may close it. Turns of scripts have no owner and no lease; only a server
+to a process that is gone: any other process may close it. Where that process only stood still, what it writes from then
+on is refused, also while another one makes the answer again. Turns of scripts have no owner and no lease; only a server
 that is alone on its data folder closes them, when it starts.
 """
 

@@ -30,14 +30,15 @@ def close_interrupted_turns(
     *,
     database: Database,
     only: str | None = None,
+    owner: str | None = None,
     asking: str | None = None,
     report_of: ReportMaker | None = None,
 ) -> int:
     """Finish every turn that is still streaming as "interrupted"; returns how many.
 
     For a server that starts and knows that no other process uses the store, or for one abandoned answer (`only`, its
-    message id). asking: the owner name of the calling process while other processes may run turns; then only turns of
-    others whose lease has expired are closed.
+    message id) that this `owner` still has. asking: the owner name of the calling process while other processes may run
+    turns; then only turns of others whose lease has expired are closed.
 
     Fifty turns share a transaction, and each is closed once even if several processes try: text as stored, hashes,
     title and friendly id on a first turn, and the closing events. A turn that has sent no event gets its report first:
@@ -48,6 +49,8 @@ def close_interrupted_turns(
     conversation. Raises StorageFailedError, StorageBusyError if the store can't be written.
     """
     if_still = messages.c.status == "streaming" if asking is None else abandoned(asking=asking)
+    if owner is not None:
+        if_still &= messages.c.owner == owner
     with database.reading() as connection:
         running = connection.execute(_streaming(if_still, only)).all()
     turns = [(AbandonedTurn(*row[:-1]), bool(row.begun)) for row in running]

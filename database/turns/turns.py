@@ -320,11 +320,13 @@ def finish_turn(
     parts: Parts = (),
     documents: Documents = (),
     references: Sequence[Mapping[str, Any]] = (),
+    owner: str | None = None,
 ) -> FinishedTurn:
     """Store the answer's final text, status, parts, documents and references, and let the next turn begin.
 
     status: "complete", "cancelled", "interrupted" or "failed". parts: see `database.messages.parts`. documents: see
-    `database.messages.documents`. references: what the answer cites, in the shape of a report's entries.
+    `database.messages.documents`. references: what the answer cites, in the shape of a report's entries. owner: the
+    process that finishes it; nothing changes where another one makes the answer again meanwhile. None: whoever.
 
     On the first turn the conversation gets `title` (unless a person has set one) and then its friendly id; whatever
     message has no short hash gets one. Finishing twice changes nothing and answers the same. Works also in the bin.
@@ -337,23 +339,29 @@ def finish_turn(
 
     def finish(connection: Connection) -> FinishedTurn:
         head = head_even_in_bin(connection, user_email=user_email, conversation_id=conversation_id)
-        return finish_in(connection, head, response_message_id, ended, title=title)
+        return finish_in(connection, head, response_message_id, ended, title=title, owner=owner)
 
     return database.write(finish, urgency=Urgency.STREAM)
 
 
 def finish_in(
-    connection: Connection, head: ConversationHead, response_message_id: str, ended: EndedAnswer, *, title: str | None
+    connection: Connection,
+    head: ConversationHead,
+    response_message_id: str,
+    ended: EndedAnswer,
+    *,
+    title: str | None,
+    owner: str | None = None,
 ) -> FinishedTurn:
     """`finish_turn` within a transaction."""
     answer = {"answer": response_message_id, "conversation": head.conversation_id}
     found = _RESPONSE_STATUS.row(connection, **answer)
     if found is None:
         raise MessageNotFoundError
-    status, chosen_variant, known_config, owner = found
-    if status != "streaming":
+    status, chosen_variant, known_config, written_by = found
+    if status != "streaming" or owner not in {None, written_by}:
         return finished_turn(connection, head, response_message_id)
-    _count_tokens(connection, head, ended, owner=owner, known_config=known_config)
+    _count_tokens(connection, head, ended, owner=written_by, known_config=known_config)
     if is_unkept(known_config):
         return erase_turn(connection, head, response_message_id, status=ended.status)
     model_name = str((ended.config or {}).get("model") or known_config.get("model") or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -103,6 +104,29 @@ def test_a_killed_server_s_turns_are_closed_by_the_other_and_a_start_beside_it_c
     pair.model.release()
     assert list(events)[-1]["answer_status"] == "complete"
     assert status_of(ada, kept) == "complete"
+
+
+def test_a_server_that_stood_still_writes_nothing_into_the_answer_that_the_other_makes_again(pair: Pair) -> None:
+    ada = pair.one.sign_up()
+    there = pair.client_of_two(ada)
+    pair.model.scripts["main"] = saying("old", " words", pause_after=1)
+    conversation_id = ada.create_conversation()
+    events, answer = begun(ada, conversation_id, "Answered twice")
+    assert pair.one.process is not None
+    pair.one.process.send_signal(signal.SIGSTOP)
+    pair.model.release()
+    eventually(lambda: status_of(there, conversation_id) == "interrupted")
+
+    pair.model.scripts["main"] = saying("new", " words", pause_after=1)
+    again = there.stream(f"/regenerate/{conversation_id}/{answer}", {})
+    assert any(event.get("text") == "new" for event in again)
+    pair.one.process.send_signal(signal.SIGCONT)
+    assert any("error" in event for event in events)
+    assert status_of(there, conversation_id) == "streaming"
+    pair.model.release()
+    assert list(again)[-1]["answer_status"] == "complete"
+    said = messages_of(there, conversation_id)[-1]
+    assert (said["text"], said["status"], len(said["variants"])) == ("new words", "complete", 2)
 
 
 def test_any_server_shows_stops_counts_and_tells_what_another_one_answers(pair: Pair) -> None:

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from chat.processes.metrics import Metrics
 from chat.turns.accept import ANSWER_AGAIN
 from chat.turns.runner import TurnRunner
 from chat.turns.streams import LiveStream
 from Conversation import Conversation
+from database.engine.clock import iso_in
 from database.engine.errors import InvalidChangeError, TurnInProgressError
+from database.schema import messages
 from database.turns.events import append_events
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, parsed, wait_until
@@ -29,11 +33,11 @@ def test_the_last_events_of_a_turn_are_waited_for(
     message_id = conversation.get_message_list()[1]["message_id"]
     storing_the_end, go_on = threading.Event(), threading.Event()
 
-    def held_at_the_end(connection: Any, rows: Any, writes: Any) -> None:
+    def held_at_the_end(connection: Any, rows: Any, writes: Any, **by: Any) -> None:
         if any(b'"done"' in event for _, _, event in rows):
             storing_the_end.set()
             assert go_on.wait(60)
-        append_events(connection, rows, writes)
+        append_events(connection, rows, writes, **by)
 
     with monkeypatch.context() as held:
         held.setattr("chat.turns.runner.append_events", held_at_the_end)
@@ -93,3 +97,28 @@ def test_a_bundle_holds_one_text_of_each_answer(talk: Talk, tmp_path: Path) -> N
     with pytest.raises(InvalidChangeError):
         bundle.reply(talk.query("", **{ANSWER_AGAIN: before[1]["message_id"]}))
     assert bundle.get_message_list() == before
+
+
+def test_a_process_that_stood_still_loses_its_turn_to_the_one_that_makes_the_answer_again(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    still, writing = Hold(), Hold()
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("old ", still, "words"), Reply("new ", writing, "words")])
+    conversation, other = talk.new(), TurnRunner(database=talk.database, metrics=Metrics())
+    other.attach(runner._running_loop())
+    first = runner.start(conversation, talk.query("How much water?"))
+    wait_until(lambda: b'"text":"old "' in b"".join(first._lines))
+    ended = update(messages).values(lease_until=iso_in(seconds=-1))
+    talk.database.write(lambda connection: connection.execute(ended).rowcount)
+    assert other.close_abandoned() == 1
+    second = begin(talk, other, conversation, first.message_id)
+    wait_until(lambda: b'"text":"new "' in b"".join(second._lines))
+
+    still.release()
+    assert any("error" in event for event in parsed(first.lines()))
+    wait_until(lambda: runner.running() == 0)
+    writing.release()
+    assert parsed(second.lines())[-1]["answer_status"] == "complete"
+    wait_until(lambda: other.running() == 0)
+    answer = talk.again(conversation).get_message_list()[1]
+    assert (answer["text"], answer["status"], len(answer["variants"])) == ("new words", "complete", 2)

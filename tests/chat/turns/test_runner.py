@@ -373,10 +373,10 @@ def test_whichever_commit_fails_what_is_told_is_what_is_stored(
     talk.models.main_model = slowly("one ", "two ", "three")
     count, append = itertools.count(), append_events
 
-    def sometimes(connection: Any, rows: Any, writes: Any) -> None:
+    def sometimes(connection: Any, rows: Any, writes: Any, **by: Any) -> None:
         if next(count) == number:
             raise StorageFailedError("The disk is full.")
-        append(connection, rows, writes)
+        append(connection, rows, writes, **by)
 
     monkeypatch.setattr("chat.turns.runner.append_events", sometimes)
     conversation = talk.new()

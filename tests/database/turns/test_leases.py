@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError
 
 from database.conversations.repository import create_conversation
 from database.engine import clock
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.schema import messages
+from database.engine.errors import ConflictError
+from database.history import reading
+from database.schema import message_variants, messages
+from database.turns.answers import finish_and_add_answer
 from database.turns.events import append_events, numbered, read_events
 from database.turns.leases import renew_leases
 from database.turns.recovery import close_interrupted_turns
@@ -30,6 +34,21 @@ def own(database: Database) -> dict[str, Any]:
 
 def begin(own: dict[str, Any], owner: str | None) -> str:
     return accept_turn(**own, text="Hello", config={}, owner=owner).response_message_id
+
+
+def tell(database: Database, message_id: str, *texts: str, after: int = 0, owner: str) -> None:
+    rows = [(message_id, seq, event) for seq, event in numbered([{"text": text} for text in texts], after=after)]
+    database.write(lambda connection: append_events(connection, rows, owner=owner))
+
+
+def made_again_after_a_stop(own: dict[str, Any]) -> str:
+    """An answer that "first" began, stood still, and "second" has closed and makes again."""
+    database, answer = own["database"], begin(own, "first")
+    tell(database, answer, "old ", owner="first")
+    end_leases(database)
+    assert close_interrupted_turns(database=database, asking="second") == 1
+    accept_again(**own, message_id=answer, model_name="m", owner="second")
+    return answer
 
 
 def end_leases(database: Database) -> None:
@@ -156,3 +175,51 @@ def test_a_lease_costs_no_statement_of_its_own(database: Database, own: dict[str
     with statements() as leased:
         begin({**own, "conversation_id": other.conversation_id}, "first")
     assert len(leased) == len(without)
+
+
+@pytest.mark.contract
+def test_what_a_process_writes_after_it_stood_still_is_not_taken_for_the_answer_that_another_makes_again(
+    database: Database, own: dict[str, Any]
+) -> None:
+    answer = made_again_after_a_stop(own)
+    with pytest.raises(IntegrityError):
+        tell(database, answer, "words", after=1, owner="first")
+    ended: dict[str, Any] = {"response_message_id": answer, "status": "complete", "config": {}, "title": "T"}
+    assert finish_turn(**own, **ended, text="old words", owner="first").status == "streaming"
+
+    tell(database, answer, "new ", "words", owner="second")
+    with pytest.raises(IntegrityError):
+        tell(database, answer, "words", after=2, owner="first")
+    assert finish_turn(**own, **ended, text="new words", owner="second").status == "complete"
+    with database.reading() as connection:
+        variants = (
+            connection.execute(select(message_variants.c.text).order_by(message_variants.c.number)).scalars().all()
+        )
+    assert variants == ["old ", "new words"]
+    assert [row.text for row in reading.list_messages(**own)] == ["Hello", "new words"]
+
+
+@pytest.mark.contract
+def test_a_process_that_stood_still_closes_no_answer_that_another_makes_again(
+    database: Database, own: dict[str, Any]
+) -> None:
+    answer = made_again_after_a_stop(own)
+    assert close_interrupted_turns(database=database, only=answer, owner="first") == 0
+    assert status_of(database, answer) == "streaming"
+    assert close_interrupted_turns(database=database, only=answer, owner="second") == 1
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("has_ended", [False, True])
+def test_a_process_that_stood_still_adds_no_further_answer(
+    database: Database, own: dict[str, Any], has_ended: bool
+) -> None:
+    answer = made_again_after_a_stop(own)
+    question = reading.list_messages(**own)[0].message_id
+    ended = {"text": "new", "status": "complete", "config": {}}
+    if has_ended:
+        finish_turn(**own, response_message_id=answer, **ended, owner="second")
+    following = {"question_id": question, "next_model_name": "other", "owner": "first"}
+    with pytest.raises(ConflictError):
+        finish_and_add_answer(**own, response_message_id=answer, **following, **ended)
+    assert [row.status for row in reading.list_messages(**own)[1:]] == ["complete" if has_ended else "streaming"]
