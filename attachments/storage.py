@@ -13,7 +13,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from database.engine.database import Database
 from database.engine.errors import UserNotFoundError
 from database.history import attachments as rows
 from database.history.attachments import Attachment
+from language_models.file_lock import locked_within
 from sentences import say
 
 from .errors import FilesUnavailableError, FileTooLargeError, QuotaExceededError
@@ -40,6 +41,8 @@ UNSENT_HOURS = 24
 """So long a file is kept that no message uses."""
 _MEGABYTE = 1024 * 1024
 _ORIGINAL = "original"
+_LOCK = "locks/attachments"
+_PATIENCE = 30.0
 _AT_ONCE = 1 << 20
 _ABANDONED_SECONDS = 3600.0
 _LONGEST_NAME = 200
@@ -59,8 +62,7 @@ class Attachments:
     quota: int = 5_000
     unmetered: Collection[str] = ()
     limits: Limits = field(default_factory=Limits)
-    # Held while a content gets its first row or loses its last one, so that no file is erased that a new row names.
-    _placing: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def folder(self) -> Path:
@@ -104,11 +106,11 @@ class Attachments:
             if size > self.largest * _MEGABYTE:
                 raise FileTooLargeError(say("file_too_large", megabytes=self.largest))
             sha256 = sha256_of(received)
-            with self._placing:
+            with self._placing():
                 known = self._known(user_email, sha256, name, size=size)
             if known is not None:
                 return known
-            with self._read(received, read) as (draft, extracted), self._placing:
+            with self._read(received, read) as (draft, extracted), self._placing():
                 # Other uploads of the person may have ended meanwhile.
                 known = self._known(user_email, sha256, name, size=size)
                 if known is not None:
@@ -119,12 +121,28 @@ class Attachments:
             raise FilesUnavailableError(f"The file can't be stored: {error.strerror}.") from error
 
     def named(self, user_email: str, sha256: str, *, name: str) -> Attachment | None:
-        """The file under this name, if the person has its content already; None otherwise."""
-        with self._placing:
+        """The file under this name, if the person has its content already; None otherwise.
+
+        Raises FilesUnavailableError.
+        """
+        with self._placing():
             known = rows.stored_content(database=self.database, user_email=user_email, sha256=sha256)
             if known is None or not self.original(known).is_file():
                 return None
             return self._added(user_email, sha256, {**asdict(known), "name": tidy_name(name)})
+
+    @contextmanager
+    def _placing(self) -> Iterator[None]:
+        """Held while a content gets its first row or loses its last one: no file is erased that a new row names.
+
+        It keeps other processes out, too. Raises FilesUnavailableError.
+        """
+        with self._lock, ExitStack() as holding:
+            try:
+                holding.enter_context(locked_within(self.database.folder / _LOCK, seconds=_PATIENCE))
+            except OSError as error:
+                raise FilesUnavailableError(f"The files can't be locked: {error.strerror}.") from error
+            yield
 
     def _known(self, user_email: str, sha256: str, name: str, *, size: int) -> Attachment | None:
         """The file under this name, if the person has its content already. Call it while `_placing` is held.
@@ -230,7 +248,7 @@ class Attachments:
         old = [content for folder in people for content in _entries(folder) if _is_abandoned(content)]
         if not old:
             return
-        with self._placing:
+        with self._placing():
             known = rows.all_contents(database=self.database)
             for content in old:
                 if (content.parent.name, content.name) not in known and _is_abandoned(content):
@@ -247,7 +265,8 @@ class Attachments:
 
     def _erase_content(self, attachment: Attachment) -> None:
         own = {"user_email": attachment.user_email, "sha256": attachment.sha256}
-        with self._placing, suppress(UserNotFoundError):
+        # What is not erased now, the next sweep finds.
+        with suppress(UserNotFoundError, FilesUnavailableError), self._placing():
             if rows.stored_content(database=self.database, **own) is None:
                 _erase(self._place(**own))
 

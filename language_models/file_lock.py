@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -22,6 +23,7 @@ else:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
+_LOOK_EVERY = 0.02
 _UNKNOWN = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 """Errors by which a file system says that it has no locks, rather than that another holds this one."""
 
@@ -42,4 +44,19 @@ def locked(path: Path, *, while_waiting: Callable[[], None], shared: bool = Fals
                     raise
                 while_waiting()
         # Closing the file releases the lock. The file stays: after removing it, two processes could hold two locks.
+        yield
+
+
+@contextlib.contextmanager
+def locked_within(path: Path, *, seconds: float) -> Iterator[None]:
+    """Hold the lock on `path`, whose folder is made. Raises OSError, TimeoutError where others hold it for longer."""
+    until = time.monotonic() + seconds
+
+    def wait() -> None:
+        if time.monotonic() > until:
+            raise TimeoutError(errno.ETIMEDOUT, "another process is writing for long")
+        time.sleep(_LOOK_EVERY)
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(path, while_waiting=wait):
         yield

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
 
-from attachments.errors import QuotaExceededError
+from attachments import storage
+from attachments.errors import FilesUnavailableError, QuotaExceededError
 from attachments.extraction import Extracted, extract
 from attachments.storage import Attachments, tidy_name
 from chat.exchange.files import opened
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
+from database.history.attachments import Attachment
+from language_models.file_lock import locked_within
 from portability.backup import back_up
 from portability.restoring import restore
 from tests.stores import put_empty_store
@@ -121,6 +124,40 @@ def test_uploads_at_once_take_no_more_room_than_the_quota_has(
         monkeypatch.setattr("attachments.storage._ABANDONED_SECONDS", -1.0)
         servers[0].sweep()
     assert [each.name for each in servers[0].original(kept).parent.parent.iterdir()] == [kept.sha256]
+
+
+def test_a_file_that_is_attached_again_while_another_process_erases_it_is_there(
+    attachments: Attachments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    former = attachments.store_text(ADA, "What was attached.", name="a.txt")
+    erase, other, stored_again = storage._erase, Attachments(database=attachments.database), list[Future[Attachment]]()
+    with ThreadPoolExecutor(1) as thread:
+
+        def erase_late(path: Path) -> None:
+            stored_again.append(thread.submit(other.store_text, ADA, "What was attached.", name="a.txt"))
+            wait(stored_again, timeout=0.3)
+            erase(path)
+
+        monkeypatch.setattr(storage, "_erase", erase_late)
+        attachments.discard(ADA, former.attachment_id)
+    again = stored_again[0].result()
+    assert other.original(again).read_text() == "What was attached."
+    assert other.pages(again) == ["What was attached."]
+
+
+def test_while_another_process_places_files_for_long_none_is_stored_and_one_is_erased_later(
+    attachments: Attachments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = stored(attachments, b"What was attached.")
+    monkeypatch.setattr(storage, "_PATIENCE", 0.02)
+    with locked_within(attachments.database.folder / "locks" / "attachments", seconds=60):
+        with pytest.raises(FilesUnavailableError):
+            stored(attachments, b"More.")
+        attachments.discard(ADA, kept.attachment_id)
+    assert attachments.original(kept).is_file()
+    monkeypatch.setattr(storage, "_ABANDONED_SECONDS", -1.0)
+    attachments.sweep()
+    assert not attachments.original(kept).exists()
 
 
 def test_a_name_is_data_and_no_path() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,7 +23,7 @@ from database.conversations.consent import withdraw_tools
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, NameTakenError, NotFoundError, StorageFailedError
-from language_models.file_lock import locked
+from language_models.file_lock import locked_within
 from sentences import say
 
 from .addresses import Reach, refuse_at_once
@@ -38,7 +37,7 @@ CALLS_AT_ONCE = 4
 """Of one person: servers that hang take no threads from other people."""
 _FOLDER, _LOCK = "mcp_servers_of_people", ".lock"
 _NOT_NOW = "The tool servers can't be stored just now."
-_LOOK_EVERY, _TRIES = 0.02, 500
+_PATIENCE = 10.0
 _SECONDS = 20.0
 
 
@@ -283,18 +282,9 @@ class PersonalServers:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Keep all others from changing anybody's servers, also in other processes. Raises StorageFailedError."""
-        patience = iter(range(_TRIES))
-
-        def wait() -> None:
-            if next(patience, None) is None:
-                raise StorageFailedError(_NOT_NOW)
-            time.sleep(_LOOK_EVERY)
-
-        folder = self._data_dir / _FOLDER
         with ExitStack() as holding:
             try:
-                folder.mkdir(mode=0o700, exist_ok=True)
-                holding.enter_context(locked(folder / _LOCK, while_waiting=wait))
+                holding.enter_context(locked_within(self._data_dir / _FOLDER / _LOCK, seconds=_PATIENCE))
             except OSError:
                 log.exception("%s can't be locked", _FOLDER)
                 raise StorageFailedError(_NOT_NOW) from None

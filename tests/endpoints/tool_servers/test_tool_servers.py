@@ -338,7 +338,7 @@ def test_what_several_processes_change_at_once_is_all_kept(app: Flask, settings:
 def test_a_change_that_waits_for_too_long_says_so(
     app: Flask, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(personal, "_TRIES", 2)
+    monkeypatch.setattr(personal, "_PATIENCE", 0.02)
     own = personal.PersonalServers(settings.data_dir, reach="public", database=app.extensions[EXTENSION].database)
     folder = settings.data_dir / "mcp_servers_of_people"
     folder.mkdir(exist_ok=True)
