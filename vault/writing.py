@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from conversation_reference_utils import canonical_reference
 from database.engine.errors import InvalidChangeError
 from database.history.documents import follow_renamed
 from database.vault.writes import Action, Source, find_source, record_write
+from language_models.file_lock import locked_within
 from sentences import say
 from vault.content.markdown import Document, version_of
 from vault.content.wikilinks import Wikilink, find_wikilinks, without_extension
@@ -33,7 +35,9 @@ from .errors import (
 if TYPE_CHECKING:
     from .documents import Vault
 
-_locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+_LOCKS = "locks/vaults"
+_PATIENCE = 60.0
+_locks: dict[Path, threading.Lock] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +72,28 @@ def write(
         if version is None and current is not None:
             raise VersionMissingError
         _require_version(current, version)
-        require_whole(current)
-        source = _source(vault, message_id)
-        because = _because(reason or f"Write {path}", source)
-        _require_room(vault, text, current)
-        written = _written(vault, path, text, is_new=current is None, reason=because)
-        _record(vault, action, path, version=written.version, source=source)
-        return written
+        return _replace(
+            vault, path, text, current, reason=reason or f"Write {path}", message_id=message_id, action=action
+        )
+
+
+def _replace(
+    vault: Vault,
+    path: str,
+    text: str,
+    current: Document | None,
+    *,
+    reason: str,
+    message_id: str | None = None,
+    action: Action,
+) -> Document:
+    """Write the whole document in the place of `current`. Call it while the vault is locked."""
+    require_whole(current)
+    source = _source(vault, message_id)
+    _require_room(vault, text, current)
+    written = _written(vault, path, text, is_new=current is None, reason=_because(reason, source))
+    _record(vault, action, path, version=written.version, source=source)
+    return written
 
 
 def append(vault: Vault, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
@@ -83,7 +102,7 @@ def append(vault: Vault, path: str, text: str, *, version: str | None = None, re
         current = vault.read(path)
         _require_version(current, version)
         because = reason or f"Append to {path}"
-        return write(vault, path, appended(current, text), version=current.version, reason=because, action="append")
+        return _replace(vault, path, appended(current, text), current, reason=because, action="append")
 
 
 def replace_lines(
@@ -98,7 +117,7 @@ def replace_lines(
         current = vault.read(path)
         changed = with_lines(current, text, line_start=line_start, line_end=line_end, expected=expected)
         because = reason or f"Change {path}"
-        return write(vault, path, changed, version=current.version, reason=because, action="replace_lines")
+        return _replace(vault, path, changed, current, reason=because, action="replace_lines")
 
 
 def appended(document: Document, text: str) -> str:
@@ -358,8 +377,20 @@ def _require_version(current: Document | None, version: str | None) -> None:
 
 @contextmanager
 def _writing(vault: Vault) -> Iterator[None]:
-    """One writer at a time within this process. Raises VaultReadOnlyError."""
+    """One writer at a time, in whatever process. Raises VaultReadOnlyError, VaultUnavailableError."""
     if vault.read_only:
         raise VaultReadOnlyError
-    with _locks[str(vault.root)]:
+    with _locks.setdefault(vault.root, threading.Lock()), ExitStack() as holding:
+        try:
+            holding.enter_context(locked_within(_lock_file(vault), seconds=_PATIENCE))
+        except OSError as error:
+            raise VaultUnavailableError(f"The documents can't be locked: {error.strerror}.") from error
         yield
+
+
+def _lock_file(vault: Vault) -> Path:
+    """Beside the vaults: folders of the operator's choice may lie where there are no locks."""
+    folder, root = vault.database.folder, vault.root
+    # The data folder may have another path on another machine.
+    name = root.relative_to(folder) if root.is_relative_to(folder) else root
+    return folder / _LOCKS / hashlib.sha256(os.fsencode(name)).hexdigest()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from database.engine.errors import InvalidChangeError
+from language_models.file_lock import locked_within
 from sentences import say
+from vault import writing
 from vault.documents import MappedFolder, Vaults
 from vault.errors import (
     DocumentExistsError,
@@ -16,6 +20,7 @@ from vault.errors import (
     DocumentTooLargeError,
     PathRefusedError,
     VaultReadOnlyError,
+    VaultUnavailableError,
     VersionConflictError,
     VersionMissingError,
 )
@@ -235,3 +240,42 @@ def test_each_write_is_one_commit_where_the_vault_is_a_repository(vault):
     assert "a.md" in git("show", "--name-only", "--format=", "HEAD~1")
     assert git("ls-files") == ["a.md"]
     assert not vault.root.joinpath("hooked").exists()
+
+
+@pytest.mark.parametrize("change", ["write", "rename", "restore"])
+def test_what_two_processes_write_at_once_is_written_by_one_and_refused_to_the_other(vault, monkeypatch, change):
+    name = "_put" if change == "write" else "_move"
+    version = vault.write("a.md" if change != "rename" else "b.md", "before").version
+    if change == "restore":
+        kept_at, version = vault.delete("a.md"), None
+    changes = {
+        "write": lambda: vault.write("a.md", "mine", version=version),
+        "rename": lambda: vault.rename("b.md", "a.md"),
+        "restore": lambda: vault.restore(kept_at),
+    }
+    checked, go_on, last_step = Event(), Event(), getattr(writing, name)
+
+    def paused(*args, **kwargs):
+        monkeypatch.setattr(writing, name, last_step)
+        checked.set()
+        assert go_on.wait(60)
+        return last_step(*args, **kwargs)
+
+    monkeypatch.setattr(writing, name, paused)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(changes[change])
+        assert checked.wait(60)
+        monkeypatch.setattr(writing, "_locks", {})  # those of the other process
+        second = threads.submit(vault.write, "a.md", "theirs", version=version if change == "write" else None)
+        wait([second], timeout=0.3)
+        go_on.set()
+        first.result()
+        assert isinstance(second.exception(), VersionConflictError | VersionMissingError)
+    assert text_of(vault, "a.md") == ("mine" if change == "write" else "before")
+
+
+def test_a_vault_in_which_another_process_writes_for_long_says_so(vault, monkeypatch):
+    monkeypatch.setattr(writing, "_PATIENCE", 0.02)
+    with locked_within(writing._lock_file(vault), seconds=60), pytest.raises(VaultUnavailableError):
+        vault.write("a.md", "text")
+    vault.write("a.md", "text")
