@@ -130,6 +130,10 @@ class SharedPlaces:
         for place in held:
             pipeline.eval(_RENEW, 1, place.key, place.name, self._lease)
         pipeline.execute()
+        with self._lock:
+            given_back = [place for place in held if place not in self._held]
+        for place in given_back:  # meanwhile, and taken again by the renewal
+            redis.zrem(place.key, place.name)
 
     def _keep_renewing(self) -> None:
         while not self._ended.wait(RENEW_SECONDS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,23 @@ def test_the_places_of_a_process_that_died_are_free_when_their_leases_end(new_pr
         except NoPlaceError:
             pause.wait(0.05)
     pytest.fail("the lease never ended")
+
+
+def test_a_place_that_is_given_back_while_it_is_renewed_is_free(
+    new_process: NewProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = new_process(), new_process()
+    place, ask = one.take("search", ADA, most=1), one._broker.ask
+    assert place is not None
+
+    def give_back_before(call: Callable[[Any], Any]) -> Any:
+        monkeypatch.setattr(one._broker, "ask", ask)
+        one.give_back(place)
+        return ask(call)
+
+    monkeypatch.setattr(one._broker, "ask", give_back_before)
+    one.renew()
+    assert two.take("search", ADA, most=1) is not None
 
 
 def test_a_pool_refuses_what_the_client_has_under_way_elsewhere(new_process: NewProcess) -> None:
