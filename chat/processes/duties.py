@@ -20,6 +20,10 @@ _MARGIN = 1.0
 class Duties(Protocol):
     """The duties of this process."""
 
+    def begin(self) -> None:
+        """Tell the others that this process is alive; from now on it may keep duties. Raises StoreError."""
+        ...
+
     def holds(self, name: str) -> bool:
         """Whether this process has the duty now."""
         ...
@@ -39,6 +43,9 @@ class Duties(Protocol):
 
 class _All:
     """All duties, for a server that is the only one."""
+
+    def begin(self) -> None:
+        pass
 
     def holds(self, name: str) -> bool:
         del name
@@ -77,6 +84,12 @@ class SharedDuties:
         self._clock = clock
         self._held: frozenset[str] = frozenset()
         self._until = 0.0
+        self._is_released = False
+
+    def begin(self) -> None:
+        """Tell the others that this process is alive; from now on it may keep duties. Raises StoreError."""
+        self._is_released = False
+        self.keep(())
 
     def holds(self, name: str) -> bool:
         """Whether this process has the duty: it renewed the lease in time, by its own clock."""
@@ -87,9 +100,12 @@ class SharedDuties:
         asked_at = self._clock()
         self._held = frozenset(self._taken(names))
         self._until = asked_at + LEASE_SECONDS - _MARGIN
+        if self._is_released:  # meanwhile, by a process that ends
+            self.release()
 
     def release(self) -> None:
         """Give all duties up. Raises StoreError."""
+        self._is_released = True
         self._held = frozenset()
         release_duties(database=self._database, owner=self.owner)
 

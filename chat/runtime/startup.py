@@ -157,7 +157,7 @@ class ServerProcess:
             hold = self._hold_database()
             self._put_in_order(hold)
             hold.share()
-            self._duties.keep(())  # from now on the others wait for what this one answers
+            self._duties.begin()  # from now on the others wait for what this one answers
             if upkeep:
                 self._running = self._turns.in_background(self._start())
             self._begun_in = os.getpid()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlalchemy import select, update
 
@@ -56,6 +58,27 @@ def test_a_process_that_stops_leaves_its_duties_to_others_at_once(database: Data
     first.release()
     second.keep(["index"])
     assert (first.holds("index"), second.holds("index")) == (False, True)
+
+
+def test_a_process_that_stops_while_it_renews_its_leases_leaves_its_duties_to_others_at_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, take = SharedDuties(database=database), SharedDuties(database=database), take_duties
+
+    def take_late(**asked: Any) -> set[str]:
+        monkeypatch.setattr("chat.processes.duties.take_duties", take)
+        first.release()
+        return take(**asked)
+
+    first.begin()
+    monkeypatch.setattr("chat.processes.duties.take_duties", take_late)
+    first.keep(["index"])
+    second.keep(["index"])
+    assert (first.holds("index"), second.holds("index")) == (False, True)
+    second.release()
+    first.begin()
+    first.keep(["index"])
+    assert first.holds("index")
 
 
 def test_others_may_write_for_a_closed_account_until_each_has_said_that_it_is_clear_of_it(database: Database) -> None:
