@@ -6,14 +6,16 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from database.accounts.users import get_user, user_ids
+from database.accounts.users import get_user, is_account_open, user_ids
 from database.engine.database import Database
+from database.engine.errors import UserNotFoundError
 from database.vault import documents as store
 from database.vault.documents import Progress
 from database.vault.writes import Action
@@ -113,16 +115,16 @@ class Vaults:
         )
 
     def existing(self) -> list[Vault]:
-        """The vaults of all accounts that have a folder."""
+        """The vaults of all accounts that have a folder and were not closed."""
         own = {entry.name for entry in os.scandir(self.folder)} if self.folder.is_dir() else set()
         if not own and not self._mapped:
             return []
-        accounts = user_ids(database=self.database)
-        return [
-            self.of(email)
-            for email, user_id in accounts.items()
-            if (self._mapped[email].folder.is_dir() if email in self._mapped else user_id in own)
-        ]
+        found = list[Vault]()
+        for email, user_id in user_ids(database=self.database, closed=False).items():
+            if self._mapped[email].folder.is_dir() if email in self._mapped else user_id in own:
+                with suppress(UserNotFoundError):  # it was closed meanwhile
+                    found.append(self.of(email))
+        return found
 
     def erase(self, user_email: str) -> None:
         """Delete the person's own vault and its index; a folder that the operator mapped stays."""
@@ -146,6 +148,11 @@ class Vaults:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VaultUnavailableError(f"The folder of the vault can't be made: {error.strerror}.") from error
+        # Asked when it is there: the erasure of an account that is closed later finds it.
+        if not is_account_open(database=self.database, user_email=user_email):
+            with suppress(OSError):
+                folder.rmdir()
+            raise UserNotFoundError
         with self._lock:
             self._folders[user_email] = folder
         return folder

@@ -19,7 +19,7 @@ from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, LastAdministratorError, UserExistsError, UserNotFoundError
 from database.engine.statements import Prepared
 from database.engine.text import storable
-from database.schema import api_tokens, conversations, password_links, sessions, users
+from database.schema import api_tokens, conversations, is_open, password_links, sessions, users
 from sentences import say
 
 from .audit import Actor, record_act
@@ -157,10 +157,19 @@ def has_password(*, database: Database, user_email: str) -> bool | None:
     return None if found is None else found != ""
 
 
-def user_ids(*, database: Database) -> dict[str, str]:
-    """The id of each account by its address, those that are being erased too."""
+def user_ids(*, database: Database, closed: bool = True) -> dict[str, str]:
+    """The id of each account by its address. closed: of those that are being erased, too."""
+    query = select(_c.user_email, _c.user_id)
+    if not closed:
+        query = query.where(_c.erasing_since.is_(None))
     with database.reading() as connection:
-        return {row.user_email: row.user_id for row in connection.execute(select(_c.user_email, _c.user_id))}
+        return {row.user_email: row.user_id for row in connection.execute(query)}
+
+
+def is_account_open(*, database: Database, user_email: str) -> bool:
+    """Whether this address has an account that was not closed."""
+    with database.reading() as connection:
+        return bool(connection.execute(select(is_open(user_email))).scalar())
 
 
 def list_users(*, database: Database) -> list[Account]:

@@ -30,6 +30,14 @@ def is_closed(user_email: ColumnElement[str]) -> ColumnElement[bool]:
     return exists().where(users.c.user_email == user_email, users.c.erasing_since.is_not(None))
 
 
+def is_open(user_email: str) -> ColumnElement[bool]:
+    """Whether this address has an account that was not closed.
+
+    What is stored beside requests and turns asks this within its transaction: its erasure does not wait for it.
+    """
+    return exists().where(users.c.user_email == user_email, users.c.erasing_since.is_(None))
+
+
 sessions = Table(
     "sessions",
     metadata,

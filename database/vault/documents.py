@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from database.changes import DOCUMENT, ChangeType, record_each
 from database.engine.database import Database, Urgency
-from database.schema import document_chunks, document_links, document_names, document_summaries, documents
+from database.schema import document_chunks, document_links, document_names, document_summaries, documents, is_open
 from database.search.owned import DOCUMENTS
 
 _AT_ONCE = 500
@@ -74,9 +74,11 @@ class Progress(NamedTuple):
 
 
 def put_documents(*, database: Database, user_email: str, rows: Sequence[DocumentRow]) -> None:
-    """Add documents, or replace those of the same paths, in one transaction."""
+    """Add documents, or replace those of the same paths, in one transaction; none of an account that was closed."""
 
     def job(connection: Connection) -> None:
+        if not connection.execute(select(is_open(user_email))).scalar():
+            return
         known = _known(connection, user_email, [row.path for row in rows])
         _take_out_words(connection, user_email, list(known.values()))
         _delete_parts(connection, list(known.values()))

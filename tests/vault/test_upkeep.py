@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from database.accounts.users import create_user, get_user
+from database.engine.errors import UserNotFoundError
 from database.jobs import Job
-from database.maintenance.account_erasure import close_account
-from tests.vault.conftest import ADA
-from vault import upkeep
+from database.maintenance.account_erasure import close_account, erase_account
+from tests.vault.conftest import ADA, indexed
+from vault import documents, index, upkeep
+from vault.documents import Vaults
 from vault.upkeep import VaultIndexing, VaultWatcher
 
 
@@ -99,3 +102,48 @@ def test_an_erased_account_leaves_no_file_and_no_row(vaults, vault, put, databas
     assert not vault.root.exists()
     assert paths_of(vault) == []
     assert vault.find_excerpts("secret") == []
+
+
+@pytest.fixture
+def close_and_erase(vaults, database):
+    """Closes Ada's account and erases it, as the server does beside other work."""
+
+    def erase():
+        close_account(database=database, user_email=ADA)
+        vaults.erase(ADA)
+        erase_account(database=database, user_email=ADA)
+
+    return erase
+
+
+@pytest.mark.contract
+def test_a_document_that_was_read_before_its_account_was_erased_is_not_stored(
+    vaults, vault, database, close_and_erase, monkeypatch
+):
+    def erased_before_it_is_stored(found, **where):
+        close_and_erase()
+        store(found, **where)
+
+    store = index.index_documents
+    monkeypatch.setattr(index, "index_documents", erased_before_it_is_stored)
+    vault.root.joinpath("diary.md").write_text("# Secret")
+    indexed(vault)
+    create_user(database=database, user_email=ADA, password="somebody else has the address now")
+    later = vaults.of(ADA)
+    assert paths_of(later) == []
+    assert later.find_excerpts("secret") == []
+
+
+@pytest.mark.contract
+def test_a_vault_has_no_folder_once_its_account_is_closed(vault, database, close_and_erase, monkeypatch):
+    def erased_behind(**who):
+        account = get_user(**who)
+        close_and_erase()
+        return account
+
+    other_process = Vaults(database=database)
+    monkeypatch.setattr(documents, "get_user", erased_behind)
+    assert other_process.existing() == []
+    with pytest.raises(UserNotFoundError):
+        other_process.of(ADA)
+    assert not vault.root.exists()
