@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from database.accounts.users import create_user
+from database.maintenance.account_erasure import close_account, erase_account
 from language_models.errors import ModelUnavailableError
 from language_models.testing import Reply, ScriptedChatModel
 from tests.vault.conftest import ADA
@@ -79,3 +81,20 @@ def test_a_document_that_cannot_be_read_says_so(vault):
     assert vault.summary("../x.md") == "Unable to access document"
     vault.write("missing.md", "It is there now.")
     assert vault.summary("missing.md") == "It is there now."
+
+
+@pytest.mark.contract
+def test_no_summary_is_kept_of_a_document_whose_account_was_erased_meanwhile(put, database):
+    def erased_while_the_model_thinks(_prompt):
+        close_account(database=database, user_email=ADA)
+        vaults.erase(ADA)
+        erase_account(database=database, user_email=ADA)
+        return Reply("A secret.")
+
+    put({"a.md": LONG})
+    vaults = Vaults(database=database, cheap=lambda: ScriptedChatModel(replies=erased_while_the_model_thinks))
+    vaults.of(ADA).summary("a.md")
+    assert vaults.summaries.make_waiting() == 1
+    create_user(database=database, user_email=ADA, password="somebody else has the address now")
+    vaults.of(ADA).write("same.md", LONG)
+    assert vaults.of(ADA).summary("same.md") != "A secret."
