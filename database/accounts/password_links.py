@@ -15,7 +15,7 @@ from sentences import say
 from .audit import Actor, record_act
 from .passwords import hash_password
 from .secret_tokens import fingerprint, new_secret
-from .users import account_key, replace_password
+from .users import UserRow, account_key, replace_password
 
 LIFETIME_HOURS = 24
 
@@ -71,10 +71,10 @@ def password_link_owner(*, database: Database, token: str) -> str:
         return _owner(connection, token)
 
 
-def redeem_password_link(*, database: Database, token: str, password: str, keep_tokens: bool = False) -> str:
+def redeem_password_link(*, database: Database, token: str, password: str, keep_tokens: bool = False) -> UserRow:
     """Set the password and consume the link; all sessions end, and all API tokens unless `keep_tokens`.
 
-    Returns the e-mail address of the account.
+    Returns the account with that password.
 
     Raises:
         PasswordLinkNotFoundError: as `password_link_owner`.
@@ -84,10 +84,8 @@ def redeem_password_link(*, database: Database, token: str, password: str, keep_
     password_link_owner(database=database, token=token)
     password_hash = hash_password(password)
 
-    def job(connection: Connection) -> str:
-        owner = _owner(connection, token)
-        replace_password(connection, owner, password_hash, keep_tokens=keep_tokens)
-        return owner
+    def job(connection: Connection) -> UserRow:
+        return replace_password(connection, _owner(connection, token), password_hash, keep_tokens=keep_tokens).user
 
     return database.write(job)
 

@@ -16,6 +16,7 @@ from database.engine.text import storable
 from database.schema import sessions, users
 
 from .secret_tokens import fingerprint, new_secret
+from .users import require_password
 
 LIFETIME_DAYS = 30
 _SEEN_EVERY = timedelta(minutes=1)
@@ -43,14 +44,21 @@ class Session(TypedDict):
     current: bool
 
 
-def create_session(*, database: Database, user_email: str, user_agent: str = "", address: str = "") -> str:
+def create_session(
+    *, database: Database, user_email: str, password_hash: str | None = None, user_agent: str = "", address: str = ""
+) -> str:
     """Begin a session of `LIFETIME_DAYS`; its token, returned only here.
 
-    Expired sessions of the user are deleted.
+    Expired sessions of the user are deleted. password_hash: of the password that the person has proved, if they have.
+
+    Raises:
+        UserNotFoundError: the account has another password now, whose setting has ended all sessions.
     """
     token, moment = new_secret(), now_iso()
 
     def job(connection: Connection) -> None:
+        if password_hash is not None:
+            require_password(connection, user_email, password_hash)
         connection.execute(delete(sessions).where(_c.user_email == user_email, _c.expires_at <= moment))
         connection.execute(
             insert(sessions).values(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from typing_extensions import TypedDict
 
@@ -39,7 +39,8 @@ class UserRow:
     """One account.
 
     detail: what its owner wrote about themselves. preference: how they want to be answered.
-    language: of the pages; None for what the browser asks for.
+    language: of the pages; None for what the browser asks for. password_hash: of the password that was proved or stored
+    when the row was made, "" for none: a session begins only while the account still has it.
     """
 
     user_email: str
@@ -51,6 +52,7 @@ class UserRow:
     created_at: str
     disabled_at: str | None
     language: str | None
+    password_hash: str = field(repr=False)
 
 
 class Account(TypedDict):
@@ -66,8 +68,12 @@ class Account(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAccess:
-    """The result of a new password. sessions: how many were ended. tokens: how many API tokens were revoked."""
+    """The result of a new password. sessions: how many were ended. tokens: how many API tokens were revoked.
 
+    user: the account with that password.
+    """
+
+    user: UserRow
     sessions: int
     tokens: int
 
@@ -142,12 +148,8 @@ def get_user(*, database: Database, user_email: str) -> UserRow:
     Raises:
         UserNotFoundError: there is none.
     """
-    columns = [_c[name] for name in UserRow.__dataclass_fields__]
     with database.reading() as connection:
-        row = connection.execute(select(*columns).where(_c.user_email == account_key(user_email))).first()
-    if row is None:
-        raise UserNotFoundError
-    return _user_row(row)
+        return _stored(connection, account_key(user_email))
 
 
 def has_password(*, database: Database, user_email: str) -> bool | None:
@@ -258,36 +260,55 @@ def verify_password(*, database: Database, user_email: str, password: str) -> Us
         row = connection.execute(select(_c.password_hash, _c.disabled_at).where(_c.user_email == key)).first()
     if not password_matches(password, row.password_hash if row else None) or row is None or row.disabled_at is not None:
         return None
-    if needs_new_hash(row.password_hash):
-        _renew_hash(database, key, row.password_hash, hash_password(password))
-    return get_user(database=database, user_email=key)
+    known = row.password_hash
+    if needs_new_hash(known):
+        renewed = hash_password(password)
+        if not _renew_hash(database, key, known, renewed):
+            return verify_password(database=database, user_email=user_email, password=password)
+        known = renewed
+    return replace(get_user(database=database, user_email=key), password_hash=known)
 
 
-def _renew_hash(database: Database, key: str, known: str, renewed: str) -> None:
-    """Store a stronger hash of the same password, unless another password was set meanwhile."""
+def _renew_hash(database: Database, key: str, known: str, renewed: str) -> bool:
+    """Store a stronger hash of the same password; False where another hash was stored meanwhile."""
     own = update(users).where(_c.user_email == key, _c.password_hash == known).values(password_hash=renewed)
-    database.write(lambda connection: connection.execute(own).rowcount)
+    return database.write(lambda connection: connection.execute(own).rowcount == 1)
 
 
 def set_password(
-    *, database: Database, user_email: str, password: str, keep_tokens: bool = True, by: Actor | None = None
+    *,
+    database: Database,
+    user_email: str,
+    password: str,
+    keep_tokens: bool = True,
+    by: Actor | None = None,
+    proved: UserRow | None = None,
 ) -> EndedAccess:
     """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
 
-    by: the administrator who does, if it is not the person.
+    by: the administrator who does, if it is not the person. proved: the account whose password the person has proved.
 
     Raises:
-        UserNotFoundError: there is no such account.
+        UserNotFoundError: there is no such account, or it has another password than was proved.
         InvalidChangeError: the password is too short or too long.
     """
     key, password_hash = account_key(user_email), hash_password(password)
 
     def job(connection: Connection) -> EndedAccess:
+        if proved is not None:
+            require_password(connection, proved.user_email, proved.password_hash)
         ended = replace_password(connection, key, password_hash, keep_tokens=keep_tokens)
         record_act(connection, by, "password_set", key)
         return ended
 
     return database.write(job)
+
+
+def require_password(connection: Connection, key: str, password_hash: str) -> None:
+    """Raises UserNotFoundError unless the account still has the password of this hash. key: an `account_key`."""
+    theirs = select(_c.user_email).where(_c.user_email == key, _c.password_hash == password_hash)
+    if connection.execute(theirs).first() is None:
+        raise UserNotFoundError
 
 
 def replace_password(connection: Connection, key: str, password_hash: str, *, keep_tokens: bool) -> EndedAccess:
@@ -298,10 +319,10 @@ def replace_password(connection: Connection, key: str, password_hash: str, *, ke
         raise UserNotFoundError
     connection.execute(delete(password_links).where(password_links.c.user_email == key))
     ended = connection.execute(delete(sessions).where(sessions.c.user_email == key)).rowcount
-    if keep_tokens:
-        return EndedAccess(sessions=ended, tokens=0)
-    revoked = connection.execute(delete(api_tokens).where(api_tokens.c.user_email == key)).rowcount
-    return EndedAccess(sessions=ended, tokens=revoked)
+    revoked = 0
+    if not keep_tokens:
+        revoked = connection.execute(delete(api_tokens).where(api_tokens.c.user_email == key)).rowcount
+    return EndedAccess(user=_stored(connection, key), sessions=ended, tokens=revoked)
 
 
 def get_user_detail(*, database: Database, user_email: str) -> dict[str, Any]:
@@ -384,7 +405,11 @@ def _any_user(connection: Connection) -> bool:
     return connection.execute(select(_c.user_email).limit(1)).first() is not None
 
 
-def _user_row(row: Row[Any]) -> UserRow:
+def _stored(connection: Connection, key: str) -> UserRow:
+    columns = [_c[name] for name in UserRow.__dataclass_fields__]
+    row = connection.execute(select(*columns).where(_c.user_email == key)).first()
+    if row is None:
+        raise UserNotFoundError
     fields = dict(row._mapping)
     return UserRow(**fields | {"is_admin": bool(fields["is_admin"])})
 

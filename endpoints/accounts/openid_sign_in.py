@@ -9,6 +9,7 @@ import hmac
 import logging
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +200,7 @@ def _admitted(claims: Mapping[str, Any], *, next_page: str, invitation: str) -> 
     if user.disabled_at is not None:
         raise AccountDisabledError
     user = _with_role(user, role)
-    return begin_session(user, redirect(way_on(user, next_page), code=HTTPStatus.SEE_OTHER))
+    return begin_session(user, redirect(way_on(user, next_page), code=HTTPStatus.SEE_OTHER), by_password=False)
 
 
 def _verified_email(claims: Mapping[str, Any]) -> str:
@@ -269,7 +270,7 @@ def _with_role(user: users.UserRow, role: Role | None) -> users.UserRow:
         roles.set_role(database=database, user_email=user.user_email, role=role, by=by, details={"because": "groups"})
     except LastAdministratorError:
         log.warning("The only administrator is in none of ANAPHORA_OIDC_ADMIN_GROUPS, and stays administrator")
-    return users.get_user(database=database, user_email=user.user_email)
+    return replace(users.get_user(database=database, user_email=user.user_email), password_hash=user.password_hash)
 
 
 def _asked_for_password(identity: Identity, email: str, role: Role | None, next_page: str) -> BaseResponse:

@@ -64,11 +64,10 @@ def reset_password(token: str, body: account_models.PasswordReset) -> BaseRespon
     """
     refuse_password_sign_in()
     _owner_of(token)
-    database = current_state().database
-    owner = password_links.redeem_password_link(
-        database=database, token=token, password=body.password, keep_tokens=body.keep_tokens
+    user = password_links.redeem_password_link(
+        database=current_state().database, token=token, password=body.password, keep_tokens=body.keep_tokens
     )
-    return signed_in(users.get_user(database=database, user_email=owner))
+    return signed_in(user)
 
 
 def _owner_of(token: str) -> str:

@@ -19,7 +19,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import sessions, throttle, users
 from database.accounts.audit import Actor
 from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from database.engine.errors import StoreError, StoreIncompleteError
+from database.engine.errors import StoreError, StoreIncompleteError, UserNotFoundError
 from database.imports.newcomers import had_conversations
 from endpoints.http import models as http_models
 from endpoints.http.error_responses import say_when_to_retry
@@ -42,6 +42,7 @@ WELCOME = "/interface/?welcome=1"
 DEVICE_COOKIE = "anaphora_device"
 _COOKIE_SECONDS = 30 * 24 * 3600
 _DEVICE_SECONDS = 365 * 24 * 3600
+_WRONG = "The e-mail address or the password is wrong."
 _FIELD_PROBLEMS = {
     "email": "That is not an e-mail address.",
     "password": f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.",
@@ -148,21 +149,31 @@ def _refuse_incomplete_store() -> None:
 
 
 def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
-    """Begin a session for `user` and set its cookie; forms are redirected to the next page, programs get the user."""
+    """Begin a session for `user` and set its cookie; forms are redirected to the next page, programs get the user.
+
+    Raises UnauthorizedError if the account has another password now.
+    """
     answer: BaseResponse = (
         redirect(way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
     )
     return begin_session(user, answer)
 
 
-def begin_session(user: users.UserRow, answer: BaseResponse) -> BaseResponse:
-    """`answer` with the cookie of a new session for `user`."""
-    secret = sessions.create_session(
-        database=current_state().database,
-        user_email=user.user_email,
-        user_agent=request.user_agent.string[:300],
-        address=request.remote_addr or "",
-    )
+def begin_session(user: users.UserRow, answer: BaseResponse, *, by_password: bool = True) -> BaseResponse:
+    """`answer` with the cookie of a new session for `user`.
+
+    by_password: the password was proved or set. Raises UnauthorizedError if the account has another one now.
+    """
+    try:
+        secret = sessions.create_session(
+            database=current_state().database,
+            user_email=user.user_email,
+            password_hash=user.password_hash if by_password else None,
+            user_agent=request.user_agent.string[:300],
+            address=request.remote_addr or "",
+        )
+    except UserNotFoundError:
+        raise UnauthorizedError(_WRONG) from None
     _set_cookie(answer, SESSION_COOKIE, secret, seconds=_COOKIE_SECONDS)
     if _known_device(user.user_email) is None:
         device = _device(user.user_email, secrets.token_hex(16))
@@ -224,7 +235,7 @@ def verified(body: account_models.Credentials) -> users.UserRow:
     user = users.verify_password(database=database, user_email=body.email, password=body.password)
     if user is None:
         throttle.record_failures(database=database, limits=limits)
-        raise UnauthorizedError("The e-mail address or the password is wrong.")
+        raise UnauthorizedError(_WRONG)
     throttle.clear_failures(database=database, subject=limits[0].subject)
     return user
 

@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import api_tokens, sessions, throttle, users
 from database.accounts.audit import Actor
 from database.accounts.roles import set_role
+from database.engine.errors import UserNotFoundError
 from database.maintenance.account_erasure import close_account
 from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
@@ -161,8 +162,11 @@ def modify_user_preference(body: account_models.UserPreference) -> None:
 def change_password(body: account_models.PasswordChange) -> BaseResponse:
     """Change the password; every session ends, and this one is begun anew."""
     user = _proved_again(body.current_password, refusal="A token can't change the password.")
-    users.set_password(**current_user_scope(), password=body.new_password)
-    return signed_in(user)
+    try:
+        ended = users.set_password(**current_user_scope(), password=body.new_password, proved=user)
+    except UserNotFoundError:  # it was reset meanwhile
+        raise ForbiddenError(say("current_password_wrong")) from None
+    return signed_in(ended.user)
 
 
 @blueprint.delete("/account")

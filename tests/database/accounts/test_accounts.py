@@ -214,6 +214,33 @@ def test_a_password_that_is_set_while_the_old_one_is_hashed_anew_stays(
     assert users.verify_password(**ann, password="another good one") is not None
 
 
+def test_a_session_begins_only_while_the_account_has_the_password_that_was_proved(ann: dict[str, str]) -> None:
+    proved = users.verify_password(**ann, password=PASSWORD)
+    begin = {"database": ann["database"], "user_email": ANN}
+    sessions.create_session(**begin, password_hash=proved.password_hash)
+    users.set_password(**ann, password="another good one")
+    with pytest.raises(UserNotFoundError):
+        sessions.create_session(**begin, password_hash=proved.password_hash)
+    with pytest.raises(UserNotFoundError):
+        users.set_password(**ann, password=PASSWORD, proved=proved)
+    assert sessions.list_sessions(**ann) == []
+    assert PASSWORD not in repr(proved)
+    assert proved.password_hash not in repr(proved)
+
+
+def test_two_logins_that_renew_an_old_hash_at_once_both_begin_a_session(
+    ann: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renewed_by_the_other(known: str) -> bool:
+        monkeypatch.undo()
+        users._renew_hash(ann["database"], ANN, known, passwords.hash_password(PASSWORD))
+        return True
+
+    monkeypatch.setattr(users, "needs_new_hash", renewed_by_the_other)
+    proved = users.verify_password(**ann, password=PASSWORD)
+    assert sessions.create_session(**ann, password_hash=proved.password_hash)
+
+
 def test_the_only_administrator_who_can_sign_in_is_not_disabled(ann: dict[str, str]) -> None:
     database = ann["database"]
     for email in ("root@example.org", "grace@example.org"):

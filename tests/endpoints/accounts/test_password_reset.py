@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from database.accounts import password_links, users
 from database.accounts.throttle import Limit
 from database.connection import open_store
 from database.engine import clock
@@ -57,6 +58,41 @@ def test_a_link_sets_the_password_once_and_ends_every_session_and_token(app: Fla
     assert not lets_in(app, ada.email, PASSWORD)
     assert refused(client.post(link, json={"password": "yet another one"})) == (404, "password_link_not_found")
     assert lets_in(app, ada.email, NEW)
+
+
+@pytest.mark.parametrize("way", ["login", "reset", "change"])
+def test_no_session_and_no_password_outlives_a_reset_that_came_while_it_was_asked_for(
+    way: str, app: Flask, grace: Person, ada: Person, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reset_behind(module: Any, name: str) -> None:
+        """The password is reset once more when this function has done its work."""
+        function = getattr(module, name)
+
+        def done(**arguments: Any) -> Any:
+            result = function(**arguments)
+            monkeypatch.undo()
+            users.set_password(
+                database=arguments["database"], user_email=ada.email, password="the last one", keep_tokens=False
+            )
+            return result
+
+        monkeypatch.setattr(module, name, done)
+
+    if way == "reset":
+        reset_behind(password_links, "redeem_password_link")
+        client = app.test_client()
+        answer = client.post(link, json={"password": NEW})
+    elif way == "login":
+        reset_behind(users, "verify_password")
+        client = app.test_client()
+        answer = client.post("/login", json={"email": ada.email, "password": PASSWORD})
+    else:
+        reset_behind(users, "verify_password")
+        client = ada
+        answer = ada.put("/password", json={"current_password": PASSWORD, "new_password": NEW})
+    assert answer.status_code == (403 if way == "change" else 401)
+    assert client.get("/get_user_info").status_code == 401
+    assert lets_in(app, ada.email, "the last one")
 
 
 @pytest.mark.parametrize("how", ["member", "disabled", "deleted"])
