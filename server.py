@@ -141,8 +141,10 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     cache = _conversation_cache(stores.database, most=settings.conversation_cache)
     requests = RequestsUnderWay()
     forget = partial(_forget, turns=turns, changes=changes, vectors=stores.vectors, cache=cache)
-    duties = _duties(stores.database, requests)
-    erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=_is_busy(requests, duties))
+    is_busy = partial(_is_busy, requests=requests, tools=tools)
+    duties = _duties(stores.database, is_busy)
+    is_busy_anywhere = partial(_is_busy_anywhere, here=is_busy, duties=duties)
+    erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=is_busy_anywhere)
     inboxes = _inboxes(settings, stores.database, services)
     work = _work(settings, stores, turns, changes, erasure, recipes, inboxes, requests)
     return AppState(
@@ -325,14 +327,19 @@ def _work(
     )
 
 
-def _duties(database: Database, requests: RequestsUnderWay) -> Duties:
+def _duties(database: Database, is_busy: Callable[[str], bool]) -> Duties:
     """What this process does for all; with it, it tells others whether it still writes for closed accounts."""
-    return SharedDuties(database=database, is_busy=requests.has_any) if database.backend.is_shared else EVERY_DUTY
+    return SharedDuties(database=database, is_busy=is_busy) if database.backend.is_shared else EVERY_DUTY
 
 
-def _is_busy(requests: RequestsUnderWay, duties: Duties) -> Callable[[str], bool]:
-    """Whether a request of an account, here or at another process, may still write."""
-    return lambda user_email: requests.has_any(user_email) or duties.others_may_write(user_email)
+def _is_busy(user_email: str, *, requests: RequestsUnderWay, tools: ToolRegistry) -> bool:
+    """Whether a request or a tool call of an account may still write, in this process."""
+    return requests.has_any(user_email) or tools.under_way.has_any(user_email)
+
+
+def _is_busy_anywhere(user_email: str, *, here: Callable[[str], bool], duties: Duties) -> bool:
+    """The same, in this process or another one."""
+    return here(user_email) or duties.others_may_write(user_email)
 
 
 def _server_process(

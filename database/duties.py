@@ -34,7 +34,7 @@ def take_duties(
 ) -> set[str]:
     """Renew the leases of `owner`, and take those of `names` that nobody holds; which ones `owner` holds then.
 
-    is_busy: whether a request is under way in this process that may write for this account.
+    is_busy: whether something is under way in this process that may write for this account.
     """
 
     def take(connection: Connection) -> set[str]:

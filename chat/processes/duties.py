@@ -37,7 +37,7 @@ class Duties(Protocol):
         ...
 
     def others_may_write(self, user_email: str) -> bool:
-        """Whether another process may still run a request of this closed account. Raises StoreError."""
+        """Whether another process may still write for this closed account. Raises StoreError."""
         ...
 
 
@@ -68,7 +68,7 @@ EVERY_DUTY: Duties = _All()
 class SharedDuties:
     """The duties of one of several servers. Thread-safe.
 
-    is_busy: whether a request in this process may still write for this account.
+    is_busy: whether a request or a tool call in this process may still write for this account.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class SharedDuties:
         release_duties(database=self._database, owner=self.owner)
 
     def others_may_write(self, user_email: str) -> bool:
-        """Whether another process may still run a request of this closed account. Raises StoreError."""
+        """Whether another process may still write for this closed account. Raises StoreError."""
         return others_may_write(database=self._database, owner=self.owner, user_email=user_email)
 
     def _taken(self, names: Collection[str]) -> set[str]:

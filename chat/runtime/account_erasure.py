@@ -33,9 +33,9 @@ class AccountErasure:
     """Erases closed accounts and retracted memories. Work that a crash interrupts is done by the next call.
 
     forget: called with an account's address before its erasure, to stop its turns and to drop its cached objects.
-    is_busy: whether a request of this account, authenticated before the account was closed, may still write, here or at
-    another process; such an account is erased by a later call. compact_up_to: in megabytes. Smaller stores are
-    compacted at once; for larger ones the operator runs `flask data compact`, since writers wait meanwhile.
+    is_busy: whether a request or a tool call of this account, begun before the account was closed, may still write,
+    here or at another process; such an account is erased by a later call. compact_up_to: in megabytes. Smaller stores
+    are compacted at once; for larger ones the operator runs `flask data compact`, since writers wait meanwhile.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class AccountErasure:
         self._is_busy = is_busy
 
     def erase_closed(self) -> int:
-        """Erase the closed accounts that have no request, answer, import or job in progress; how many were erased.
+        """Erase the closed accounts that nothing in progress may still write for; how many were erased.
 
         Raises StoreError, KnowledgeUnavailableError; what was not erased is erased by the next call.
         """

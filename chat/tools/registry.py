@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import entry_points
@@ -197,10 +200,40 @@ def tool(
     return decorate
 
 
-class ToolRegistry:
-    """The tools of one server by name. Names and aliases are unique. code_of: what failures are called in results."""
+class CallsUnderWay:
+    """The running calls by user, those too that nobody waits for any more: they go on, and may write. Thread-safe."""
 
-    def __init__(self, tools: Iterable[Tool] = (), *, code_of: CodeOf) -> None:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of = Counter[str]()
+
+    @contextmanager
+    def of(self, user_email: str) -> Iterator[None]:
+        """One call of this person."""
+        with self._lock:
+            self._of[user_email] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._of[user_email] -= 1
+                if not self._of[user_email]:
+                    del self._of[user_email]
+
+    def has_any(self, user_email: str) -> bool:
+        """Whether a call of this person is running."""
+        with self._lock:
+            return user_email in self._of
+
+
+class ToolRegistry:
+    """The tools of one server by name. Names and aliases are unique. code_of: what failures are called in results.
+
+    under_way: the running calls of these tools.
+    """
+
+    def __init__(self, tools: Iterable[Tool] = (), *, code_of: CodeOf, under_way: CallsUnderWay | None = None) -> None:
+        self.under_way = under_way or CallsUnderWay()
         self._code_of = code_of
         self._tools: dict[str, Tool] = {}
         self._by_any_name: dict[str, Tool] = {}
@@ -218,7 +251,7 @@ class ToolRegistry:
 
     def with_tools(self, more: Iterable[Tool]) -> ToolRegistry:
         """A registry of these tools and of `more`; one of `more` whose name is taken is left out."""
-        both = ToolRegistry(self._tools.values(), code_of=self._code_of)
+        both = ToolRegistry(self._tools.values(), code_of=self._code_of, under_way=self.under_way)
         for each in more:
             if both.find(each.name) is None:
                 both.register(each)
@@ -256,7 +289,8 @@ class ToolRegistry:
             raise ConsentNeededError
         check_arguments(arguments)
         try:
-            return _checked(found.call(context, arguments))
+            with self.under_way.of(context.user_email):
+                return _checked(found.call(context, arguments))
         except SystemExit as error:
             raise ToolFailedError(f"The tool ended with code {error.code} in the place of an answer.") from error
 

@@ -14,6 +14,7 @@ from sqlalchemy import inspect
 from attachments.passages import index_pending as index_passages
 from chat.context.knowledge import tell_changes
 from chat.runtime.startup import held_data_folder
+from chat.tools.registry import Tool, ToolContext
 from database.accounts.audit import list_acts
 from database.imports.repository import claim_import, release_imports
 from database.jobs import add_job, claim_job, release_jobs
@@ -329,6 +330,31 @@ def test_what_a_request_writes_that_was_authenticated_before_is_erased_too(
     closed.set()
     asking.join()
     assert statuses == [{"conversation": 201, "memory": 201, "refused": 403}[late]]
+    assert state.account_erasure.erase_closed() == 1
+    assert files_with(settings.data_dir, "zqxlate", ada.email) == {"zqxlate": set(), ada.email: set()}
+
+
+def test_a_tool_call_that_nobody_waits_for_any_more_ends_before_anything_is_erased(
+    settings: Settings, state: AppState, ada: Person
+) -> None:
+    given_up, written = threading.Event(), threading.Event()
+
+    def write(context: ToolContext) -> dict[str, Any]:
+        assert given_up.wait(30)
+        state.vaults.of(context.user_email).write("zqxlate.md", "zqxlate text")
+        return {"success": True}
+
+    tools = state.tools.with_tools([Tool(name="late", description="Write.", parameters={}, run=write)])
+    context = ToolContext(user_email=ada.email, database=state.database, services=state.services, load=lambda _: None)  # type: ignore[arg-type, return-value]
+    call = threading.Thread(target=lambda: (tools.call("late", {}, context), written.set()))
+    call.start()
+    while not tools.under_way.has_any(ada.email):
+        written.wait(0.01)
+    assert ada.delete("/account", json={"password": PASSWORD}).status_code == 200
+    assert state.account_erasure.erase_closed() == 0
+    given_up.set()
+    assert written.wait(30)
+    call.join()
     assert state.account_erasure.erase_closed() == 1
     assert files_with(settings.data_dir, "zqxlate", ada.email) == {"zqxlate": set(), ada.email: set()}
 
