@@ -156,16 +156,15 @@ class PersonalServers:
                 after = PersonalServer(server=server, is_on=before.is_on)
             if is_on is not None:
                 after = after.model_copy(update={"is_on": is_on})
+            self._withdraw_consent(user_email, before.server, after.server)
             self._replace(user_email, after)
-        self._withdraw_consent(user_email, before.server, after.server)
         return after
 
     def remove(self, user_email: str, name: str) -> None:
         """Remove a server with the consent to its tools. Raises ToolServerNotFoundError, StorageFailedError."""
         with self._changing():
-            removed = self.get(user_email, name)
+            self._withdraw_consent(user_email, self.get(user_email, name).server, None)
             self._keep(user_email, [each for each in self.servers_of(user_email) if each.name != name])
-        self._withdraw_consent(user_email, removed.server, None)
 
     def probe(self, user_email: str, name: str) -> PersonalServer:
         """Ask a server for its tools; the server as it is then.
@@ -182,7 +181,6 @@ class PersonalServers:
                 return self.get(user_email, name)
         listed = asked.model_copy(update={"tools": tools})
         self._note(user_email, asked, listed=listed)
-        self._withdraw_consent(user_email, asked, listed)
         return self.get(user_email, name)
 
     def tools_of(self, user_email: str) -> Sequence[Tool]:
@@ -260,11 +258,15 @@ class PersonalServers:
             return  # as after nearly every call: nobody waits for the lock
         with self._changing():
             if (now := outdated()) is not None:
+                self._withdraw_consent(user_email, now.server, listed or now.server)
                 news = {"state": state, "reason": reason, "checked_at": now_iso(), "server": listed or now.server}
                 self._replace(user_email, now.model_copy(update=news))
 
     def _withdraw_consent(self, user_email: str, before: ForeignServer, after: ForeignServer | None) -> None:
-        """Tools that are gone, or say something else, ask again in all conversations."""
+        """Tools that are gone, or say something else, ask again in all conversations.
+
+        Call it before the change is kept: no call of the new tool may find the consent to the old one.
+        """
         kept = () if after is None or after.url != before.url else after.tools
         gone = {name_of(before, tool) for tool in before.tools if tool not in kept}
         if gone:

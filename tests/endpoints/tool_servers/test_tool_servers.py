@@ -18,6 +18,8 @@ from chat.tools.foreign.configuration import ForeignServer, ForeignTool, keep_se
 from chat.tools.registry import Tool
 from database.accounts.api_tokens import create_token
 from database.connection import open_store
+from database.conversations.consent import allow_tool
+from database.conversations.repository import get_conversation
 from database.engine.errors import StorageFailedError
 from database.maintenance.account_erasure import close_account
 from endpoints.http.scope import EXTENSION
@@ -278,6 +280,32 @@ def test_a_new_address_has_neither_the_key_nor_the_consent_of_the_old_one(
     assert ada.delete(f"{ADDRESS}/rude").status_code == 200
     assert (allowed(), refused(ada.delete(f"{ADDRESS}/rude"))) == ([], (404, "tool_server_not_found"))
     assert SECRET not in "".join(file.read_text() for file in settings.data_dir.glob("mcp_servers_of_people/*"))
+
+
+@pytest.mark.parametrize("how", ["change", "probe", "remove"])
+def test_consent_is_withdrawn_before_the_tool_is_another_one(
+    how: str, ada: Person, app: Flask, rude: RudeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined(ada, rude.url)
+    servers = app.extensions[EXTENSION].tool_servers
+    known = servers.get(ada.email, "rude")
+    if how == "probe":
+        changed = tuple(tool.model_copy(update={"description": "Once."}) for tool in known.server.tools)
+        known = known.model_copy(update={"server": known.server.model_copy(update={"tools": changed})})
+        servers._keep(ada.email, [known])
+    own = {"database": app.extensions[EXTENSION].database, "user_email": ada.email}
+    conversation_id = ada.new_conversation()
+    allow_tool(**own, conversation_id=conversation_id, tool="rude__headers")
+
+    def fails(_file: Path, _content: str) -> None:
+        assert "allowed_tools" not in get_conversation(**own, conversation_id=conversation_id).settings
+        raise OSError("stopped when the consent was withdrawn")
+
+    monkeypatch.setattr(personal, "write_private", fails)
+    more = {"url": f"{rude.url}&more=1"} if how == "change" else {}
+    with pytest.raises(StorageFailedError):
+        getattr(servers, how)(ada.email, "rude", **more)
+    assert servers.get(ada.email, "rude").server == known.server
 
 
 def test_no_tool_of_a_person_stands_in_the_place_of_another_one(ada: Person, app: Flask, rude: RudeServer) -> None:
