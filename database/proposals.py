@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ KEPT_DAYS = 90
 MOST_OPEN = 500
 
 State = Literal["open", "accepted", "declined", "expired"]
+Decided = Literal["accepted", "declined", "expired"]
 Kind = Literal["document", "memory", "tool_call"]
 
 _c = proposals.c
@@ -122,21 +123,34 @@ def proposals_of_message(*, database: Database, user_email: str, message_id: str
     return [Proposal(**row._mapping) for row in rows]
 
 
-def decide(
-    *, database: Database, user_email: str, proposal_id: str, state: Literal["accepted", "declined", "expired"]
-) -> Proposal:
+def decide(*, database: Database, user_email: str, proposal_id: str, state: Decided) -> Proposal:
     """Note what the person has decided; "expired": that there is nothing to decide any more.
 
     Raises ProposalNotFoundError, ProposalDecidedError.
     """
+    return database.write(lambda connection: decide_in(connection, user_email, proposal_id, state))
 
-    def job(connection: Connection) -> Proposal:
-        proposal = _one(connection, user_email, proposal_id)
-        refuse_unless_open(proposal)
-        decided = {"state": state, "decided_at": now_iso()}
-        connection.execute(update(proposals).where(_c.proposal_id == proposal_id).values(decided))
-        _record(connection, "changed", user_email, proposal_id, kind=proposal.kind, state=state)
-        return _one(connection, user_email, proposal_id)
+
+def decide_in(connection: Connection, user_email: str, proposal_id: str, state: Decided) -> Proposal:
+    """`decide` within a transaction."""
+    proposal = _one(connection, user_email, proposal_id)
+    refuse_unless_open(proposal)
+    decided = {"state": state, "decided_at": now_iso()}
+    connection.execute(update(proposals).where(_c.proposal_id == proposal_id).values(decided))
+    _record(connection, "changed", user_email, proposal_id, kind=proposal.kind, state=state)
+    return _one(connection, user_email, proposal_id)
+
+
+def decide_before(
+    *, database: Database, user_email: str, proposal_id: str, state: Decided, others: Collection[str]
+) -> Proposal | None:
+    """`decide` while one of `others` is open; None, with nothing noted, where this would be the last decision."""
+    still_open = (_c.user_email == user_email) & _c.proposal_id.in_(others) & (_c.state == "open")
+
+    def job(connection: Connection) -> Proposal | None:
+        if connection.execute(select(_c.proposal_id).where(still_open).limit(1)).first() is None:
+            return None
+        return decide_in(connection, user_email, proposal_id, state)
 
     return database.write(job)
 

@@ -86,12 +86,11 @@ class Turn:
     has_own_model: the model is the one that the conversation has chosen. options: of the conversation, replaced by
     those of the question. notice: what the person ought to know of this choice. continued: what the answer said
     before it goes on. called_before: what later turns are told of the calls that it made before, "" for none.
-    decided_calls: where it goes on after the person decided on its calls, what became of their proposals, as far as
-    the store does not say it; None for any other turn. parts: what the answer has beside its words. documents:
-    those of the vault that the answer rests on. cited: what its words refer to, as entries of a report. status: the
-    answer's, as it will be stored. flush: where a server runs the turn, waits until its events are stored; False where
-    they could not be. writes: what is stored together with the next event, and shown by it. finished: the answer is
-    stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
+    is_decided: it goes on after the person decided on its calls. parts: what the answer has beside its words.
+    documents: those of the vault that the answer rests on. cited: what its words refer to, as entries of a report.
+    status: the answer's, as it will be stored. flush: where a server runs the turn, waits until its events are stored;
+    False where they could not be. writes: what is stored together with the next event, and shown by it. finished: the
+    answer is stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
     user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside which there is
     none. has_agents: the person has made agents, which is looked up only for a model that calls tools. answerers:
     those who answer instead of the conversation's own model, in order. answering: which of them does. given: what
@@ -120,7 +119,7 @@ class Turn:
     notice: Sentence = NOTHING
     continued: str = ""
     called_before: str = ""
-    decided_calls: Mapping[str, str] | None = None
+    is_decided: bool = False
     answer: list[str] = field(default_factory=list)
     parts: AnswerParts = field(default_factory=AnswerParts)
     documents: AnswerDocuments = field(default_factory=AnswerDocuments)

@@ -23,6 +23,7 @@ from database.proposals import (
     Proposal,
     create_proposal,
     decide,
+    decide_before,
     get_proposal,
     proposals_of_message,
     refuse_unless_open,
@@ -140,7 +141,8 @@ WAITING = "waiting"
 
 Decision = Literal["accepted", "declined"]
 GoOn = Callable[[str, str, Mapping[str, str]], object]
-"""conversation_id, message_id of the answer, decisions → has the answer go on."""
+"""conversation_id, message_id of the answer, decision by proposal id → has the answer go on, and notes the decision in
+the transaction in which it begins. Raises ProposalDecidedError where the proposal is not open any more."""
 
 _ASKED = "The person has been asked whether this tool may be called. The answer goes on once they have decided."
 _UNASKABLE = "This tool needs the person's consent, and nobody can be asked here."
@@ -179,7 +181,7 @@ def decisions_of(turn: Turn) -> dict[str, str]:
     """The state of each proposal of the turn's answer, by id."""
     assert turn.database is not None
     found = proposals_of_message(database=turn.database, user_email=turn.user_email, message_id=turn.answer_id)
-    return {each.proposal_id: each.state for each in found} | dict(turn.decided_calls or {})
+    return {each.proposal_id: each.state for each in found}
 
 
 def not_made(state: str) -> Result:
@@ -202,7 +204,8 @@ def decide_on_call(
     """Accept or refuse a pending call; returns the proposal, and the continued answer if this was the last decision.
 
     for_conversation: the caller (the conversation's model, or an agent) needs no consent for this tool in this
-    conversation from now on. If the answer can't continue (`go_on` raises), the proposal stays open.
+    conversation from now on. If the answer can't continue (`go_on` raises), the proposal stays open. Of several last
+    decisions at once, one lets the answer continue.
     Raises ProposalNotFoundError, ProposalDecidedError (also if the answer does not wait for the call any more).
     """
     scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
@@ -212,13 +215,10 @@ def decide_on_call(
     if waiting is None:
         decide(**scope, proposal_id=proposal_id, state="expired")
         raise ProposalDecidedError("expired")
-    if not waiting.others:
+    decided = decide_before(**scope, proposal_id=proposal_id, state=decision, others=waiting.others)
+    if goes_on := decided is None:
         go_on(waiting.conversation_id, waiting.message_id, {proposal_id: decision})
-    decided = decide(**scope, proposal_id=proposal_id, state=decision)
-    goes_on = not waiting.others or _is_last(waiting, scope)
-    if waiting.others and goes_on:
-        with suppress(TurnInProgressError):  # whoever decided at the same time was first
-            go_on(waiting.conversation_id, waiting.message_id, {})
+        decided = get_proposal(**scope, proposal_id=proposal_id)
     if for_conversation and decision == "accepted":
         allow_tool(
             **scope,
@@ -228,12 +228,6 @@ def decide_on_call(
         )
     outcome = {"conversation_id": waiting.conversation_id, "message_id": waiting.message_id}
     return decided, outcome | {"goes_on": goes_on}
-
-
-def _is_last(waiting: _Waiting, scope: Mapping[str, Any]) -> bool:
-    """Whether all other proposals of the answer are decided."""
-    known = proposals_of_message(**scope, message_id=waiting.message_id)
-    return not any(each.state == "open" for each in known if each.proposal_id in waiting.others)
 
 
 def _waiting(proposal: Proposal, scope: Mapping[str, Any]) -> _Waiting | None:

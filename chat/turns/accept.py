@@ -20,6 +20,7 @@ from database.connection import database_of
 from database.engine.database import Database
 from database.engine.text import storable
 from database.messages.message import MAX_MESSAGE_CHARS
+from database.proposals import Decided, decide_in
 from database.turns.identity import AcceptedTurn, Admission, admit_all
 from language_models.errors import ModelNotAllowedError
 from language_models.ports import ChatModel
@@ -113,8 +114,8 @@ CONTINUED = "_continued"
 """The field of a query that is true where the answer to be made again goes on where it stopped; set by the server."""
 
 DECIDED_CALLS = "_decided_calls"
-"""The field of a query with which an answer goes on after the person decided on the calls that it waited for: the state
-by proposal id, of those whose state is not stored yet; set by the server."""
+"""The field of a query with which an answer goes on after the person decided on the calls that it waited for: the last
+decision, by proposal id, which is stored with the beginning of the turn; set by the server."""
 
 ASKED_INSTEAD_OF = "_asked_instead_of"
 """The field of a query that names the question (message_id) whose place it takes, in a branch; set by the server."""
@@ -141,11 +142,13 @@ class _AskedPreferences:
     """What the person wants models to know, asked for in the transaction that accepts the turn: an `Admission`.
 
     A database server is asked for it together with the rest. The conversation of a bundle is in another store than its
-    owner: there it is read before.
+    owner: there it is read before. decided: what the person decided on proposals, by id; stored in that transaction.
     """
 
-    def __init__(self, admit: Admission, means: _Means, history: History) -> None:
-        self._admit, self._user_email = admit, means.user_email
+    def __init__(
+        self, admit: Admission, means: _Means, history: History, *, decided: Mapping[str, Decided] | None = None
+    ) -> None:
+        self._admit, self._user_email, self._decided = admit, means.user_email, decided or {}
         self._is_beside = history.database is not None
         self.told = Preferences() if self._is_beside else preferences_of(means.user_email, database=means.database)
 
@@ -158,6 +161,8 @@ class _AskedPreferences:
             admitted()
             if ask is not None:
                 self.told = ask()
+            for proposal_id, state in self._decided.items():
+                decide_in(connection, self._user_email, proposal_id, state)
 
         return read
 
@@ -205,9 +210,9 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
 def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
     """The stored question with what it was asked with: its references, its switches, the memories attached to it."""
     means = _means(query, history, user_email=user_email)
-    decided: Mapping[str, str] | None = query.get(DECIDED_CALLS)
+    decided: Mapping[str, Decided] | None = query.get(DECIDED_CALLS)
     is_continued = bool(query.get(CONTINUED)) or decided is not None
-    preferences = _AskedPreferences(query.get(ADMISSION) or admit_all, means, history)
+    preferences = _AskedPreferences(query.get(ADMISSION) or admit_all, means, history, decided=decided)
     accepted = history.accept_again(
         str(query[ANSWER_AGAIN]),
         model_name=means.chosen.model.name,
@@ -230,7 +235,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     means = replace(means, options=answer_options(means.settings, query.get("options") or {}))
     turn = _turn(query, accepted, means, preferences.told, text=accepted.text)
     turn.given = [_given(answer) for answer in accepted.answers_before]
-    turn.decided_calls = decided
+    turn.is_decided = decided is not None
     turn.is_of_model = accepted.asked_by_agent
     if is_continued:
         turn.continued = accepted.answer_text

@@ -181,7 +181,7 @@ async def answer(
             files=turn.files.rendered(turn.model, cap=turn.services.file_cap, share=share),
             pictures=turn.files.pictures(turn.model),
             # After a decision on its calls, the model is told of them instead.
-            continued=turn.continued if turn.decided_calls is None else "",
+            continued="" if turn.is_decided else turn.continued,
         )
 
     for event in _told_before(turn, found):
@@ -321,7 +321,7 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
         yield events.status(say("preferences_cut"))
     if not turn.options.fit(turn.model):
         yield turn.note(say("system_prompt_cut"))
-    if turn.continued or turn.decided_calls is not None:
+    if turn.continued or turn.is_decided:
         yield from turn.parts.told()
     if turn.continued:
         yield events.text(turn.continued)

@@ -80,13 +80,13 @@ class ToolLoop:
 
     def rounds(self, turn: Turn, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None] | None:
         """The events of an answer that may call tools; None where the model of the turn is offered none."""
-        if turn.decided_calls is not None or _may_call(turn):
+        if turn.is_decided or _may_call(turn):
             registry = self._registry_of(turn)
             tools = {tool.name: tool for tool in _offered(turn, registry)}
             # Everybody may read the metrics: what servers a person has joined is nobody else's.
             counted = {name: name if self._registry.find(name) else _PERSONAL for name in tools}
             calls = _Calls(turn=turn, tools=tools, counted=counted, registry=registry, seconds=self._seconds)
-            if turn.decided_calls is not None:
+            if turn.is_decided:
                 return _resumed(calls, prompt, ask)
             if tools:
                 return _rounds(calls, prompt, ask)
@@ -397,7 +397,7 @@ class _Calls:
         """Later turns see a line about the call."""
         self.accounts.append(account(function["name"], _arguments(function) or {}, result))
         # After a decision on them, all earlier calls are told of anew.
-        before = [self.turn.called_before] if self.turn.called_before and self.turn.decided_calls is None else []
+        before = [self.turn.called_before] if self.turn.called_before and not self.turn.is_decided else []
         self.turn.config["tools"] = "; ".join([*before, *self.accounts])[:_LONGEST_ACCOUNT]
 
 
@@ -435,7 +435,7 @@ def _calls_in(turn: Turn) -> list[Mapping[str, Any]]:
 
 def _earlier_calls(turn: Turn) -> list[tuple[Mapping[str, Any], Result]]:
     """The calls that an answer made before it goes on, as far as they have a result, with that."""
-    goes_on = turn.decided_calls is not None or turn.continued
+    goes_on = turn.is_decided or turn.continued
     return [(_function_of(part), part["result"]) for part in _calls_in(turn) if part.get("result")] if goes_on else []
 
 
@@ -455,7 +455,7 @@ def _with_earlier_round(prompt: Sequence[ChatMessage], turn: Turn) -> list[ChatM
     made = [{"id": f"earlier_{n}", "type": "function", "function": function} for n, (function, _) in enumerate(calls)]
     said: ChatMessage = {"role": "assistant", "content": "", "tool_calls": made}
     results = [_answered(f"earlier_{n}", result) for n, (_, result) in enumerate(calls)]
-    if turn.decided_calls is not None:
+    if turn.is_decided:
         return [*prompt, {**said, "content": turn.continued}, *results]
     question = max(place for place, message in enumerate(prompt[:-1]) if message["role"] == "user")
     return [*prompt[: question + 1], said, *results, *prompt[question + 1 :]]

@@ -10,9 +10,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from chat.tools import proposals as calls
 from chat.tools.registry import ToolContext, tool
 from database.engine.clock import iso_in
-from database.proposals import OPEN_DAYS, expire_proposals
+from database.engine.database import Database
+from database.proposals import OPEN_DAYS, expire_proposals, get_proposal
 from database.schema import proposals
 from endpoints.http.scope import EXTENSION
 from language_models.errors import ModelFailedError
@@ -152,6 +154,70 @@ def test_what_the_answer_does_not_wait_for_any_more_can_not_be_allowed(
     (proposal,) = ada.get("/api/proposals").json
     late = ada.post(f"/api/proposals/{proposal['proposal_id']}/accept")
     assert (late.status_code, late.json["details"], rung) == (409, {"state": "expired"}, [])
+
+
+@pytest.mark.contract
+def test_the_same_decision_twice_at_once_lets_the_answer_go_on_once(
+    ada: Person, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies += [asks(NOON), Reply("It rang."), Reply("It rang twice.")]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring the bell at noon")
+    (proposal,) = ada.get("/api/proposals").json
+
+    def waiting(*told: Any) -> Any:
+        """The other window decides, and its answer ends, when this one has seen that the answer waits."""
+        seen = real(*told)
+        monkeypatch.undo()
+        decide(ada, "accept")
+        return seen
+
+    real = calls._waiting
+    monkeypatch.setattr(calls, "_waiting", waiting)
+    late = ada.post(f"/api/proposals/{proposal['proposal_id']}/accept")
+    assert (refused(late), late.json["details"]) == ((409, "conflict"), {"state": "accepted"})
+    assert (rung, len(main_model.prompts)) == ([12], 2)
+    assert answer_in(ada, conversation_id)["status"] == "complete"
+
+
+@pytest.mark.contract
+def test_of_two_last_decisions_at_once_one_lets_the_answer_go_on(
+    ada: Person, replies: list[Reply], rung: list[int], main_model: ScriptedChatModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies += [asks(NOON, NIGHT), Reply("Both rang."), Reply("Both rang twice.")]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring at noon and at night")
+    first, second = (each["proposal_id"] for each in ada.get("/api/proposals").json)
+
+    def write(database: Database, job: Any, **how: Any) -> Any:
+        """The other call is decided on, and the answer ends, when the decision on the first is stored."""
+        result = real(database, job, **how)
+        if get_proposal(database=database, user_email=ada.email, proposal_id=first).state != "open":
+            monkeypatch.undo()
+            decide(ada, "accept")
+        return result
+
+    real = Database.write
+    monkeypatch.setattr(Database, "write", write)
+    assert ada.post(f"/api/proposals/{first}/accept").json["outcome"]["goes_on"] is False
+    assert (sorted(rung), len(main_model.prompts)) == ([12, 24], 2)
+    assert answer_in(ada, conversation_id)["text"] == "Both rang."
+    assert refused(ada.post(f"/api/proposals/{second}/accept")) == (409, "conflict")
+
+
+def test_an_answer_that_can_not_go_on_leaves_its_last_call_open(
+    ada: Person, app: Flask, replies: list[Reply], rung: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies += [asks(NOON, NIGHT), Reply("Both rang.")]
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Ring at noon and at night")
+    decline, accept = (each["proposal_id"] for each in ada.get("/api/proposals").json)
+    assert ada.post(f"/api/proposals/{decline}/decline").status_code == 200
+    monkeypatch.setattr(app.extensions[EXTENSION].turns, "_draining", True)
+    assert refused(ada.post(f"/api/proposals/{accept}/accept")) == (503, "shutting_down")
+    monkeypatch.undo()
+    decide(ada, "accept")
+    assert answer_in(ada, conversation_id)["text"] == "Both rang."
 
 
 def test_a_model_that_fails_after_a_call_loses_nothing_of_it(
