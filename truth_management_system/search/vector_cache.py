@@ -131,7 +131,11 @@ def load(vectors: VectorSet) -> NDArray[np.void]:
         if kept is not None and _is_current(vectors, kept, count):
             return kept
         records = vectors.read()
-    return _written(path, records, vectors.dimensions)
+    written = _written(path, records, vectors.dimensions)
+    if not vectors.count():
+        # The user was erased meanwhile: the rows first, and then the files that were there.
+        path.unlink(missing_ok=True)
+    return written
 
 
 def _mapped(path: Path, dimensions: int) -> NDArray[np.void] | None:

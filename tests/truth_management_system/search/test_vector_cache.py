@@ -11,6 +11,7 @@ import pytest
 from tests.truth_management_system.search.conftest import ANN, BEN, Person
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase, get_memory_database
+from truth_management_system.interface.erasure import erase_user
 from truth_management_system.search import vector_cache
 from truth_management_system.search.vector_cache import VectorCache, VectorSet, vectors_of
 from truth_management_system.search.vectors import EmbeddingIndexer
@@ -161,6 +162,21 @@ def test_a_write_that_breaks_off_leaves_nothing_behind(
     remember(ann, model, "Tea", "Coffee", "Cake")
     monkeypatch.setattr(np, "save", full)
     assert nearest(VectorCache(), ann, model, "Cake") == "Cake"
+    assert files(ann.db) == []
+
+
+@pytest.mark.usefixtures("small_files")
+def test_no_file_is_left_of_a_user_who_was_erased_while_it_was_written(
+    ann: Person, model: WordVectors, monkeypatch: pytest.MonkeyPatch
+):
+    def erased_before(*args: object, **kwargs: object) -> None:
+        erase_user(ann.db, ann.email)
+        save(*args, **kwargs)
+
+    remember(ann, model, "Tea", "Coffee", "Cake")
+    save = np.save
+    monkeypatch.setattr(np, "save", erased_before)
+    assert len(vector_cache.load(vectors(ann, model))) == 3
     assert files(ann.db) == []
 
 
