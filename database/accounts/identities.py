@@ -16,7 +16,7 @@ from sentences import say
 from .audit import Actor, record_act
 from .invitations import use_invitation
 from .roles import ADMINISTRATOR, MEMBER, Role
-from .users import UserRow, account_key, get_user, insert_account, new_account
+from .users import UserRow, account_key, get_user, insert_account, new_account, require_password
 
 _c = sign_in_identities.c
 
@@ -77,20 +77,19 @@ def create_account(
     return database.write(job)
 
 
-def link(*, database: Database, identity: Identity, user_email: str, by: Actor | None = None) -> None:
+def link(*, database: Database, identity: Identity, proved: UserRow, by: Actor | None = None) -> None:
     """Let the identity sign in to an account that exists; the caller has checked that both are the same person's.
 
-    by: that person.
+    proved: the account, whose password the person has proved. by: that person.
 
     Raises:
-        UserNotFoundError: there is no such account.
+        UserNotFoundError: there is no such account any more, or it has another password.
         ConflictError: the identity is linked with another account.
     """
-    key = account_key(user_email)
+    key = proved.user_email
 
     def job(connection: Connection) -> None:
-        if connection.execute(select(users.c.user_email).where(users.c.user_email == key)).first() is None:
-            raise UserNotFoundError
+        require_password(connection, key, proved.password_hash)
         link_account(connection, identity, key)
         record_act(connection, by, "identity_connected", key, details={"issuer": identity.issuer})
 

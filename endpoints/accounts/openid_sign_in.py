@@ -20,7 +20,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from database.accounts import identities, roles, throttle, users
 from database.accounts.identities import Identity
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role
-from database.engine.errors import LastAdministratorError, UserExistsError
+from database.engine.errors import LastAdministratorError, UserExistsError, UserNotFoundError
 from endpoints.http.errors import (
     AccountConnectedError,
     AccountDisabledError,
@@ -30,6 +30,7 @@ from endpoints.http.errors import (
     RateLimitedError,
     SignInExpiredError,
     SignInRefusedError,
+    UnauthorizedError,
 )
 from endpoints.http.scope import current_settings, current_state
 from endpoints.http.validation import answers, asks, fails, public, takes
@@ -38,7 +39,7 @@ from sentences import say
 from settings import Settings
 
 from . import models as account_models
-from .sign_in import begin_session, safe_next, shown_again_in, signed_in, themself, verified, way_on
+from .sign_in import WRONG, begin_session, safe_next, shown_again_in, signed_in, themself, verified, way_on
 
 if TYPE_CHECKING:
     from .openid import OpenIDProvider
@@ -132,7 +133,10 @@ def link(body: account_models.LinkConfirmation) -> BaseResponse:
     user = verified(account_models.Credentials(email=str(kept["email"]), password=body.password))
     database = current_state().database
     identity = Identity(issuer=str(kept["issuer"]), subject=str(kept["subject"]))
-    identities.link(database=database, identity=identity, user_email=user.user_email, by=themself(user.user_email))
+    try:
+        identities.link(database=database, identity=identity, proved=user, by=themself(user.user_email))
+    except UserNotFoundError:  # its password was reset meanwhile
+        raise UnauthorizedError(WRONG) from None
     user = _with_role(user, kept["role"])
     answer = signed_in(user, next_page=str(kept["next"]))
     _forget(answer, LINK_COOKIE)

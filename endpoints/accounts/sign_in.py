@@ -42,7 +42,7 @@ WELCOME = "/interface/?welcome=1"
 DEVICE_COOKIE = "anaphora_device"
 _COOKIE_SECONDS = 30 * 24 * 3600
 _DEVICE_SECONDS = 365 * 24 * 3600
-_WRONG = "The e-mail address or the password is wrong."
+WRONG = "The e-mail address or the password is wrong."
 _FIELD_PROBLEMS = {
     "email": "That is not an e-mail address.",
     "password": f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.",
@@ -173,7 +173,7 @@ def begin_session(user: users.UserRow, answer: BaseResponse, *, by_password: boo
             address=request.remote_addr or "",
         )
     except UserNotFoundError:
-        raise UnauthorizedError(_WRONG) from None
+        raise UnauthorizedError(WRONG) from None
     _set_cookie(answer, SESSION_COOKIE, secret, seconds=_COOKIE_SECONDS)
     if _known_device(user.user_email) is None:
         device = _device(user.user_email, secrets.token_hex(16))
@@ -235,7 +235,7 @@ def verified(body: account_models.Credentials) -> users.UserRow:
     user = users.verify_password(database=database, user_email=body.email, password=body.password)
     if user is None:
         throttle.record_failures(database=database, limits=limits)
-        raise UnauthorizedError(_WRONG)
+        raise UnauthorizedError(WRONG)
     throttle.clear_failures(database=database, subject=limits[0].subject)
     return user
 

@@ -13,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from database.accounts import users
 from database.accounts.throttle import Limit
 from endpoints.accounts import openid
 from endpoints.http.guards import SESSION_COOKIE
@@ -276,6 +277,23 @@ def test_an_account_that_exists_is_connected_by_its_password_alone(app: Flask, a
     other = app.test_client()
     log_in(other, provider, subject)
     assert (who(other) or {})["user_email"] == EMAIL
+
+
+def test_no_login_is_connected_by_a_password_that_was_reset_meanwhile(
+    app: Flask, ada: Person, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reset_behind(**who: Any) -> users.UserRow | None:
+        proved = verify(**who)
+        users.set_password(database=who["database"], user_email=EMAIL, password="wholly another one")
+        return proved
+
+    verify = users.verify_password
+    client, subject = app.test_client(), provider.knows("u1", EMAIL)
+    log_in(client, provider, subject)
+    monkeypatch.setattr(users, "verify_password", reset_behind)
+    assert refused(client.post("/oidc/link", json={"password": PASSWORD})) == (401, "unauthorized")
+    assert who(client) is None
+    assert log_in(app.test_client(), provider, subject).headers["Location"] == "/oidc/link"
 
 
 def test_guessing_the_password_of_an_account_to_connect_is_slowed_down(
