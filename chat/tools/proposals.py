@@ -16,6 +16,7 @@ from pydantic import Field
 
 from chat.exchange.turn import Turn
 from database.conversations.consent import allow_tool
+from database.conversations.repository import change_settings
 from database.engine.errors import NotFoundError, ProposalDecidedError, ProposalOutdatedError, TurnInProgressError
 from database.history.reading import message_location
 from database.proposals import (
@@ -215,17 +216,19 @@ def decide_on_call(
     if waiting is None:
         decide(**scope, proposal_id=proposal_id, state="expired")
         raise ProposalDecidedError("expired")
-    decided = decide_before(**scope, proposal_id=proposal_id, state=decision, others=waiting.others)
-    if goes_on := decided is None:
-        go_on(waiting.conversation_id, waiting.message_id, {proposal_id: decision})
-        decided = get_proposal(**scope, proposal_id=proposal_id)
-    if for_conversation and decision == "accepted":
-        allow_tool(
-            **scope,
-            conversation_id=waiting.conversation_id,
-            tool=proposal.payload["tool"],
-            agent_id=proposal.agent_id,
-        )
+    # Before the answer goes on: it is written with what is allowed then.
+    own = {**scope, "conversation_id": waiting.conversation_id}
+    is_allowed = for_conversation and decision == "accepted"
+    undone = allow_tool(**own, tool=proposal.payload["tool"], agent_id=proposal.agent_id) if is_allowed else {}
+    try:
+        decided = decide_before(**scope, proposal_id=proposal_id, state=decision, others=waiting.others)
+        if goes_on := decided is None:
+            go_on(waiting.conversation_id, waiting.message_id, {proposal_id: decision})
+            decided = get_proposal(**scope, proposal_id=proposal_id)
+    except BaseException:
+        if undone:
+            change_settings(**own, changes=undone)
+        raise
     outcome = {"conversation_id": waiting.conversation_id, "message_id": waiting.message_id}
     return decided, outcome | {"goes_on": goes_on}
 

@@ -27,13 +27,13 @@ PERMISSIONS = CONSENT | {"allow_writing"}
 
 def allow_tool(
     *, database: Database, user_email: str, conversation_id: str, tool: str, agent_id: str | None = None
-) -> None:
-    """Let a tool that needs consent be called in this conversation from now on.
+) -> dict[str, Any]:
+    """Let a tool that needs consent be called in this conversation from now on; the change of settings that undoes it.
 
     agent_id: by this agent alone; None: by the conversation's own model. Raises what `change_settings` raises.
     """
 
-    def job(connection: Connection) -> None:
+    def job(connection: Connection) -> dict[str, Any]:
         before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
         if agent_id is None:
             change: dict[str, Any] = {ALLOWED_TOOLS: _with(before.get(ALLOWED_TOOLS), tool)}
@@ -42,8 +42,9 @@ def allow_tool(
             by_agent = by_agent if isinstance(by_agent, dict) else {}
             change = {AGENTS_ALLOWED_TOOLS: {**by_agent, agent_id: _with(by_agent.get(agent_id), tool)}}
         change_settings_in(connection, user_email, conversation_id, change)
+        return {name: before.get(name) for name in change}
 
-    database.write(job)
+    return database.write(job)
 
 
 def _with(tools: Any, tool: str) -> list[str]:

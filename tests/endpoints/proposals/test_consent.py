@@ -14,6 +14,7 @@ from chat.tools import proposals as calls
 from chat.tools.registry import ToolContext, tool
 from database.engine.clock import iso_in
 from database.engine.database import Database
+from database.engine.errors import StorageFailedError
 from database.proposals import OPEN_DAYS, expire_proposals, get_proposal
 from database.schema import proposals
 from endpoints.http.scope import EXTENSION
@@ -120,6 +121,32 @@ def test_allowed_once_asks_again_and_allowed_in_a_conversation_does_not(
     settings = ada.get(f"/get_conversation_settings/{first}").json
     assert settings["allowed_tools"] == ["ring"]
     assert ada.request("PATCH", f"/conversations/{first}/settings", json={"allowed_tools": None}).json == {}
+
+
+def test_a_tool_allowed_in_a_conversation_is_not_asked_about_again_by_the_answer_that_waited(
+    ada: Person, replies: list[Reply], rung: list[int]
+) -> None:
+    conversation_id = ada.new_conversation()
+    replies += [asks(NOON), asks(NIGHT), Reply("Both rang.")]
+    ada.say(conversation_id, "Ring at noon and at night")
+    decide(ada, "accept", scope="conversation")
+    assert (answer_in(ada, conversation_id)["text"], rung) == ("Both rang.", [12, 24])
+
+
+def test_what_could_not_be_decided_allows_nothing(
+    ada: Person, replies: list[Reply], rung: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(**_values: Any) -> None:
+        raise StorageFailedError("The disk is full.")
+
+    conversation_id = ada.new_conversation()
+    replies.append(asks(NOON))
+    ada.say(conversation_id, "Ring at noon")
+    proposal = ada.get("/api/proposals").json[0]["proposal_id"]
+    monkeypatch.setattr("chat.tools.proposals.decide_before", fails)
+    assert ada.post(f"/api/proposals/{proposal}/accept", json={"scope": "conversation"}).status_code == 503
+    assert ada.get(f"/get_conversation_settings/{conversation_id}").json == {}
+    assert rung == []
 
 
 def test_the_answer_waits_for_all_decisions_and_tells_the_model_of_refused_and_expired_ones(
