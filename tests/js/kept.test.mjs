@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { dropForgottenDrafts } from '../../interface/static/page/app/forgotten_drafts.js';
+import { dropForgotten } from '../../interface/static/page/app/forgotten.js';
 import { isUploadKept, keepUpload } from '../../interface/static/page/core/browser_storage/draft_uploads.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/browser_storage/drafts.js';
 import { takeFormerDrafts } from '../../interface/static/page/core/browser_storage/local_storage_drafts.js';
@@ -110,17 +110,45 @@ test('files that the server does not have yet are kept one by one, until they ar
   assert.deepEqual([drafts.uploads('c1'), await isUploadKept(elsewhere, 'u1'), drafts.uploads('c2').length], [[], false, 1]);
 });
 
-test('old drafts of conversations that are in no list go, and others stay', async () => {
+const DAY_MS = 24 * 3600 * 1000;
+
+/** A server that has conversations by their ids alone, whatever their domains; `fails`: with which error it answers for others. */
+const serverWith = (there, fails = { code: 'conversation_not_found' }) => ({
+  getConversationDetails: async (id) => there.includes(id) || Promise.reject(Object.assign(new Error(), fails)),
+});
+const nothingShown = { conversation: () => null };
+
+test('old drafts go whose conversations the server has not had for as long as a bin keeps one, and others stay', async () => {
   const kept = await createMemory().openTab();
   const drafts = createDrafts(kept);
-  for (const id of ['listed', 'binned', 'gone', null]) drafts.set(id, 'text');
+  const ids = ['shown', 'of another domain', 'restored', 'gone', null];
+  for (const id of ids) drafts.set(id, 'text');
   await drafts.setFiles('gone', [{ name: 'a', text: 'one' }]);
   for (const id of ['gone', 'only a file']) await keepUpload(kept, id, { id: `of ${id}`, name: 'a', file: new Blob(['a']), place: 1, problem: '' });
-  assert.deepEqual(drafts.untouchedSince(Date.now() - 1000), []);
-  const ids = drafts.untouchedSince(Date.now() + 1000);
-  const api = { listBriefly: async () => [{ conversation_id: 'listed' }], listBin: async () => [{ conversation_id: 'binned' }] };
-  await dropForgottenDrafts({ api, kept, domain: 'assistant', ids });
-  assert.deepEqual(['listed', 'binned', 'gone', null, 'only a file'].map(drafts.isEmpty), [false, false, true, false, true]);
+  const page = { kept, store: { conversation: (id) => (id === 'shown' ? {} : null) } };
+  const left = () => [...ids, 'only a file'].map((id) => !drafts.isEmpty(id));
+  const lookAfter = (days, api) => dropForgotten({ ...page, api }, Date.now() + days * DAY_MS);
+  const inBin = serverWith(['of another domain']);
+  await lookAfter(1, serverWith([]));
+  await lookAfter(3, inBin);
+  await lookAfter(20, serverWith(['of another domain', 'restored']));
+  await lookAfter(33, inBin);
+  assert.deepEqual(left(), [true, true, true, true, true, true]);
+  await lookAfter(35, inBin);
+  assert.deepEqual(left(), [true, true, true, false, true, false]);
+});
+
+test('a draft of which the server can say nothing stays, and one that was touched since', async () => {
+  const kept = await createMemory().openTab();
+  const drafts = createDrafts(kept);
+  drafts.set('c1', 'text');
+  for (const fails of [{ code: 'network_failed' }, { status: 404, code: 'http_404' }, { status: 401, code: 'unauthorized' }]) {
+    for (const days of [3, 100]) await dropForgotten({ kept, store: nothingShown, api: serverWith([], fails) }, Date.now() + days * DAY_MS);
+  }
+  assert.equal(drafts.isEmpty('c1'), false);
+  await keepUpload(kept, 'c1', { id: 'u', name: 'a', file: new Blob(['a']), place: 1, problem: '' });
+  kept.set('draft', 'c1', { text: 'old', attached: [], at: Date.now() - 3 * DAY_MS });
+  assert.deepEqual(drafts.untouchedSince(Date.now() - DAY_MS), []);
 });
 
 test('what an earlier version kept is taken over once, and nothing newer is lost for it', async () => {

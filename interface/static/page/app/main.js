@@ -3,7 +3,6 @@
 import { bring, createApi } from '../core/api.js';
 import { followAddress, panelInAddress, writePanel } from '../core/address.js';
 import { createEvents } from '../core/events.js';
-import { createDrafts, YOUNG_DRAFT_MS } from '../core/browser_storage/drafts.js';
 import { openKept } from '../core/browser_storage/kept.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { chosenDomain } from '../core/browser_storage/storage.js';
@@ -156,13 +155,12 @@ function leadsToDomain({ domain, domains = [] }) {
   return isElsewhere;
 }
 
-/** Removes drafts of conversations that are gone for good: those that are old, and that the page does not know. */
-function forgetDrafts({ api, kept, store, bootstrap }) {
-  setTimeout(async () => {
-    const ids = createDrafts(kept).untouchedSince(Date.now() - YOUNG_DRAFT_MS).filter((id) => !store.conversation(id));
-    if (ids.length === 0) return;
-    const { dropForgottenDrafts } = await bring(() => import('./forgotten_drafts.js'));
-    await dropForgottenDrafts({ api, kept, domain: bootstrap.domain, ids });
+/** Removes what was typed for conversations that are gone for good. */
+function tidyKept(page) {
+  setTimeout(() => {
+    if (page.kept.isEmpty) return;
+    // Where the part does not come, a later page does it.
+    bring(() => import('./forgotten.js')).then(({ dropForgotten }) => dropForgotten(page), () => {});
   }, UNHURRIED_MS);
 }
 
@@ -242,7 +240,7 @@ async function start() {
   offerShortcuts(page);
   offerWelcome(page);
   followActions(page);
-  forgetDrafts(page);
+  tidyKept(page);
   followChanges({ ...page, onReset: () => sidebar.refresh() });
   const conversations = new Sides(page, firstPlace(), secondPlace);
   conversations.start().finally(() => api.ahead.forget());

@@ -50,8 +50,11 @@ export function createDrafts(kept) {
     isEmpty: (conversationId) => [DRAFT, FILES].every((kind) => kept.get(kind, idOf(conversationId)) === null) && uploads(conversationId).length === 0,
     /** @returns {string[]} conversations whose drafts nobody touched since `moment`, in milliseconds */
     untouchedSince(moment) {
-      const written = [...kept.all(DRAFT), ...kept.all(UPLOAD).map(([, upload]) => [upload.conversation, upload])];
-      return [...new Set(written.filter(([id, { at = 0 }]) => id && at < moment).map(([id]) => id))];
+      const touched = new Map();
+      const note = (id, at = 0) => id && touched.set(id, Math.max(at, touched.get(id) ?? 0));
+      for (const [id, { at }] of kept.all(DRAFT)) note(id, at);
+      for (const [, { conversation, at }] of kept.all(UPLOAD)) note(conversation, at);
+      return [...touched].filter(([, at]) => at < moment).map(([id]) => id);
     },
     /** What removes a draft that was sent, for `Kept.change`. */
     removal: (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]],
