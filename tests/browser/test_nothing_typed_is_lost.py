@@ -18,7 +18,16 @@ import pytest
 from playwright.sync_api import Browser, Error, expect
 
 from endpoints.http.guards import SESSION_COOKIE
-from tests.browser.chromium import CHROMIUM, CHROMIUM_OPTIONS, TIMEOUT, VIEWPORT, PageProblems, until_kept, wait_until
+from tests.browser.chromium import (
+    CHROMIUM,
+    CHROMIUM_OPTIONS,
+    TIMEOUT,
+    VIEWPORT,
+    PageOpener,
+    PageProblems,
+    until_kept,
+    wait_until,
+)
 from tests.browser.history import former_texts, hold_talk, messages
 from tests.browser.memories_panel import address, claims
 from tests.browser.sidebar_page import SidebarPage
@@ -614,3 +623,44 @@ def test_what_is_meant_for_a_temporary_conversation_goes_to_no_other(
     assert person.get(f"/get_conversation_details/{opened_id(page)}").json()["temporary"] is True
     assert person.get("/list_conversation_by_user/assistant").json() == []
     context.close()
+
+
+# As a browser does that needs the room, or another version of the page that changes the database.
+CLOSE = """() => new Promise((resolve, reject) => {
+  const request = indexedDB.deleteDatabase('anaphora');
+  request.onsuccess = resolve;
+  request.onerror = reject;
+})"""
+
+
+def test_a_browser_that_closes_its_database(person: Client, open_page: PageOpener) -> None:
+    page = open_page(person, hold_talk(person, "Growing tomatoes", "How much water?").path)
+    field = page.locator("#composer-input")
+    page.wait_for_selector("#composer:not([aria-busy])", state="attached")
+    field.fill("Typed before")
+    until_kept(page, "Typed before")
+    page.evaluate(CLOSE)
+    field.fill(TEXT)
+    until_kept(page, MARK)
+    page.reload()
+    expect(field).to_have_value(TEXT)
+
+
+def test_a_browser_that_keeps_nothing_says_so_once_and_no_longer_than_that(
+    person: Client, open_page: PageOpener
+) -> None:
+    page = open_page(person, hold_talk(person, "Growing tomatoes", "How much water?").path)
+    field, said = page.locator("#composer-input"), page.get_by_text("can’t keep what you type")
+    page.wait_for_selector("#composer:not([aria-busy])", state="attached")
+    page.evaluate("""() => {
+      const { open } = IDBFactory.prototype;
+      window.allowAgain = () => { IDBFactory.prototype.open = open; };
+      IDBFactory.prototype.open = () => { throw new DOMException('no room', 'UnknownError'); };
+    }""")
+    page.evaluate(CLOSE)
+    field.press_sequentially("Twice")
+    expect(said).to_have_count(1)
+    page.evaluate("allowAgain()")
+    field.fill(TEXT)
+    until_kept(page, MARK)
+    expect(said).to_have_count(0)

@@ -3,6 +3,7 @@ import test from 'node:test';
 
 import { dropForgotten } from '../../interface/static/page/app/forgotten.js';
 import { isUploadKept, keepUpload } from '../../interface/static/page/core/browser_storage/draft_uploads.js';
+import { openDatabase } from '../../interface/static/page/core/browser_storage/database.js';
 import { createDrafts, createEditDrafts } from '../../interface/static/page/core/browser_storage/drafts.js';
 import { takeFormerDrafts } from '../../interface/static/page/core/browser_storage/local_storage_drafts.js';
 import { Kept, keptIn } from '../../interface/static/page/core/browser_storage/kept.js';
@@ -221,4 +222,63 @@ test('what is written late is newer than what stood there, and is another one’
   assert.deepEqual([page.get('draft', 'a'), [...memory.stored.values()], storage.values.size], ['of now', ['of now'], 0]);
   await page.clear();
   assert.equal(memory.stored.size, 0);
+});
+
+/** As much of IndexedDB as one table needs; `close` closes the connection that is open as a browser does, `refuses` is what the next ones say. */
+function fakeFactory() {
+  const stored = new Map();
+  const connections = [];
+  const later = (request, name, fields = {}) => queueMicrotask(() => Object.assign(request, fields)[name]?.()) ?? request;
+  const factory = { refuses: null, stored, connections };
+  factory.open = () => {
+    if (factory.refuses) return later({}, 'onerror', { error: factory.refuses });
+    const connection = { isClosed: false, close: () => { connection.isClosed = true; } };
+    connection.transaction = () => {
+      if (connection.isClosed) throw new DOMException('closed', 'InvalidStateError');
+      const transaction = { commit: () => {}, error: null };
+      queueMicrotask(() => transaction[connection.aborts ? 'onabort' : 'oncomplete']?.());
+      const put = (value, key) => connection.aborts || stored.set(JSON.stringify(key), value);
+      return Object.assign(transaction, { objectStore: () => ({ put, get: (key) => later({}, 'onsuccess', { result: stored.get(JSON.stringify(key)) }) }) });
+    };
+    connections.push(connection);
+    return later({}, 'onsuccess', { result: connection });
+  };
+  return factory;
+}
+
+/** What an account keeps in the database of `factory`, and how often it was said and taken back that it does not. */
+async function keptBy(factory) {
+  const said = [];
+  const onUnkept = () => {
+    said.push('unkept');
+    return () => said.push('kept');
+  };
+  return { said, kept: new Kept({ owner: 'ada', database: await openDatabase(factory), onUnkept }) };
+}
+
+test('a connection that the browser closed is opened again, and what was under way is written as it is by then', async () => {
+  const factory = fakeFactory();
+  const { kept, said } = await keptBy(factory);
+  const [first] = factory.connections;
+  first.isClosed = true;
+  assert.equal(await kept.set('draft', 'a', 'closed unheard'), true);
+  factory.connections[1].onversionchange();
+  assert.deepEqual([await kept.set('draft', 'b', 'closed for a newer page'), factory.connections.length], [true, 3]);
+  factory.connections[2].isClosed = true;
+  factory.connections[2].onclose();
+  assert.equal(await kept.fresh('draft', 'a'), 'closed unheard');
+  factory.connections[3].aborts = true;
+  assert.deepEqual(await Promise.all([kept.set('draft', 'a', 'one'), kept.set('draft', 'a', 'two')]), [true, true]);
+  assert.deepEqual([[...factory.stored.values()], said], [['two', 'closed for a newer page'], []]);
+});
+
+test('what can not be kept is said once, and taken back once something can be', async () => {
+  const factory = fakeFactory();
+  const { kept, said } = await keptBy(factory);
+  factory.connections[0].isClosed = true;
+  factory.refuses = new DOMException('no room', 'UnknownError');
+  assert.deepEqual([await kept.set('view', 'seen', 1), await kept.set('draft-files', 'a', ['said by who adds them']), said], [false, false, []]);
+  assert.deepEqual([await kept.set('draft', 'a', 'one'), await kept.set('draft', 'a', 'two'), said], [false, false, ['unkept']]);
+  factory.refuses = null;
+  assert.deepEqual([await kept.set('draft', 'a', 'three'), said], [true, ['unkept', 'kept']]);
 });

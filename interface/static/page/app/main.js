@@ -20,6 +20,7 @@ import { mountProposalCount } from '../proposals/count.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
 import { watchSession } from '../ui/session.js';
 import { keepToastsWithin, showToast } from '../ui/notices/toast.js';
+import { tellUnkept } from '../ui/notices/unkept.js';
 import { createVersionWatch } from '../ui/version.js';
 import { keepShell, withAccount } from '../ui/installed.js';
 import { askForAddressed } from '../conversation/ahead.js';
@@ -228,7 +229,7 @@ async function start() {
   document.body.append(announcer);
   const announce = createAnnouncer(announcer);
 
-  kept = await openKept(bootstrap.user_email);
+  kept = await openKept(bootstrap.user_email, tellUnkept);
   await takeOverDrafts(kept, bootstrap.user_email);
   const store = new Store({ isSeen: () => !document.hidden });
   const sidebar = mountSidebar({ api, store, events, bootstrap, kept, announce });

@@ -4,60 +4,16 @@
  * soon as its database has it, some milliseconds later.
  */
 
+import { onceMore, openDatabase } from './database.js';
 import { createUnwritten } from './unwritten.js';
 
-const DATABASE = 'anaphora';
-const STORE = 'kept';
 const CHANNEL = 'anaphora.kept';
 /** What is kept of how something is shown: nobody typed it. */
 export const VIEW = 'view';
+/** Who writes these says itself where they are not kept. */
+const SAID_ELSEWHERE = new Set([VIEW, 'draft-files', 'draft-upload']);
 /** The page waits no longer for the database: what is kept there comes when it opens, and what is typed until then is kept then. */
 const PATIENCE_MS = 5000;
-
-const promised = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
-
-/** All entries of one owner, whose keys are [owner, kind, id]. In this order, an array comes after every string. */
-const allOf = (owner) => IDBKeyRange.bound([owner], [owner, []]);
-
-/**
- * @param {IDBFactory} factory
- * @returns {Promise<{readAll: (owner: string) => Promise<Array<[string[], any]>>, read: (key: string[]) => Promise<any>,
- *   put: (changes: Array<[string[], any]>) => Promise<void>}>} `put`: all of the changes or none; null removes
- */
-async function openDatabase(factory) {
-  const request = factory.open(DATABASE, 1);
-  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-  const database = await promised(request);
-  // Another version of the page may want to change the database.
-  database.onversionchange = () => database.close();
-  const reading = () => database.transaction(STORE).objectStore(STORE);
-
-  return {
-    async readAll(owner) {
-      const store = reading();
-      const [keys, values] = await Promise.all([promised(store.getAllKeys(allOf(owner))), promised(store.getAll(allOf(owner)))]);
-      return keys.map((key, position) => [key, values[position]]);
-    },
-    read: (key) => promised(reading().get(key)),
-    put(changes) {
-      const transaction = database.transaction(STORE, 'readwrite');
-      const store = transaction.objectStore(STORE);
-      for (const [key, value] of changes) {
-        if (value === null) store.delete(key);
-        else store.put(value, key);
-      }
-      // Begun now, it is carried out even where the page ends before it has heard so.
-      transaction.commit();
-      return new Promise((resolve, reject) => {
-        transaction.oncomplete = () => resolve();
-        transaction.onabort = () => reject(transaction.error);
-      });
-    },
-  };
-}
 
 /** A database of a page that may not keep anything: what is typed lives as long as the page. */
 const refused = () => Promise.reject(new Error('This browser keeps nothing.'));
@@ -104,12 +60,17 @@ export class Kept {
   /** Entries that the browser has no room for: they live as long as the page. */
   #unstored = new Set();
   #listeners = new Set();
+  #onUnkept;
+  /** Takes back what was said of what is not kept; null where nothing was. */
+  #takeBack = null;
   #tellRead;
   #isRead = new Promise((resolve) => {
     this.#tellRead = resolve;
   });
 
-  constructor({ owner, database, channel = null }) {
+  /** @param {{owner: string, database: object, channel?: BroadcastChannel|null, onUnkept?: () => (() => void)}} options `onUnkept`: see `openKept` */
+  constructor({ owner, database, channel = null, onUnkept = () => () => {} }) {
+    this.#onUnkept = onUnkept;
     this.#owner = owner;
     this.#database = database;
     this.#channel = channel;
@@ -119,7 +80,7 @@ export class Kept {
   /** Reads what is in the database; what was written here meanwhile is newer. */
   async load() {
     try {
-      for (const [[, kind, id], value] of await this.#database.readAll(this.#owner)) {
+      for (const [[, kind, id], value] of await onceMore(() => this.#database.readAll(this.#owner))) {
         if (!this.#written.has(JSON.stringify([kind, id]))) this.#note(kind, id, value);
       }
     } catch {
@@ -171,11 +132,15 @@ export class Kept {
     const entries = changes.map(([kind, id]) => [kind, id]);
     this.#tell(entries, { isElsewhere: false });
     try {
-      await this.#database.put(changes.map(([kind, id, value]) => [[this.#owner, kind, id], value]));
+      // Written once more, it is what was written last.
+      await onceMore(() => this.#database.put(entries.map(([kind, id]) => [[this.#owner, kind, id], this.get(kind, id)])));
     } catch {
       keys.forEach((key) => this.#unstored.add(key));
+      if (changes.some(([kind, , value]) => value !== null && !SAID_ELSEWHERE.has(kind))) this.#takeBack ??= this.#onUnkept();
       return false;
     }
+    this.#takeBack?.();
+    this.#takeBack = null;
     keys.forEach((key) => this.#unstored.delete(key));
     this.#channel?.postMessage({ owner: this.#owner, entries });
     return true;
@@ -224,7 +189,7 @@ export class Kept {
       const before = this.#written.get(key);
       let value;
       try {
-        value = await this.#database.read([this.#owner, kind, id]);
+        value = await onceMore(() => this.#database.read([this.#owner, kind, id]));
       } catch {
         continue;
       }
@@ -239,18 +204,20 @@ export class Kept {
 
 /**
  * @param {string} owner the account; several people may share a browser
+ * @param {() => (() => void)} onUnkept called when what was typed could not be kept; gives what is called once something can be again
  * @returns {Promise<Kept>}
  */
-export async function openKept(owner) {
+export async function openKept(owner, onUnkept) {
   // A browser may forbid it.
   const opening = globalThis.indexedDB ? openDatabase(globalThis.indexedDB).catch(() => NOTHING) : Promise.resolve(NOTHING);
   const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(CHANNEL);
-  return keptIn(opening, { owner, channel, isSoon: await isSoon(opening) });
+  return keptIn(opening, { owner, channel, onUnkept, isSoon: await isSoon(opening) });
 }
 
 /** What `openKept` gives over a database that is open, or will be. */
-export async function keptIn(opening, { owner, channel = null, isSoon: isOpen, unwritten = createUnwritten() }) {
-  const kept = new Kept({ owner, database: opened(opening, unwritten), channel });
+export async function keptIn(opening, { isSoon: isOpen, unwritten = createUnwritten(), ...given }) {
+  const { owner } = given;
+  const kept = new Kept({ ...given, database: opened(opening, unwritten) });
   const left = unwritten.of(owner);
   if (left.length) kept.change(left.map(([[, kind, id], value]) => [kind, id, value]));
   if (isOpen) await kept.load();

@@ -21,6 +21,7 @@ export const shellStrings = fill(english, {
   toast: { dismiss: 'Schließen', undo: 'Rückgängig' },
 
   version: { newer: 'Anaphora wurde auf dem Server aktualisiert.', reload: 'Neu laden' },
+  keepsNothing: 'Der Browser kann gerade nicht behalten, was du schreibst: Es ist weg, wenn du diese Seite verlässt.',
 
   attention: {
     done: 'Die Antwort ist fertig.',

@@ -20,6 +20,7 @@ export const shellStrings = {
   toast: { dismiss: 'Dismiss', undo: 'Undo' },
 
   version: { newer: 'Anaphora was updated on the server.', reload: 'Reload' },
+  keepsNothing: 'The browser can’t keep what you type at the moment: it is gone when this page is left.',
 
   attention: {
     done: 'The answer is done.',

@@ -21,6 +21,7 @@ export const shellStrings = fill(english, {
   toast: { dismiss: 'Cerrar', undo: 'Deshacer' },
 
   version: { newer: 'Anaphora se actualizó en el servidor.', reload: 'Recargar' },
+  keepsNothing: 'El navegador no puede conservar ahora lo que escribes: se pierde cuando sales de esta página.',
 
   attention: {
     done: 'La respuesta está lista.',
