@@ -126,6 +126,25 @@ def test_a_diagram_stands_above_its_source_and_follows_the_theme(
     expect(picture).not_to_have_attribute("src", str(light))
 
 
+def test_diagrams_that_are_shown_no_longer_are_forgotten(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("```mermaid\ngraph TD;\n  A-->B;\n```")
+    _, page = open_talk(person, open_page, "Draw it.")
+    expect(page.locator("img.diagram")).to_be_visible()
+    page.evaluate("""() => {
+      const picture = document.querySelector('img.diagram');
+      window.seen = new WeakRef(picture);
+      picture.closest('.code-block').remove();
+    }""")
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("HeapProfiler.enable")
+    for _ in range(3):
+        page.wait_for_timeout(100)
+        devtools.send("HeapProfiler.collectGarbage")
+    assert page.evaluate("window.seen.deref() === undefined")
+
+
 def test_a_diagram_whose_frame_failed_is_drawn_once_that_is_wanted_again(
     person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
 ) -> None:

@@ -13,7 +13,7 @@ const waiting = new Map();
 /** What diagrams are drawn by did not come. */
 class FilesMissingError extends Error {}
 
-/** The pictures that are shown, and what redraws each. */
+/** The pictures that were drawn, of which none is held, and what redraws each. @type {Map<WeakRef<HTMLImageElement>, string>} */
 const drawn = new Map();
 
 function isDark() {
@@ -91,12 +91,17 @@ async function paint(picture, source) {
   await picture.decode();
 }
 
+function remember(picture, source) {
+  for (const reference of drawn.keys()) if (!reference.deref()) drawn.delete(reference);
+  drawn.set(new WeakRef(picture), source);
+}
+
 /** Draws the shown diagrams again in the colours of the theme that was chosen. */
 function repaint() {
-  for (const [picture, source] of drawn) {
+  for (const [reference, source] of drawn) {
+    const picture = reference.deref();
     // What can't be drawn again keeps its colours.
-    if (picture.isConnected) paint(picture, source).catch(() => {});
-    else drawn.delete(picture);
+    if (picture?.isConnected) paint(picture, source).catch(() => {});
   }
 }
 
@@ -127,7 +132,7 @@ export async function drawDiagram(block, source) {
     const code = block.querySelector('pre');
     const picture = element('img', { class: 'diagram', alt: strings.mermaid.alt });
     await paint(picture, source);
-    drawn.set(picture, source);
+    remember(picture, source);
     block.classList.add('has-diagram');
     const folded = element('details', { class: 'diagram-source' }, element('summary', { text: strings.mermaid.source }));
     code.replaceWith(picture, folded);
