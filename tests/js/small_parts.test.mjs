@@ -6,7 +6,7 @@ import { addCopyFallback, copyText } from '../../interface/static/page/core/clip
 import { conversationTitle, shownTitle } from '../../interface/static/page/core/words/conversation_title.js';
 import { createEvents, createOwnEvents } from '../../interface/static/page/core/events.js';
 import { createLatest } from '../../interface/static/page/core/latest.js';
-import { fullTime, shortTime } from '../../interface/static/page/core/words/times.js';
+import { fullTime, saysNoDay, shortTime } from '../../interface/static/page/core/words/times.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { createAnnouncer } from '../../interface/static/page/ui/notices/announcer.js';
 
@@ -96,6 +96,13 @@ test('times are said as short as they may be', () => {
   assert.equal(say(2024, 1, 2, 9, 5), '2 Feb 2024, 09:05');
   assert.equal(shortTime('never'), '');
   assert.match(fullTime(new Date(2026, 5, 15, 9, 5).toISOString(), { locale: 'en-GB' }), /15 June 2026.*09:05:00/);
+});
+
+test('a time without its day is known as such from the next day on', () => {
+  const moment = new Date(2026, 5, 15, 23, 50).toISOString();
+  const says = (text, day) => saysNoDay(text, moment, { now: new Date(2026, 5, day, 0, 5), locale: 'en-GB' });
+  assert.deepEqual([says('23:50', 15), says('23:50', 16), says('15 Jun, 23:50', 16), says('', 16)], [false, true, false, false]);
+  assert.equal(saysNoDay('', 'never'), false);
 });
 
 test('a part has events of its own among those of the page', () => {

@@ -14,6 +14,7 @@ import { createAnnouncer } from '../ui/notices/announcer.js';
 import { attempt } from '../ui/notices/attempts.js';
 import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { isDialogOpen } from '../ui/controls/dialog.js';
+import { followDay } from '../ui/day.js';
 import { element } from '../ui/dom.js';
 import { mountModelStatus } from '../composer/models/status.js';
 import { mountProposalCount } from '../proposals/count.js';
@@ -242,6 +243,7 @@ async function start() {
   offerWelcome(page);
   followActions(page);
   tidyKept(page);
+  followDay();
   followChanges({ ...page, onReset: () => sidebar.refresh() });
   const conversations = new Sides(page, firstPlace(), secondPlace);
   conversations.start().finally(() => api.ahead.forget());

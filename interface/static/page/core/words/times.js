@@ -29,6 +29,10 @@ export function shortTime(iso, { now = new Date(), locale = own } = {}) {
   return `${formatted(moment, locale, day)}, ${time}`;
 }
 
+/** Whether a text is what `shortTime` said on the day of that moment, which it is not any more. */
+export const saysNoDay = (text, iso, { now = new Date(), locale = own } = {}) =>
+  text !== '' && text === shortTime(iso, { now: new Date(iso), locale }) && text !== shortTime(iso, { now, locale });
+
 /**
  * @param {string} iso
  * @param {{locale?: string}} [options]

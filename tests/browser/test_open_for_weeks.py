@@ -1,0 +1,36 @@
+"""A tab that stays open for weeks: what it shows stays true."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.history import hold_talk
+from tests.browser.transcript import card
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+
+
+def come_back(page: Page, *, after: datetime.timedelta) -> None:
+    """The person sees the page again, so much later; the clock is that of all pages of the context."""
+    page.clock.set_system_time(datetime.datetime.now(tz=datetime.UTC) + after)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_messages_of_earlier_days_say_their_day(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, hold_talk(person, "Growing tomatoes", "How much water?").path, empty_cache=True)
+    time = card(page, 2).locator("time.message-time")
+    expect(time).to_have_text(re.compile(r"^[^,]+$"))
+    said = time.inner_text()
+    come_back(page, after=datetime.timedelta(days=1))
+    expect(time).to_have_text(re.compile(f", {re.escape(said)}$"))
