@@ -15,7 +15,7 @@ from tests.browser.transcript import card
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -34,3 +34,24 @@ def test_messages_of_earlier_days_say_their_day(person: Client, open_page: OpenP
     said = time.inner_text()
     come_back(page, after=datetime.timedelta(days=1))
     expect(time).to_have_text(re.compile(f", {re.escape(said)}$"))
+
+
+def test_a_model_that_is_ready_is_asked_about_now_and_then_when_somebody_comes_back(
+    person: Client, open_page: OpenPage
+) -> None:
+    page = open_page(person, empty_cache=True)
+    models = person.get("/models").json()
+    failed = {**models, "main": {"name": "big", "phase": "failed", "progress": None, "detail": "no room"}}
+    asked = list[str]()
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(json=failed)
+
+    page.wait_for_function("document.documentElement.dataset.model === 'ready'")
+    page.route("**/models", answer)
+    for minutes in (1, 3):
+        come_back(page, after=datetime.timedelta(minutes=minutes))
+    assert asked == []
+    come_back(page, after=datetime.timedelta(minutes=10))
+    expect(page.locator(".model-status")).to_contain_text("big")

@@ -6,6 +6,8 @@ const words = strings.models;
 const UNDER_WAY = new Set(['waiting', 'fetching', 'loading']);
 const SOON_MS = 1500;
 const LATER_MS = 20000;
+/** A model that is ready may be another one by then, or have failed. */
+const READY_MS = 5 * 60_000;
 
 function lineFor({ name, phase, progress }) {
   const percent = typeof progress === 'number' ? Math.floor(progress * 100) : null;
@@ -30,6 +32,7 @@ export function mountModelStatus(place, api, events) {
   place.replaceChildren(node);
   let timer = null;
   let isReady = false;
+  let asked = 0;
 
   function show(state) {
     const line = lineFor(state);
@@ -44,10 +47,11 @@ export function mountModelStatus(place, api, events) {
     else bar.removeAttribute('value');
   }
 
-  /** Asks again while that may change by itself, and somebody looks; where no model is set up, when somebody comes back. */
+  /** Asks again while that may change by itself, and somebody looks; where no model is set up or it is ready, when somebody comes back. */
   async function check() {
     clearTimeout(timer);
     if (document.hidden) return;
+    asked = Date.now();
     let pause = LATER_MS;
     try {
       const models = await api.models();
@@ -63,7 +67,7 @@ export function mountModelStatus(place, api, events) {
     timer = setTimeout(check, pause);
   }
 
-  document.addEventListener('visibilitychange', () => !isReady && check());
+  document.addEventListener('visibilitychange', () => (!isReady || Date.now() - asked > READY_MS) && check());
   check();
   return { check };
 }
