@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -82,26 +82,57 @@ def test_a_part_that_failed_is_asked_for_at_another_address(
     assert [re.sub(r".*/later\.js", "", url) for url in asked] == ["", "?try=1", "?try=2"]
 
 
-def test_after_an_update_of_the_server_the_page_offers_once_to_be_loaded_again(
+def answered_as_by(page: Page, version: list[str], what: str) -> Any:
+    """Have the server's answers name the last version; gives what the page says of it."""
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, headers={**response.headers, "x-anaphora-version": version[-1]})
+
+    page.route(re.compile(what), answer)
+    return page.locator(".toast-message").filter(has_text="Anaphora was updated on the server.")
+
+
+def test_after_each_update_of_the_server_the_page_offers_once_to_be_loaded_again(
     person: Client, open_page: OpenPage
 ) -> None:
-    hold_talk(person, "Growing tomatoes", "How much water?")
+    for title in ("Growing tomatoes", "Drying basil"):
+        hold_talk(person, title, "How much water?")
     page = open_page(person)
-    offers = page.locator(".toast-message").filter(has_text="Anaphora was updated on the server.")
+    versions = ["another"]
+    offers = answered_as_by(page, versions, "/(get_conversation_details|list_messages)")
 
-    def answer_as_updated(route: Route) -> None:
-        response = route.fetch()
-        route.fulfill(response=response, headers={**response.headers, "x-anaphora-version": "another"})
+    def look(title: str) -> None:
+        page.locator("#workspaces-container .jstree-anchor", has_text=title).click()
+        expect(page.locator("#conversation-title")).to_have_text(title)
+        expect(card(page, 2)).to_be_visible()
 
-    page.route(re.compile("/(get_conversation_details|list_messages)"), answer_as_updated)
-    page.locator("#workspaces-container .jstree-anchor", has_text="Growing tomatoes").click()
-    expect(card(page, 2)).to_be_visible()
+    look("Growing tomatoes")
+    offers.get_by_role("button", name="Dismiss").click()
+    look("Drying basil")
+    expect(offers).to_have_count(0)
+    versions.append("a third")
+    look("Growing tomatoes")
     expect(offers).to_have_count(1)
     page.unroute_all()
     with page.expect_navigation():
         offers.get_by_role("button", name="Reload").click()
     expect(card(page, 2)).to_be_visible()
     expect(offers).to_have_count(0)
+
+
+def test_an_update_is_told_again_where_a_part_of_the_page_does_not_come(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person, empty_cache=True)
+    page.route(re.compile(r"/built/later\.js"), lambda route: route.abort())
+    offers = answered_as_by(page, ["another"], "/list_workspaces")
+    page.reload()
+    offers.get_by_role("button", name="Dismiss").click()
+    expect(offers).to_have_count(0)
+    page.locator("#model-button").click()
+    expect(offers).to_have_count(1)
 
 
 def test_the_page_also_runs_from_its_single_modules(

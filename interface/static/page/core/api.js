@@ -27,6 +27,14 @@ export function mayPass(error) {
   return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
+/** Told each time a part of the page does not come. */
+let onMissingPart = () => {};
+
+/** @param {() => void} listener */
+export const followMissingParts = (listener) => {
+  onMissingPart = listener;
+};
+
 /**
  * Brings a part of the page that is loaded when it is first needed.
  *
@@ -41,6 +49,7 @@ export async function bring(load) {
   } catch (error) {
     // A mistake in the part itself is no matter of the network.
     if (!(error instanceof TypeError)) throw error;
+    onMissingPart();
     throw new ApiError({ message: strings.unreachable });
   }
 }

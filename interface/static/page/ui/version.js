@@ -1,3 +1,4 @@
+import { followMissingParts } from '../core/api.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { pageVersion } from './assets.js';
 import { showToast } from './notices/toast.js';
@@ -5,15 +6,29 @@ import { showToast } from './notices/toast.js';
 const words = shellStrings.version;
 
 /**
- * Offers to reload the page once the server has a newer one: what is loaded later might not fit to what is there.
+ * Offers to reload the page once the server has a newer one, and once for each that comes after it: what is loaded later might not fit to
+ * what is there. Where such a part does not come, it is offered again.
  *
  * @returns {(version: string|null) => void} to be called with the version that an answer names
  */
 export function createVersionWatch() {
-  let isTold = false;
+  /** While servers are updated one by one, their versions alternate. */
+  const told = new Set();
+  let isShown = false;
+  const end = () => {
+    isShown = false;
+  };
+
+  function tell() {
+    if (isShown) return;
+    isShown = true;
+    showToast(words.newer, { actionLabel: words.reload, onAction: () => location.reload(), onGone: end, lasting: true });
+  }
+
+  followMissingParts(() => told.size > 0 && tell());
   return (version) => {
-    if (isTold || !version || version === pageVersion()) return;
-    isTold = true;
-    showToast(words.newer, { actionLabel: words.reload, onAction: () => location.reload(), lasting: true });
+    if (!version || version === pageVersion() || told.has(version)) return;
+    told.add(version);
+    tell();
   };
 }
