@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { afterEach, test } from 'node:test';
 
 import { ApiError } from '../../interface/static/page/core/api.js';
@@ -373,4 +374,22 @@ test('without locks, one tab leads by a lease that it renews', () => {
   second.leadership.resign();
   renewFirst();
   assert.deepEqual([first.leads, second.leads], [true, false]);
+});
+
+test('who watches for weeks leaves nothing behind', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const listening = t.mock.method(EventTarget.prototype, 'addEventListener');
+  const feed = new ChangeFeed({
+    name: 'n', position: { seq: 0, epoch: 'e' }, on: {}, open: () => {}, leadBy: () => ({ takeOver: () => {}, resign: () => {} }),
+    channel: { addEventListener: () => {}, postMessage: () => {}, close: () => {} },
+  });
+  for (let turn = 0; turn < 5; turn += 1) {
+    const watching = feed.watch();
+    t.mock.timers.tick(2000);
+    await watching;
+  }
+  const [signal] = listening.mock.calls.map((call) => call.this);
+  assert.ok(signal instanceof AbortSignal);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+  feed.close();
 });

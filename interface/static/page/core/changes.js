@@ -15,11 +15,13 @@ const LONGEST_PAUSE_MS = 30_000;
 const ANSWER_MS = 2000;
 
 const pause = (milliseconds, signal) => new Promise((resolve) => {
-  const timer = setTimeout(resolve, milliseconds);
-  signal.addEventListener('abort', () => {
+  const end = () => {
     clearTimeout(timer);
+    signal.removeEventListener('abort', end);
     resolve();
-  }, { once: true });
+  };
+  const timer = setTimeout(end, milliseconds);
+  signal.addEventListener('abort', end, { once: true });
 });
 
 /**
