@@ -75,7 +75,8 @@ test('what is typed into a message is kept with the text it began with, until th
   const [edits, elsewhere] = [createEditDrafts(await memory.openTab()), createEditDrafts(await memory.openTab())];
   edits.set('m1', 'new', 'old');
   await settled();
-  assert.deepEqual(elsewhere.get('m1'), { text: 'new', basedOn: 'old' });
+  const { at, ...typed } = elsewhere.get('m1');
+  assert.deepEqual([typed, at <= Date.now()], [{ text: 'new', basedOn: 'old' }, true]);
   elsewhere.set('m1', 'newer', 'old');
   await settled();
   edits.drop('m1', 'new');
@@ -147,9 +148,38 @@ test('a draft of which the server can say nothing stays, and one that was touche
     for (const days of [3, 100]) await dropForgotten({ kept, store: nothingShown, api: serverWith([], fails) }, Date.now() + days * DAY_MS);
   }
   assert.equal(drafts.isEmpty('c1'), false);
+  const touching = { getConversationDetails: (id) => kept.set('draft', id, { text: 'now', attached: [], at: Infinity }).then(() => Promise.reject(Object.assign(new Error(), { code: 'conversation_not_found' }))) };
+  for (const [days, api] of [[3, serverWith([])], [100, touching]]) await dropForgotten({ kept, store: nothingShown, api }, Date.now() + days * DAY_MS);
+  assert.equal(drafts.get('c1'), 'now');
   await keepUpload(kept, 'c1', { id: 'u', name: 'a', file: new Blob(['a']), place: 1, problem: '' });
   kept.set('draft', 'c1', { text: 'old', attached: [], at: Date.now() - 3 * DAY_MS });
   assert.deepEqual(drafts.untouchedSince(Date.now() - DAY_MS), []);
+});
+
+test('edits, documents and refused messages of what is gone go like drafts, and what may have its place stays', async () => {
+  const kept = await createMemory().openTab();
+  const now = Date.now();
+  const refused = { conversationId: 'gone', at: now, problem: { code: 'conversation_not_found', isRefused: true } };
+  const form = (version) => ({ text: 'typed', version, at: now });
+  await kept.change([
+    ['draft', 'gone', { text: 'typed', attached: [], at: now }], ['outbox', 'o1', refused], ['outbox', 'o2', refused],
+    ['outbox', 'not refused', { ...refused, problem: null }], ['outbox', 'refused where one is', { ...refused, conversationId: 'there' }],
+    ['edit', 'gone', { text: 'typed', basedOn: '', at: now }], ['edit', 'of an earlier page', { text: 'typed', basedOn: '' }], ['edit', 'there', { text: 'typed', basedOn: '' }],
+    ['form', 'documents:gone.md', form('v')], ['form', 'documents:new.md', form(null)], ['form', 'documents:there.md', form('v')], ['form', 'account', ['typed']],
+  ]);
+  const answer = (code) => async (id) => id === 'there' || Promise.reject(Object.assign(new Error(), { code }));
+  const api = {
+    getConversationDetails: answer('conversation_not_found'), listEdits: answer('message_not_found'),
+    get: (address, { path }) => answer('document_not_found')(path.replace('.md', '')),
+  };
+  const left = () => ['draft', 'outbox', 'edit', 'form'].flatMap((kind) => kept.all(kind).map(([id]) => id));
+  const before = left();
+  for (const days of [3, 20, 33]) await dropForgotten({ kept, store: nothingShown, api }, now + days * DAY_MS);
+  assert.deepEqual(left(), before);
+  kept.set('edit', 'of an earlier page', { text: 'touched', basedOn: '', at: now + 34 * DAY_MS });
+  await dropForgotten({ kept, store: nothingShown, api }, now + 35 * DAY_MS);
+  assert.deepEqual(left(), ['not refused', 'refused where one is', 'of an earlier page', 'there', 'documents:new.md', 'documents:there.md', 'account']);
+  assert.deepEqual(kept.all('view'), []);
 });
 
 test('what an earlier version kept is taken over once, and nothing newer is lost for it', async () => {

@@ -347,7 +347,7 @@ function messageCalls({ open, get, post, put, remove }) {
     /** @param {'show'|'hide'} how whether models see it */
     showOrHideMessage: (id, messageId, index, how) =>
       post(`/show_hide_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { show_hide: how }),
-    listEdits: (messageId) => get(`/messages/${part(messageId)}/edits`),
+    listEdits: (messageId, options) => get(`/messages/${part(messageId)}/edits`, {}, options),
     pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
     unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
     filesOfConversation: (id) => get(`/conversations/${part(id)}/files`),

@@ -70,7 +70,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
 
   function keep() {
     tellCancel();
-    kept.set(FORM, keyOf(path), isUntouched() ? null : { text: input.value, version });
+    kept.set(FORM, keyOf(path), isUntouched() ? null : { text: input.value, version, at: Date.now() });
   }
 
   function put(text) {

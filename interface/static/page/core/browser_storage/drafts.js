@@ -5,7 +5,7 @@ const DRAFT = 'draft';
 const FILES = 'draft-files';
 /** Files that the server doesn't have yet: an entry each, since they are the largest. */
 export const UPLOAD = 'draft-upload';
-const EDIT = 'edit';
+export const EDIT = 'edit';
 /** A draft that was touched since then stays, even where the page does not know its conversation. */
 export const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
 /** What is written where there is no conversation yet has an id too. */
@@ -73,7 +73,7 @@ export function createEditDrafts(kept) {
   return {
     /** @returns {{text: string, basedOn: string}|null} */
     get,
-    set: (messageId, text, basedOn) => kept.set(EDIT, messageId, { text, basedOn }),
+    set: (messageId, text, basedOn) => kept.set(EDIT, messageId, { text, basedOn, at: Date.now() }),
     /** @param {string} [text] what was typed: what another tab has typed since stays */
     drop(messageId, text = get(messageId)?.text) {
       if (get(messageId)?.text === text) kept.set(EDIT, messageId, null);
