@@ -24,6 +24,7 @@ from database.schema import is_closed, jobs
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 3.0
 """A step whose process dies is done by another one when its lease, which is renewed while it runs, has ended."""
+_DAY_SECONDS = 86_400.0
 KEPT_DAYS = 7
 """How long finished and failed jobs are kept."""
 
@@ -93,15 +94,19 @@ def add_job(
     return job_id
 
 
-def claim_job(*, database: Database, kinds: Collection[str], owner: str) -> Job | None:
+def claim_job(
+    *, database: Database, kinds: Collection[str], owner: str, longest_wait: float = _DAY_SECONDS
+) -> Job | None:
     """The job of these kinds that has been due for longest, leased to `owner`; None where none is due and free.
 
+    longest_wait: a job that would wait for more seconds was given back while the clock was wrong, and is due, too.
     Jobs of accounts that were closed are left alone.
     """
     free = or_(_c.lease_until.is_(None), _c.lease_until < store_time())
+    is_due = or_(_c.due_at <= store_time(), _c.due_at > store_time(seconds=longest_wait))
     due = (
         select(*_FIELDS)
-        .where(_c.due_at <= store_time(), free, _c.kind.in_(kinds), ~is_closed(_c.user_email))
+        .where(is_due, free, _c.kind.in_(kinds), ~is_closed(_c.user_email))
         .order_by(_c.due_at, _c.updated_at)
         .limit(1)
     )

@@ -68,6 +68,7 @@ class JobRunner:
         self.owner = uuid.uuid4().hex
         self._database = database
         self._kinds = {kind.name: kind for kind in kinds}
+        self._longest_wait = max([RETRY_SECONDS, *(kind.every for kind in kinds if kind.every is not None)])
         self._added = False
 
     def run_due(self) -> int:
@@ -78,7 +79,9 @@ class JobRunner:
                     add_job(database=self._database, kind=kind.name, job_id=kind.name)
             self._added = True
         for number in range(_STEPS_AT_ONCE):
-            job = claim_job(database=self._database, kinds=self._kinds, owner=self.owner)
+            job = claim_job(
+                database=self._database, kinds=self._kinds, owner=self.owner, longest_wait=self._longest_wait
+            )
             if job is None:
                 return number
             self._run(job, self._kinds[job.kind])

@@ -19,6 +19,7 @@ from database.conversations.deletion import purge_bin
 from database.engine.database import Database
 from database.engine.errors import StoreError
 from database.jobs import purge_jobs
+from database.maintenance.purging import is_clock_trusted
 from database.maintenance.statistics import optimize
 from database.proposals import expire_proposals
 from database.search.indexing import clear_retired_index, index_pending
@@ -174,7 +175,7 @@ async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) 
 
 def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher, work: ServerWork) -> list[JobKind]:
     """Hourly upkeep of the store, one job after the other, so that a slow one delays only the others."""
-    hourly: dict[str, Callable[[], object]] = {
+    purges: dict[str, Callable[[], object]] = {
         "purge_changes": partial(purge_changes, database=database),
         "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
@@ -184,12 +185,20 @@ def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatche
         "purge_jobs": partial(purge_jobs, database=database),
         "purge_usage": partial(purge_usage, database=database),
         "purge_audit_log": work.purge_audit_log,
+    }
+    others: dict[str, Callable[[], object]] = {
         "scan_vaults": watcher.scan,
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),
         "optimize_memories": lambda: knowledge.database().optimize(),
     }
-    return [RecurringWork(name=name, work=each) for name, each in hourly.items()]
+    guarded = {name: partial(_purge, database, purge) for name, purge in purges.items()}
+    return [RecurringWork(name=name, work=each) for name, each in (guarded | others).items()]
+
+
+def _purge(database: Database, purge: Callable[[], object]) -> object:
+    """Delete what is old, unless the clock may be wrong."""
+    return purge() if is_clock_trusted(database=database) else 0
 
 
 class Upkeep:

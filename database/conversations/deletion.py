@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -20,7 +20,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     or_,
     select,
     tuple_,
@@ -30,7 +29,7 @@ from sqlalchemy import (
 from database.activities.erasing import erase_activities
 from database.activities.reading import NEWEST
 from database.changes import CONVERSATION, forget_fields, record
-from database.engine.clock import iso, iso_in, now, now_iso, store_time
+from database.engine.clock import iso_in, now, now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import ConversationNotFoundError, TurnInProgressError
 from database.schema import (
@@ -41,7 +40,6 @@ from database.schema import (
     former_short_ids,
     imports,
     messages,
-    purge_clock,
     share_pages,
     stream_events,
 )
@@ -49,8 +47,6 @@ from database.search.index import forget
 
 log = logging.getLogger(__name__)
 BIN_DAYS = 30
-_LONGEST_STEP = timedelta(days=1)
-"""The bin is purged hourly; if the clock advanced by more than this between two runs, it was set."""
 _MESSAGES_AT_ONCE = 100
 _PAGES_AT_ONCE = 8
 
@@ -59,10 +55,7 @@ _c = conversations.c
 
 
 def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
-    """Erase conversations in the bin for `older_than_days`, and expired temporary ones; how many.
-
-    After the clock was set, the bin is not purged for a day: with a wrong date everything in it looks old.
-    """
+    """Erase conversations in the bin for `older_than_days`, and expired temporary ones; how many."""
     binned = and_(_c.expires_at.is_(None), _c.deleted_at < iso_in(days=-older_than_days))
     over = and_(
         _c.expires_at.is_not(None),
@@ -70,32 +63,9 @@ def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
         _c.running_message_id.is_(None),
     )
 
-    def job(connection: Connection) -> Sequence[str]:
-        return mark_for_deletion(connection, or_(binned, over) if _is_clock_trusted(connection) else over)
-
-    marked = database.write(job, urgency=Urgency.INDEX)
+    marked = database.write(lambda connection: mark_for_deletion(connection, or_(binned, over)), urgency=Urgency.INDEX)
     erase(database, marked)
     return len(marked)
-
-
-def _is_clock_trusted(connection: Connection) -> bool:
-    """Whether the clock was not set within the last day, judged by the recorded runs; records this run.
-
-    A clock before the last run, or more than a day after it, was set, or no server ran meanwhile; the two can't be
-    told apart.
-    """
-    moment = now()
-    row = connection.execute(select(purge_clock.c.last_run_at, purge_clock.c.trusted_from)).first()
-    trusted_from = moment if row is None else datetime.fromisoformat(row.trusted_from)
-    if row is not None:
-        step = moment - datetime.fromisoformat(row.last_run_at)
-        if not timedelta() <= step <= _LONGEST_STEP:
-            trusted_from = moment + _LONGEST_STEP
-            log.warning("the last purge was %s ago by the clock: nothing in the bin is erased for a day", step)
-    noted = {"last_run_at": iso(moment), "trusted_from": iso(trusted_from)}
-    connection.execute(delete(purge_clock))
-    connection.execute(insert(purge_clock).values(id=1, **noted))
-    return moment >= trusted_from
 
 
 def mark_for_deletion(connection: Connection, which: ColumnElement[bool], *, recorded: bool = True) -> Sequence[str]:

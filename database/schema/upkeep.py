@@ -26,7 +26,7 @@ search_state = Table(
     Column("indexed_seq", BigInteger, nullable=False, server_default="0"),
 )
 
-# One row: by it `database.conversations.deletion` sees that the clock was set. Both times are ISO 8601 in UTC.
+# One row: by it `database.maintenance.purging` sees that the clock was set. Both times are ISO 8601 in UTC.
 purge_clock = Table(
     "purge_clock",
     metadata,

@@ -154,6 +154,16 @@ def test_recurring_work_has_one_row_and_is_due_again_later(database: Database) -
         assert connection.execute(select(jobs.c.job_id, jobs.c.done)).all() == [("tidy", 7)]
 
 
+def test_recurring_work_goes_on_after_the_clock_was_wrong(database: Database) -> None:
+    done: list[int] = []
+    work = RecurringWork(name="tidy", work=lambda: done.append(1))
+    run(database, work)
+    make_due(database, due_at=iso_in(days=3_650))
+    assert run(database, work) == 1
+    assert run(database, work) == 0
+    assert done == [1, 1]
+
+
 def test_recurring_work_that_fails_is_never_given_up(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runners, "RETRY_SECONDS", 0.0)
     failures = [RuntimeError("A bug.") for _ in range(runners.MOST_ATTEMPTS + 1)]

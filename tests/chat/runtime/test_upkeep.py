@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ import pytest
 from chat.context.knowledge import KnowledgeAccess
 from chat.runtime import jobs, upkeep
 from database.connection import open_store
+from database.engine.clock import now
 from database.engine.database import Database
+from database.jobs import Job
+from database.maintenance import purging
 from search.meaning import MessageVectors
 from vault.documents import Vaults
+from vault.upkeep import VaultWatcher
 
 
 class Faulty:
@@ -67,6 +72,27 @@ def test_no_surprise_ends_indexing_or_purging_and_what_failed_is_tried_again_lat
     assert (events.done, the_bin.done) == (1, 1)
     failed = sorted(message for message in caplog.messages if message.endswith("failed"))
     assert failed == ["the job purge_bin failed", "the job purge_events failed", "upkeep of the search index failed"]
+
+
+def test_nothing_old_is_purged_while_the_clock_may_be_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = open_store(tmp_path)
+    purged = list[str]()
+    for name in ("purge_bin", "purge_usage", "purge_agents", "expire_proposals"):
+        monkeypatch.setattr(upkeep, name, lambda *, database, name=name: purged.append(name) or bool(database))
+    knowledge, watcher = KnowledgeAccess(database.folder), VaultWatcher(Vaults(database=database))
+    work = upkeep.ServerWork(
+        sweep_files=lambda: purged.append("sweep_files"), purge_audit_log=lambda: purged.append("purge_audit_log")
+    )
+    kinds = upkeep._hourly(database, knowledge, watcher, work)
+    job = Job(**dict.fromkeys(Job.__dataclass_fields__))
+    moment = now()
+    for moved, is_purged in ((0, True), (3_650, False), (0, False), (1, True)):
+        monkeypatch.setattr(purging, "now", lambda moved=moved: moment + timedelta(days=moved))
+        purged.clear()
+        for kind in kinds:
+            kind.step(job)
+        assert (len(purged) == 6, not purged) == (is_purged, not is_purged), moved
+    knowledge.close()
 
 
 def test_work_that_has_more_to_do_goes_on_at_once_and_rests_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,40 @@
+"""When the hourly upkeep may delete what is old: not while the clock may be wrong."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, delete, insert, select
+
+from database.engine.clock import iso, now
+from database.engine.database import Database, Urgency
+from database.schema import purge_clock
+
+log = logging.getLogger(__name__)
+_LONGEST_STEP = timedelta(days=1)
+"""Purges run hourly; if the clock advanced by more than this between two of them, it was set."""
+
+
+def is_clock_trusted(*, database: Database) -> bool:
+    """Whether the clock was not set within the last day, judged by the times of earlier calls; records this one.
+
+    A clock before the last call, or more than a day after it, was set, or no server ran meanwhile; the two can't be
+    told apart. With a wrong date everything looks old.
+    """
+    return database.write(_is_trusted, urgency=Urgency.INDEX)
+
+
+def _is_trusted(connection: Connection) -> bool:
+    moment = now()
+    row = connection.execute(select(purge_clock.c.last_run_at, purge_clock.c.trusted_from)).first()
+    trusted_from = moment if row is None else datetime.fromisoformat(row.trusted_from)
+    if row is not None:
+        step = moment - datetime.fromisoformat(row.last_run_at)
+        if not timedelta() <= step <= _LONGEST_STEP:
+            trusted_from = moment + _LONGEST_STEP
+            log.warning("the last purge was %s ago by the clock: nothing old is deleted for a day", step)
+    noted = {"last_run_at": iso(moment), "trusted_from": iso(trusted_from)}
+    connection.execute(delete(purge_clock))
+    connection.execute(insert(purge_clock).values(id=1, **noted))
+    return moment >= trusted_from
