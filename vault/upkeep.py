@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from database.jobs import Job, Progress
 
+from . import history
 from .documents import Vault, Vaults
 
 if TYPE_CHECKING:
@@ -108,6 +109,13 @@ class VaultIndexing:
                 state = {"full": is_full, "skip": done if is_full else 0}
                 return Progress(finished=False, done=done, total=total, state=state)
         return Progress(finished=True, done=total, total=total, state=job.state)
+
+
+def pack_histories(vaults: Vaults) -> None:
+    """Pack the repositories of the vaults that are written here."""
+    for vault in vaults.existing():
+        if not vault.read_only:
+            history.pack(vault.root)
 
 
 def _is_hidden(path: str, roots: tuple[str, ...]) -> bool:

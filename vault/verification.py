@@ -9,7 +9,7 @@ from database.engine.errors import StoreError
 from database.maintenance.findings import Finding, first_ones
 from database.vault.documents import counts, known_files
 
-from . import paths
+from . import history, paths
 from .documents import Vault, Vaults
 
 RULE = "index of documents"
@@ -25,6 +25,8 @@ def verify_vaults(vaults: Vaults) -> Iterator[Finding]:
     for user_email, count in sorted(indexed.items()):
         yield Finding(rule="vaults", what=f"The folder of {user_email}'s {count} documents is not there.")
     for vault in existing:
+        for lock in history.stale_locks(vault.root):
+            yield Finding(rule="vaults", what=f"{lock} was left by a git that has ended; the next write removes it.")
         yield from first_ones(_differences(vault))
 
 

@@ -29,7 +29,7 @@ from language_models.errors import ModelError
 from search.meaning import MessageVectors
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 from vault.documents import Vaults
-from vault.upkeep import VaultIndexing, VaultWatcher
+from vault.upkeep import VaultIndexing, VaultWatcher, pack_histories
 
 from .jobs import JobKind, JobRunner, RecurringWork
 
@@ -47,6 +47,7 @@ _IMPORT_EVERY = 0.25
 _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
+_DAY_SECONDS = 86_400.0
 _ENDING_SECONDS, _ENDING_STEP = 1.0, 0.02
 _FAILED = object()
 
@@ -137,7 +138,7 @@ def _of_one_server(
             pass
 
     watcher = VaultWatcher(vaults)
-    jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher, work), VaultIndexing(vaults)])
+    jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher, work), *_of_vaults(vaults)])
     yield shared.repeat(partial(index_pending, database=database), what="the search index")
     yield shared.repeat(fill, what="the words of documents and passages")
     yield shared.repeat(work.index_files, what="the words of files")
@@ -194,6 +195,11 @@ def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatche
     }
     guarded = {name: partial(_purge, database, purge) for name, purge in purges.items()}
     return [RecurringWork(name=name, work=each) for name, each in (guarded | others).items()]
+
+
+def _of_vaults(vaults: Vaults) -> list[JobKind]:
+    pack = RecurringWork(name="pack_histories", work=partial(pack_histories, vaults), every=_DAY_SECONDS)
+    return [VaultIndexing(vaults), pack]
 
 
 def _purge(database: Database, purge: Callable[[], object]) -> object:

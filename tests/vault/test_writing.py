@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
+import zlib
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
@@ -24,6 +27,8 @@ from vault.errors import (
     VersionConflictError,
     VersionMissingError,
 )
+from vault.upkeep import pack_histories
+from vault.verification import verify_vaults
 
 
 def text_of(vault, path):
@@ -218,12 +223,19 @@ def test_a_vault_that_is_mapped_for_reading_is_not_written(vaults, database, tmp
     assert folder.joinpath("a.md").exists()
 
 
-def test_each_write_is_one_commit_where_the_vault_is_a_repository(vault):
-    def git(*arguments):
+@pytest.fixture
+def git(vault):
+    """Asks git in the vault, which is a repository: git("log") are the lines of its answer."""
+
+    def ask(*arguments):
         done = subprocess.run(["git", "-C", vault.root, *arguments], capture_output=True, text=True, check=True)
         return done.stdout.splitlines()
 
-    git("init", "--quiet")
+    ask("init", "--quiet")
+    return ask
+
+
+def test_each_write_is_one_commit_where_the_vault_is_a_repository(vault, git):
     vault.root.joinpath(".git/hooks/pre-commit").write_text("#!/bin/sh\ntouch hooked\n")
     vault.root.joinpath(".git/hooks/pre-commit").chmod(0o755)
     vault.root.joinpath("theirs.md").write_text("not ours to commit")
@@ -279,3 +291,36 @@ def test_a_vault_in_which_another_process_writes_for_long_says_so(vault, monkeyp
     with locked_within(writing._lock_file(vault), seconds=60), pytest.raises(VaultUnavailableError):
         vault.write("a.md", "text")
     vault.write("a.md", "text")
+
+
+def test_the_history_goes_on_when_a_lock_is_old_and_says_once_that_it_does_not(vault, vaults, git, caplog):
+    lock = vault.root / ".git/index.lock"
+    vault.write("a.md", "x")
+    lock.touch()
+    vault.write("b.md", "x")
+    vault.write("c.md", "x")
+    assert git("log", "--format=%s") == ["Write a.md"]
+    (said,) = [each for each in caplog.messages if "not committed" in each]
+    assert "index.lock" in said
+    assert list(verify_vaults(vaults)) == []
+    os.utime(lock, (1, 1))
+    (finding,) = verify_vaults(vaults)
+    assert str(lock) in finding.what
+    vault.write("d.md", "x")
+    assert git("log", "--format=%s") == ["Write d.md", "Write a.md"]
+    assert not lock.exists()
+
+
+def test_many_objects_of_a_history_are_packed(vault, vaults, git):
+    for number in range(3):
+        vault.write(f"{number}.md", f"{number}")
+    folder = vault.root / ".git/objects/17"  # by the objects in this folder git estimates how many there are
+    folder.mkdir(exist_ok=True)
+    for number in range(10_000):
+        blob = b"blob 5\0%05d" % number
+        name = hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+        if name.startswith("17"):
+            folder.joinpath(name[2:]).write_bytes(zlib.compress(blob))
+    pack_histories(vaults)
+    assert list(vault.root.glob(".git/objects/pack/*.pack"))
+    assert len(git("log", "--format=%s")) == 3

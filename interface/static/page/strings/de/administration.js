@@ -56,6 +56,7 @@ export const administrationStrings = fill(english, {
       purge_usage: 'Alte Verbrauchszahlen löschen',
       purge_audit_log: 'Altes Protokoll löschen',
       scan_vaults: 'Geänderte Dokumente suchen',
+      pack_histories: 'Verlauf der Dokumente verdichten',
       clear_retired_index: 'Alte Suchindizes entfernen',
       optimize: 'Statistik des Speichers erneuern',
       optimize_memories: 'Statistik der Erinnerungen erneuern',
