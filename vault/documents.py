@@ -107,6 +107,7 @@ class Vaults:
         return Vault(
             user_email=user_email,
             root=root,
+            is_mapped=mapped is not None,
             read_only=mapped is not None and mapped.read_only,
             database=self.database,
             vectors=self.vectors,
@@ -160,7 +161,10 @@ class Vaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
-    """One person's documents. Paths are relative to `root`; texts are read from files, all else from the index."""
+    """One person's documents. Paths are relative to `root`; texts are read from files, all else from the index.
+
+    is_mapped: `root` is a folder of the operator's choice, which may be on a disk that is not always there.
+    """
 
     user_email: str
     root: Path
@@ -170,6 +174,7 @@ class Vault:
     summaries: Summaries = field(repr=False)
     # Raises NoRoomError where the documents may not have so many bytes more.
     require_room: Callable[[int], None] = field(repr=False, default=lambda _bytes: None)
+    is_mapped: bool = False
 
     def read(self, path: str) -> Document:
         """The document at `path`. Raises DocumentNotFoundError, PathRefusedError, DocumentTooLargeError."""
@@ -256,8 +261,24 @@ class Vault:
         """Bring the index up to date with the files, slice by slice.
 
         is_full: also where they seem unchanged. skip: so many of those that have to be read were read before.
+        Raises VaultUnavailableError as `require_disk`, StoreError.
         """
+        self.require_disk()
         return index.scan(self.root, database=self.database, user_email=self.user_email, is_full=is_full, skip=skip)
+
+    def require_disk(self) -> None:
+        """Raises VaultUnavailableError for a mapped folder that can't be read, or is empty where the index is not.
+
+        An empty one is taken for the place where its disk is to be mounted; the index stays as it is.
+        """
+        if not self.is_mapped:
+            return
+        try:
+            is_empty = not any(self.root.iterdir())
+        except OSError as error:
+            raise VaultUnavailableError(f"{self.root} can't be read: {error.strerror}.") from error
+        if is_empty and self.progress().documents:
+            raise VaultUnavailableError(f"{self.root} is empty. Its disk seems not to be mounted.")
 
     def follow(self, paths: Iterable[str]) -> int:
         """Bring the index up to date with files and folders that may have changed; how many documents did."""

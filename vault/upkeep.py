@@ -14,6 +14,7 @@ from database.jobs import Job, Progress
 
 from . import history
 from .documents import Vault, Vaults
+from .errors import VaultUnavailableError
 
 if TYPE_CHECKING:
     from watchfiles.main import FileChange
@@ -52,8 +53,14 @@ class VaultWatcher:
         return self._follow(roots, next(self._heard, set()))
 
     def scan(self) -> int:
-        """Scan all files of all vaults; returns how many documents changed. Raises StoreError."""
-        return sum(part.written + part.removed for vault in self._vaults.existing() for part in vault.refresh())
+        """Scan all files of all vaults that are there; returns how many documents changed. Raises StoreError."""
+        changed = 0
+        for vault in self._vaults.existing():
+            try:
+                changed += sum(part.written + part.removed for part in vault.refresh())
+            except VaultUnavailableError as error:
+                log.warning("the documents of a vault are not looked at: %s", error.message)
+        return changed
 
     def _follow(self, roots: dict[str, Vault], changes: set[FileChange]) -> int:
         paths: dict[str, list[str]] = defaultdict(list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from database.accounts.users import user_ids
 from database.engine.errors import StoreError
@@ -11,6 +12,7 @@ from database.vault.documents import counts, known_files
 
 from . import history, paths
 from .documents import Vault, Vaults
+from .errors import VaultUnavailableError
 
 RULE = "index of documents"
 
@@ -25,6 +27,11 @@ def verify_vaults(vaults: Vaults) -> Iterator[Finding]:
     for user_email, count in sorted(indexed.items()):
         yield Finding(rule="vaults", what=f"The folder of {user_email}'s {count} documents is not there.")
     for vault in existing:
+        try:
+            vault.require_disk()
+        except VaultUnavailableError as error:
+            yield Finding(rule="vaults", what=error.message)
+            continue
         for lock in history.stale_locks(vault.root):
             yield Finding(rule="vaults", what=f"{lock} was left by a git that has ended; the next write removes it.")
         yield from first_ones(_differences(vault))
@@ -32,7 +39,12 @@ def verify_vaults(vaults: Vaults) -> Iterator[Finding]:
 
 def mend_vaults(vaults: Vaults) -> int:
     """Bring the index up to date with the files that differ from it; how many documents changed. Raises StoreError."""
-    return sum(vault.follow(list(differing(vault))) for vault in vaults.existing())
+    mended = 0
+    for vault in vaults.existing():
+        with suppress(VaultUnavailableError):
+            vault.require_disk()
+            mended += vault.follow(list(differing(vault)))
+    return mended
 
 
 def differing(vault: Vault) -> Iterator[str]:

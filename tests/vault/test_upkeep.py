@@ -13,8 +13,10 @@ from database.jobs import Job
 from database.maintenance.account_erasure import close_account, erase_account
 from tests.vault.conftest import ADA, indexed
 from vault import documents, index, upkeep
-from vault.documents import Vaults
+from vault.documents import MappedFolder, Vaults
+from vault.errors import VaultUnavailableError
 from vault.upkeep import VaultIndexing, VaultWatcher
+from vault.verification import mend_vaults, verify_vaults
 
 
 def paths_of(vault):
@@ -147,3 +149,23 @@ def test_a_vault_has_no_folder_once_its_account_is_closed(vault, database, close
     with pytest.raises(UserNotFoundError):
         other_process.of(ADA)
     assert not vault.root.exists()
+
+
+def test_a_mapped_folder_whose_disk_is_not_mounted_keeps_its_index_and_others_are_scanned(database, vault, tmp_path):
+    folder = tmp_path / "mapped"
+    folder.mkdir()
+    folder.joinpath("a.md").write_text("# One")
+    vaults = Vaults(database=database, mapped={ADA: MappedFolder(folder, read_only=False)})
+    watcher, mine, hers = VaultWatcher(vaults), vaults.of(ADA), vaults.of("eve@example.org")
+    watcher.scan()
+    folder.joinpath("a.md").unlink()
+    hers.root.joinpath("hers.md").write_text("# Hers")
+    assert watcher.scan() == 1
+    assert (paths_of(mine), paths_of(hers)) == (["a.md"], ["hers.md"])
+    assert mend_vaults(vaults) == 0
+    assert ["not to be mounted" in finding.what for finding in verify_vaults(vaults)] == [True]
+    with pytest.raises(VaultUnavailableError):
+        VaultIndexing(vaults).step(job_of(full=True))
+    folder.joinpath("b.md").write_text("# Two")
+    watcher.scan()
+    assert paths_of(mine) == ["b.md"]
