@@ -24,6 +24,8 @@ JOB = "index_vault"
 _STEP_SECONDS = 1.0
 _WAIT_MS = 500
 _BURST_MS = 200
+_BEGIN_EVERY_SECONDS = 600.0
+"""A watch that has ended, for a disk that was gone or too few watches of the system, begins again this often."""
 
 
 class VaultWatcher:
@@ -32,7 +34,8 @@ class VaultWatcher:
     def __init__(self, vaults: Vaults) -> None:
         self._vaults = vaults
         self._watched: tuple[str, ...] = ()
-        self._heard: Iterator[set[FileChange]] | None = None
+        self._heard: Iterator[set[FileChange]] = iter(())
+        self._begun_at = 0.0
 
     def look(self) -> int:
         """Index what was written since the last call, waiting up to half a second for changes.
@@ -45,12 +48,14 @@ class VaultWatcher:
         if watched != self._watched:
             # Watched before they are scanned: what is written meanwhile is heard of.
             # Whatever the watch before had still to tell is found by the scan too.
-            self._watched, self._heard = watched, self._watching(watched)
+            self._watched, self._heard, self._begun_at = watched, self._watching(watched), time.monotonic()
             next(self._heard, None)
             return self.scan()
-        if self._heard is None:
+        changes = next(self._heard, None)
+        if changes is None:
+            self._begin_again_later()
             return 0
-        return self._follow(roots, next(self._heard, set()))
+        return self._follow(roots, changes)
 
     def scan(self) -> int:
         """Scan all files of all vaults that are there; returns how many documents changed. Raises StoreError."""
@@ -61,6 +66,11 @@ class VaultWatcher:
             except VaultUnavailableError as error:
                 log.warning("the documents of a vault are not looked at: %s", error.message)
         return changed
+
+    def _begin_again_later(self) -> None:
+        """Have the next call watch anew, and scan, when a watch that has ended began long enough ago."""
+        if time.monotonic() - self._begun_at >= _BEGIN_EVERY_SECONDS:
+            self._watched = ()
 
     def _follow(self, roots: dict[str, Vault], changes: set[FileChange]) -> int:
         paths: dict[str, list[str]] = defaultdict(list)
@@ -87,8 +97,8 @@ class VaultWatcher:
                 raise_interrupt=False,
             )
         except OSError as error:
-            # Such as: the system watches no further folder. The hourly scan goes on.
-            log.warning("documents that other programs write are found by the hour alone: %s", error)
+            # Such as: the system watches no further folder.
+            log.warning("what other programs write is found by scans alone until watching begins again: %s", error)
 
 
 class VaultIndexing:

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+import watchfiles
 
 from database.accounts.users import create_user, get_user
 from database.engine.errors import UserNotFoundError
@@ -46,6 +47,27 @@ def test_what_another_program_writes_renames_and_deletes_is_followed(vault, foll
     vault.root.joinpath("a.md").rename(vault.root / "c.md")
     vault.root.joinpath("b.md").unlink()
     follow(["c.md"])
+
+
+def test_watching_begins_again_after_it_has_ended(vault, vaults, monkeypatch):
+    moments, watched = [0.0], []
+
+    def fail_at_first(*roots, **_):
+        watched.append(roots)
+        if len(watched) == 1:
+            raise OSError("No space left on device")
+        while True:
+            yield set()
+
+    monkeypatch.setattr(upkeep.time, "monotonic", lambda: moments[0])
+    monkeypatch.setattr(watchfiles, "watch", fail_at_first)
+    watcher = VaultWatcher(vaults)
+    for moment, begun in ((0, 1), (1, 1), (599, 1), (600, 1), (601, 2), (9_999, 2)):
+        moments[0] = float(moment)
+        vault.root.joinpath(f"{moment}.md").write_text("# Text")
+        watcher.look()
+        assert len(watched) == begun, moment
+    assert "599.md" in paths_of(vault)
 
 
 def test_a_file_made_at_once_in_a_new_folder_is_found(vault, follow):
