@@ -25,6 +25,7 @@ from database.proposals import expire_proposals
 from database.search.indexing import clear_retired_index, index_pending
 from database.search.owned import fill_pending
 from database.turns.events import purge_events
+from database.vault.summaries import purge_summaries
 from language_models.errors import ModelError
 from search.meaning import MessageVectors
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
@@ -189,6 +190,7 @@ def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatche
     }
     others: dict[str, Callable[[], object]] = {
         "scan_vaults": watcher.scan,
+        "purge_summaries": partial(purge_summaries, database=database),
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),
         "optimize_memories": lambda: knowledge.database().optimize(),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, exists, insert, select
+from functools import partial
+
+from sqlalchemy import Connection, delete, exists, insert, select, tuple_
 
 from database.engine.database import Database, Urgency
-from database.schema import document_summaries, is_open
+from database.schema import document_summaries, documents, is_open
 
+_AT_ONCE = 500
 _c = document_summaries.c
+_KEY = tuple_(_c.user_email, _c.version)
 
 
 def summary(*, database: Database, user_email: str, version: str, max_length: int) -> str | None:
@@ -29,3 +33,18 @@ def keep_summary(*, database: Database, user_email: str, version: str, max_lengt
             connection.execute(insert(document_summaries).values(values))
 
     database.write(job, urgency=Urgency.INDEX)
+
+
+def purge_summaries(*, database: Database) -> int:
+    """Delete the summaries of texts that no document has any more; how many texts."""
+    current = select(documents.c.user_email, documents.c.version)
+    with database.reading() as connection:
+        unused = connection.execute(select(_c.user_email, _c.version).where(_KEY.not_in(current)).distinct()).all()
+    for start in range(0, len(unused), _AT_ONCE):
+        some = [tuple(row) for row in unused[start : start + _AT_ONCE]]
+        database.write(partial(_delete, keys=some), urgency=Urgency.INDEX)
+    return len(unused)
+
+
+def _delete(connection: Connection, *, keys: list[tuple[str, ...]]) -> None:
+    connection.execute(delete(document_summaries).where(_KEY.in_(keys)))

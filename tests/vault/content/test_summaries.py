@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import func, select
 
 from database.accounts.users import create_user
 from database.maintenance.account_erasure import close_account, erase_account
+from database.schema import document_summaries
+from database.vault.summaries import purge_summaries
 from language_models.errors import ModelUnavailableError
 from language_models.testing import Reply, ScriptedChatModel
 from tests.vault.conftest import ADA
@@ -98,3 +101,18 @@ def test_no_summary_is_kept_of_a_document_whose_account_was_erased_meanwhile(put
     create_user(database=database, user_email=ADA, password="somebody else has the address now")
     vaults.of(ADA).write("same.md", LONG)
     assert vaults.of(ADA).summary("same.md") != "A secret."
+
+
+@pytest.mark.contract
+def test_summaries_go_with_the_text_that_they_are_of(vault, put, model, database):
+    put({"a.md": LONG, "b.md": LONG + "Other.", "c.md": LONG + "Third."})
+    for path in ("a.md", "b.md", "c.md"):
+        vault.summary(path, ask=True)
+    vault.root.joinpath("b.md").unlink()
+    put({"c.md": "Short."})
+    assert purge_summaries(database=database) == 2
+    assert purge_summaries(database=database) == 0
+    with database.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(document_summaries)).scalar_one() == 1
+    assert vault.summary("a.md") == "The garden through the year."
+    assert len(model.prompts) == 3

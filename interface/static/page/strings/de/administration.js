@@ -56,6 +56,7 @@ export const administrationStrings = fill(english, {
       purge_usage: 'Alte Verbrauchszahlen löschen',
       purge_audit_log: 'Altes Protokoll löschen',
       scan_vaults: 'Geänderte Dokumente suchen',
+      purge_summaries: 'Zusammenfassungen früherer Texte löschen',
       pack_histories: 'Verlauf der Dokumente verdichten',
       clear_retired_index: 'Alte Suchindizes entfernen',
       optimize: 'Statistik des Speichers erneuern',

@@ -55,6 +55,7 @@ export const administrationStrings = {
       purge_usage: 'Delete old counts of use',
       purge_audit_log: 'Delete old acts',
       scan_vaults: 'Look for changed documents',
+      purge_summaries: 'Delete summaries of former texts',
       pack_histories: 'Pack the histories of documents',
       clear_retired_index: 'Clear old search indexes',
       optimize: 'Renew statistics of the store',

@@ -56,6 +56,7 @@ export const administrationStrings = fill(english, {
       purge_usage: 'Borrar recuentos de uso antiguos',
       purge_audit_log: 'Borrar actos antiguos',
       scan_vaults: 'Buscar documentos cambiados',
+      purge_summaries: 'Borrar resúmenes de textos anteriores',
       pack_histories: 'Compactar el historial de los documentos',
       clear_retired_index: 'Quitar índices de búsqueda antiguos',
       optimize: 'Renovar las estadísticas del almacén',
