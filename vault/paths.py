@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -148,6 +149,22 @@ def deleted_documents(root: Path) -> list[DeletedDocument]:
             except (PathRefusedError, DocumentNotFoundError, OSError):
                 continue
     return sorted(found, key=lambda each: (each.deleted_at, each.path), reverse=True)
+
+
+def purge_bin(root: Path, *, before: datetime) -> int:
+    """Erase the documents that were deleted before this moment, in UTC; how many. What other programs put there stays.
+
+    Folders that are left empty go, too, once they are as old: each costs a watch of the system. Raises OSError.
+    """
+    moment = before.isoformat(timespec="seconds")
+    old = [document.kept_at for document in deleted_documents(root) if document.deleted_at < moment]
+    for kept_at in old:
+        (root / kept_at).unlink(missing_ok=True)
+    for folder, _, _ in os.walk(root / _BIN, topdown=False):
+        with suppress(PathRefusedError, OSError):  # no folder of a deletion, or not empty
+            if _binned(f"{Path(folder).relative_to(root).as_posix()}/any.md")[0] < moment:
+                Path(folder).rmdir()
+    return len(old)
 
 
 def path_before_deletion(kept_at: str) -> str:

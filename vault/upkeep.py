@@ -7,12 +7,15 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from database.conversations.deletion import BIN_DAYS
+from database.engine.clock import now
 from database.jobs import Job, Progress
 
-from . import history
+from . import history, paths
 from .documents import Vault, Vaults
 from .errors import VaultUnavailableError
 
@@ -73,13 +76,13 @@ class VaultWatcher:
             self._watched = ()
 
     def _follow(self, roots: dict[str, Vault], changes: set[FileChange]) -> int:
-        paths: dict[str, list[str]] = defaultdict(list)
+        heard: dict[str, list[str]] = defaultdict(list)
         for _, changed in sorted(changes, key=lambda change: change[1]):
             root = next((root for root in roots if changed.startswith(root + os.sep)), None)
             if root is not None:
-                paths[root].append(Path(changed).relative_to(root).as_posix())
+                heard[root].append(Path(changed).relative_to(root).as_posix())
         # A file that is made at once in a new folder is not heard of: `follow` looks into each folder that is named.
-        return sum(roots[root].follow(changed) for root, changed in paths.items())
+        return sum(roots[root].follow(changed) for root, changed in heard.items())
 
     def _watching(self, roots: tuple[str, ...]) -> Iterator[set[FileChange]]:
         """Yield changes below `roots`; an empty set after half a second without one."""
@@ -133,6 +136,18 @@ def pack_histories(vaults: Vaults) -> None:
     for vault in vaults.existing():
         if not vault.read_only:
             history.pack(vault.root)
+
+
+def purge_bins(vaults: Vaults, *, older_than_days: float = BIN_DAYS) -> int:
+    """Erase the documents that were deleted `older_than_days` ago or earlier; how many."""
+    erased, before = 0, now() - timedelta(days=older_than_days)
+    for vault in vaults.existing():
+        if not vault.read_only:
+            try:
+                erased += paths.purge_bin(vault.root, before=before)
+            except OSError as error:
+                log.warning("the bin of a vault can't be purged: %s", error)
+    return erased
 
 
 def _is_hidden(path: str, roots: tuple[str, ...]) -> bool:

@@ -30,7 +30,7 @@ from language_models.errors import ModelError
 from search.meaning import MessageVectors
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 from vault.documents import Vaults
-from vault.upkeep import VaultIndexing, VaultWatcher, pack_histories
+from vault.upkeep import VaultIndexing, VaultWatcher, pack_histories, purge_bins
 
 from .jobs import JobKind, JobRunner, RecurringWork
 
@@ -139,7 +139,10 @@ def _of_one_server(
             pass
 
     watcher = VaultWatcher(vaults)
-    jobs = JobRunner(database=database, kinds=[*_hourly(database, knowledge, watcher, work), *_of_vaults(vaults)])
+    jobs = JobRunner(
+        database=database,
+        kinds=[*_hourly(database, knowledge, vaults, watcher, work), *_daily(vaults), VaultIndexing(vaults)],
+    )
     yield shared.repeat(partial(index_pending, database=database), what="the search index")
     yield shared.repeat(fill, what="the words of documents and passages")
     yield shared.repeat(work.index_files, what="the words of files")
@@ -175,12 +178,15 @@ async def _answer_inboxes(make: Callable[[], InboxWork] | None, upkeep: Upkeep) 
         inboxes.close()
 
 
-def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatcher, work: ServerWork) -> list[JobKind]:
+def _hourly(
+    database: Database, knowledge: KnowledgeAccess, vaults: Vaults, watcher: VaultWatcher, work: ServerWork
+) -> list[JobKind]:
     """Hourly upkeep of the store, one job after the other, so that a slow one delays only the others."""
     purges: dict[str, Callable[[], object]] = {
         "purge_changes": partial(purge_changes, database=database),
         "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
+        "purge_document_bins": partial(purge_bins, vaults),
         "sweep_files": work.sweep_files,
         "purge_agents": partial(purge_agents, database=database),
         "expire_proposals": partial(expire_proposals, database=database),
@@ -199,9 +205,8 @@ def _hourly(database: Database, knowledge: KnowledgeAccess, watcher: VaultWatche
     return [RecurringWork(name=name, work=each) for name, each in (guarded | others).items()]
 
 
-def _of_vaults(vaults: Vaults) -> list[JobKind]:
-    pack = RecurringWork(name="pack_histories", work=partial(pack_histories, vaults), every=_DAY_SECONDS)
-    return [VaultIndexing(vaults), pack]
+def _daily(vaults: Vaults) -> list[JobKind]:
+    return [RecurringWork(name="pack_histories", work=partial(pack_histories, vaults), every=_DAY_SECONDS)]
 
 
 def _purge(database: Database, purge: Callable[[], object]) -> object:

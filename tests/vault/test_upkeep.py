@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 import watchfiles
 
 from database.accounts.users import create_user, get_user
+from database.engine.clock import now
 from database.engine.errors import UserNotFoundError
 from database.jobs import Job
 from database.maintenance.account_erasure import close_account, erase_account
@@ -16,7 +18,7 @@ from tests.vault.conftest import ADA, indexed
 from vault import documents, index, upkeep
 from vault.documents import MappedFolder, Vaults
 from vault.errors import VaultUnavailableError
-from vault.upkeep import VaultIndexing, VaultWatcher
+from vault.upkeep import VaultIndexing, VaultWatcher, purge_bins
 from vault.verification import mend_vaults, verify_vaults
 
 
@@ -191,3 +193,20 @@ def test_a_mapped_folder_whose_disk_is_not_mounted_keeps_its_index_and_others_ar
     folder.joinpath("b.md").write_text("# Two")
     watcher.scan()
     assert paths_of(mine) == ["b.md"]
+
+
+def test_the_bin_keeps_documents_for_thirty_days_and_no_empty_folder_for_longer(vault, vaults, monkeypatch):
+    for path in ("plants/a.md", "b.md", "c/d/e.md"):
+        vault.write(path, "x")
+    kept = [vault.delete("plants/a.md"), vault.delete("b.md")]
+    vault.restore(vault.delete("c/d/e.md"))
+    theirs = vault.root / ".trash/theirs.md"
+    theirs.write_text("of another program")
+    moment = now()
+    for days, left in ((29, 2), (31, 0)):
+        monkeypatch.setattr(upkeep, "now", lambda days=days: moment + timedelta(days=days))
+        assert purge_bins(vaults) == 2 - left
+        assert len(vault.deleted()) == left
+    assert not any(vault.root.joinpath(path).exists() for path in kept)
+    assert list(vault.root.joinpath(".trash").iterdir()) == [theirs]
+    assert paths_of(vault) == ["c/d/e.md"]

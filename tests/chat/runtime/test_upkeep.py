@@ -77,13 +77,13 @@ def test_no_surprise_ends_indexing_or_purging_and_what_failed_is_tried_again_lat
 def test_nothing_old_is_purged_while_the_clock_may_be_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = open_store(tmp_path)
     purged = list[str]()
-    for name in ("purge_bin", "purge_usage", "purge_agents", "expire_proposals"):
-        monkeypatch.setattr(upkeep, name, lambda *, database, name=name: purged.append(name) or bool(database))
-    knowledge, watcher = KnowledgeAccess(database.folder), VaultWatcher(Vaults(database=database))
+    for name in ("purge_bin", "purge_usage", "purge_agents", "expire_proposals", "purge_bins"):
+        monkeypatch.setattr(upkeep, name, lambda *_, name=name, **__: purged.append(name))
+    knowledge, vaults = KnowledgeAccess(database.folder), Vaults(database=database)
     work = upkeep.ServerWork(
         sweep_files=lambda: purged.append("sweep_files"), purge_audit_log=lambda: purged.append("purge_audit_log")
     )
-    kinds = upkeep._hourly(database, knowledge, watcher, work)
+    kinds = upkeep._hourly(database, knowledge, vaults, VaultWatcher(vaults), work)
     job = Job(**dict.fromkeys(Job.__dataclass_fields__))
     moment = now()
     for moved, is_purged in ((0, True), (3_650, False), (0, False), (1, True)):
@@ -91,7 +91,7 @@ def test_nothing_old_is_purged_while_the_clock_may_be_wrong(tmp_path: Path, monk
         purged.clear()
         for kind in kinds:
             kind.step(job)
-        assert (len(purged) == 6, not purged) == (is_purged, not is_purged), moved
+        assert (len(purged) == 7, not purged) == (is_purged, not is_purged), moved
     knowledge.close()
 
 

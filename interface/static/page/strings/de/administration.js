@@ -49,6 +49,7 @@ export const administrationStrings = fill(english, {
       purge_changes: 'Alte Änderungen löschen',
       purge_events: 'Ereignisse alter Antworten löschen',
       purge_bin: 'Papierkorb leeren',
+      purge_document_bins: 'Papierkörbe der Dokumente leeren',
       sweep_files: 'Unbenutzte Dateien löschen',
       purge_agents: 'Gelöschte Agenten entfernen',
       expire_proposals: 'Alte Vorschläge verfallen lassen',

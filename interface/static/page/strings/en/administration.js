@@ -48,6 +48,7 @@ export const administrationStrings = {
       purge_changes: 'Delete old changes',
       purge_events: 'Delete events of old answers',
       purge_bin: 'Empty the bin',
+      purge_document_bins: 'Empty the bins of documents',
       sweep_files: 'Delete files that nobody uses',
       purge_agents: 'Erase deleted agents',
       expire_proposals: 'Let old proposals expire',

@@ -49,6 +49,7 @@ export const administrationStrings = fill(english, {
       purge_changes: 'Borrar cambios antiguos',
       purge_events: 'Borrar eventos de respuestas antiguas',
       purge_bin: 'Vaciar la papelera',
+      purge_document_bins: 'Vaciar las papeleras de documentos',
       sweep_files: 'Borrar archivos que nadie usa',
       purge_agents: 'Borrar agentes eliminados',
       expire_proposals: 'Caducar propuestas antiguas',

@@ -49,6 +49,7 @@ export const administrationStrings = fill(english, {
       purge_changes: '删除旧的更改记录',
       purge_events: '删除旧回答的事件',
       purge_bin: '清空回收站',
+      purge_document_bins: '清空文档回收站',
       sweep_files: '删除无人使用的文件',
       purge_agents: '清除已删除的智能体',
       expire_proposals: '使旧提议过期',
