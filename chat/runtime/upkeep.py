@@ -19,7 +19,7 @@ from database.conversations.deletion import purge_bin
 from database.engine.database import Database
 from database.engine.errors import StoreError
 from database.jobs import purge_jobs
-from database.maintenance.purging import is_clock_trusted
+from database.maintenance.purging import is_clock_trusted, purge_expired
 from database.maintenance.statistics import optimize
 from database.proposals import expire_proposals
 from database.search.indexing import clear_retired_index, index_pending
@@ -28,6 +28,7 @@ from database.turns.events import purge_events
 from database.vault.summaries import purge_summaries
 from language_models.errors import ModelError
 from search.meaning import MessageVectors
+from truth_management_system.ingestion.plans import purge_plans
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 from vault.documents import Vaults
 from vault.upkeep import VaultIndexing, VaultWatcher, pack_histories, purge_bins
@@ -191,6 +192,8 @@ def _hourly(
         "purge_agents": partial(purge_agents, database=database),
         "expire_proposals": partial(expire_proposals, database=database),
         "purge_jobs": partial(purge_jobs, database=database),
+        "purge_expired": partial(purge_expired, database=database),
+        "purge_plans": lambda: purge_plans(knowledge.database()),
         "purge_usage": partial(purge_usage, database=database),
         "purge_audit_log": work.purge_audit_log,
     }

@@ -1,4 +1,4 @@
-"""When the hourly upkeep may delete what is old: not while the clock may be wrong."""
+"""What the hourly upkeep deletes of accounts, and when it may delete at all: not while the clock may be wrong."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, select
 
-from database.engine.clock import iso, now
+from database.engine.clock import iso, now, now_iso
 from database.engine.database import Database, Urgency
-from database.schema import purge_clock
+from database.schema import invitations, password_links, purge_clock, sessions
 
 log = logging.getLogger(__name__)
 _LONGEST_STEP = timedelta(days=1)
@@ -38,3 +38,13 @@ def _is_trusted(connection: Connection) -> bool:
     connection.execute(delete(purge_clock))
     connection.execute(insert(purge_clock).values(id=1, **noted))
     return moment >= trusted_from
+
+
+def purge_expired(*, database: Database) -> int:
+    """Delete the sessions, password links and invitations that have expired, whosever they are; how many."""
+
+    def job(connection: Connection) -> int:
+        moment, tables = now_iso(), (sessions, password_links, invitations)
+        return sum(connection.execute(delete(each).where(each.c.expires_at <= moment)).rowcount for each in tables)
+
+    return database.write(job, urgency=Urgency.INDEX)

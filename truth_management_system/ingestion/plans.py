@@ -258,6 +258,7 @@ def from_payload(
 _FORGET_EXPIRED = Prepared(
     delete(plans).where(plans.c.user_email == bindparam("user"), plans.c.expires_at < bindparam("now"))
 )
+_PURGE = Prepared(delete(plans).where(plans.c.expires_at < bindparam("now")).returning(plans.c.plan_id))
 _ADD = Prepared(insert(plans), columns=["plan_id", "user_email", "kind", "payload", "created_at", "expires_at"])
 _GET = Prepared(
     select(plans.c.kind, plans.c.payload, plans.c.expires_at, plans.c.executed_at).where(
@@ -337,3 +338,8 @@ class PlanStore:
     def mark_executed(self, plan_id: str) -> None:
         """Note that a plan was carried out, so that it is not carried out again."""
         self.db.run(_MARK, id=plan_id, user=self.user_email, executed_at=now_iso())
+
+
+def purge_plans(db: PKBDatabase) -> int:
+    """Delete the plans that have expired, whosever they are, with the texts that they were made of; how many."""
+    return len(db.run(_PURGE, now=now_iso()))

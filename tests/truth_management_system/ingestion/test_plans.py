@@ -9,7 +9,7 @@ import pytest
 from tests.truth_management_system.ingestion.conftest import BEN, MakeApi
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, TextIngestionDistiller, get_database
 from truth_management_system.errors import PlanNotFoundError
-from truth_management_system.ingestion.plans import PlanExecutedError, PlanStore
+from truth_management_system.ingestion.plans import PlanExecutedError, PlanStore, purge_plans
 
 pytestmark = pytest.mark.contract
 
@@ -46,6 +46,14 @@ def test_a_plan_expires_and_is_forgotten(make_api: MakeApi, db: PKBDatabase) -> 
         short.execute_plan(plan.plan_id)
     short.ingest_and_propose("Another text is here.")
     assert db.select("SELECT COUNT(*) FROM plans WHERE plan_id = ?", [plan.plan_id])[0][0] == 0
+
+
+def test_expired_plans_go_without_their_owner_coming_back(make_api: MakeApi, db: PKBDatabase) -> None:
+    TextIngestionDistiller(make_api(plan_ttl_hours=0.0)).ingest_and_propose(TEXT)
+    waiting = TextIngestionDistiller(make_api(user_email=BEN)).ingest_and_propose(TEXT)
+    assert purge_plans(db) == 1
+    assert db.select("SELECT plan_id FROM plans") == [(waiting.plan_id,)]
+    assert purge_plans(db) == 0
 
 
 def test_a_plan_is_carried_out_once(api: StructuredAPI) -> None:

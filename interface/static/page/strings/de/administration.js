@@ -54,6 +54,8 @@ export const administrationStrings = fill(english, {
       purge_agents: 'Gelöschte Agenten entfernen',
       expire_proposals: 'Alte Vorschläge verfallen lassen',
       purge_jobs: 'Beendete Aufträge löschen',
+      purge_expired: 'Abgelaufene Sitzungen, Links und Einladungen löschen',
+      purge_plans: 'Abgelaufene Pläne für Erinnerungen löschen',
       purge_usage: 'Alte Verbrauchszahlen löschen',
       purge_audit_log: 'Altes Protokoll löschen',
       scan_vaults: 'Geänderte Dokumente suchen',

@@ -53,6 +53,8 @@ export const administrationStrings = {
       purge_agents: 'Erase deleted agents',
       expire_proposals: 'Let old proposals expire',
       purge_jobs: 'Delete jobs that have ended',
+      purge_expired: 'Delete expired sessions, links and invitations',
+      purge_plans: 'Delete expired plans of memories',
       purge_usage: 'Delete old counts of use',
       purge_audit_log: 'Delete old acts',
       scan_vaults: 'Look for changed documents',

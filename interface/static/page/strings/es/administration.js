@@ -54,6 +54,8 @@ export const administrationStrings = fill(english, {
       purge_agents: 'Borrar agentes eliminados',
       expire_proposals: 'Caducar propuestas antiguas',
       purge_jobs: 'Borrar tareas terminadas',
+      purge_expired: 'Borrar sesiones, enlaces e invitaciones caducados',
+      purge_plans: 'Borrar planes de recuerdos caducados',
       purge_usage: 'Borrar recuentos de uso antiguos',
       purge_audit_log: 'Borrar actos antiguos',
       scan_vaults: 'Buscar documentos cambiados',

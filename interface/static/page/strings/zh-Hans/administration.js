@@ -54,6 +54,8 @@ export const administrationStrings = fill(english, {
       purge_agents: '清除已删除的智能体',
       expire_proposals: '使旧提议过期',
       purge_jobs: '删除已结束的任务',
+      purge_expired: '删除已过期的会话、链接和邀请',
+      purge_plans: '删除已过期的记忆计划',
       purge_usage: '删除旧的用量统计',
       purge_audit_log: '删除旧的操作记录',
       scan_vaults: '查找有更改的文档',
