@@ -251,6 +251,8 @@ class EmbeddingUpkeep:
         if indexed or indexer.embedded_count():
             unrelated_for(model)
         if indexed == 0:
+            if self._finished_at is None or self._finished_at[:2] != state[:2]:
+                indexer.delete_former()
             self._finished_at = state
         return indexed
 

@@ -30,6 +30,7 @@ from language_models.errors import ModelError
 from search.meaning import MessageVectors
 from truth_management_system.ingestion.plans import purge_plans
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
+from truth_management_system.search.vector_cache import sweep_files
 from vault.documents import Vaults
 from vault.upkeep import VaultIndexing, VaultWatcher, pack_histories, purge_bins
 
@@ -203,6 +204,7 @@ def _hourly(
         "clear_retired_index": partial(clear_retired_index, database=database),
         "optimize": partial(optimize, database=database),
         "optimize_memories": lambda: knowledge.database().optimize(),
+        "sweep_vectors": lambda: sweep_files(knowledge.database()),
     }
     guarded = {name: partial(_purge, database, purge) for name, purge in purges.items()}
     return [RecurringWork(name=name, work=each) for name, each in (guarded | others).items()]

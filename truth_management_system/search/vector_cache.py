@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2s
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -31,13 +32,26 @@ _FOLDER = ".vectors"
 _CHUNK = 4_000
 _SAMPLES = 8
 _BYTES_A_NUMBER = 2
+_SWEPT_AFTER_SECONDS = 3_600.0
+"""A file that is younger may be one that is being written."""
+_OF_MODEL = (claim_embeddings.c.user_email == bindparam("user"), claim_embeddings.c.model == bindparam("model"))
 _OF_SET = (
-    claim_embeddings.c.user_email == bindparam("user"),
-    claim_embeddings.c.model == bindparam("model"),
+    *_OF_MODEL,
     func.length(claim_embeddings.c.vector) == bindparam("length"),
 )
 _LATER = (*_OF_SET, claim_embeddings.c.embedding_seq > bindparam("seq"))
 _COUNT = Prepared(select(func.count()).select_from(claim_embeddings).where(*_LATER))
+_LARGE = Prepared(
+    select(claim_embeddings.c.user_email, claim_embeddings.c.model)
+    .group_by(claim_embeddings.c.user_email, claim_embeddings.c.model)
+    .having(func.count() >= bindparam("least"))
+)
+_NEWEST_LENGTH = Prepared(
+    select(func.length(claim_embeddings.c.vector))
+    .where(*_OF_MODEL)
+    .order_by(claim_embeddings.c.embedding_seq.desc())
+    .limit(literal_column("1"))
+)
 _VECTOR = Prepared(
     select(claim_embeddings.c.vector).where(*_OF_SET, claim_embeddings.c.embedding_seq == bindparam("seq"))
 )
@@ -62,6 +76,11 @@ class VectorSet:
         """How many there are behind this `embedding_seq`."""
         row = self.db.row(_COUNT, **self._given(after))
         return int(row[0]) if row else 0
+
+    def newest_dimensions(self) -> int:
+        """The length of the newest vector of this user and model, whatever `dimensions` says; 0 without one."""
+        row = self.db.row(_NEWEST_LENGTH, user=self.user_email, model=self.model)
+        return int(row[0]) // _BYTES_A_NUMBER if row else 0
 
     def read(self, *, after: int = 0) -> NDArray[np.void]:
         """Those behind this `embedding_seq`, as records of `seq` and `vector` (float32), oldest first."""
@@ -105,6 +124,25 @@ def remove_files(db: PKBDatabase, user_email: str) -> None:
     if not db.config.in_memory:
         for file in db.config.path.with_suffix(_FOLDER).glob(f"{_user_part(user_email)}-*"):
             file.unlink(missing_ok=True)
+
+
+def sweep_files(db: PKBDatabase) -> int:
+    """Delete old files that no large set of vectors names, and what writes left that were broken off; how many."""
+    if db.config.in_memory:
+        return 0
+    with db.snapshot():
+        large = [
+            VectorSet(db=db, user_email=row[0], model=row[1], dimensions=0)
+            for row in db.rows(_LARGE, least=WORTH_A_FILE)
+        ]
+        named = {replace(each, dimensions=each.newest_dimensions()).path() for each in large}
+    swept = 0
+    for file in db.config.path.with_suffix(_FOLDER).glob("*"):
+        with suppress(FileNotFoundError):
+            if file not in named and time.time() - file.stat().st_mtime > _SWEPT_AFTER_SECONDS:
+                file.unlink()
+                swept += 1
+    return swept
 
 
 def _user_part(user_email: str) -> str:
@@ -174,7 +212,7 @@ def _written(path: Path, records: NDArray[np.void], dimensions: int) -> NDArray[
 def _write(path: Path, records: NDArray[np.void]) -> None:
     import numpy as np
 
-    with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+    with NamedTemporaryFile(dir=path.parent, prefix=f"{path.stem}-", suffix=".part", delete=False) as part:
         try:
             np.save(part, records, allow_pickle=False)
         except BaseException:

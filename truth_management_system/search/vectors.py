@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, bindparam, func, literal_column, select
+from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
 from language_models.ports import EmbeddingModel
@@ -25,6 +25,7 @@ from ..schema.tables import claim_embeddings, claims, note_embeddings, notes, ta
 _LONGEST_TEXT = 8_000
 # They are long: each takes as much as ten claims.
 _MOST_NOTES = 8
+_DELETED_AT_ONCE = 500
 
 
 class EmbeddingIndexer:
@@ -73,6 +74,17 @@ class EmbeddingIndexer:
     def _people_with_pending_claims(self) -> list[str]:
         embedded = {row[0]: row[1] for row in self.db.rows(_EMBEDDED_BY_USER, model=self.model.name)}
         return [email for email, count in self.db.rows(_CLAIMS_BY_USER) if count > embedded.get(email, 0)]
+
+    def delete_former(self) -> int:
+        """Delete the vectors of other models, in short transactions; how many.
+
+        For when this one has none left to make: those of a former model are of no use any more.
+        """
+        return sum(deleted for source in (_CLAIMS, _TAGS, _NOTES) for deleted in self._former(source))
+
+    def _former(self, source: _Source) -> Iterator[int]:
+        while rows := self.db.run(source.delete_former, model=self.model.name):
+            yield len(rows)
 
     def pending_count(self, user_email: str | None = None) -> int:
         """How many claims have no vector yet: the user's, or everybody's for None."""
@@ -154,6 +166,10 @@ class _Source:
         stored = select(table.c[key], *owner, bindparam("model"), bindparam("vector", type_=vectors.c.vector.type))
         names = [key, *(column.name for column in owner), "model", "vector"]
         self.insert = Prepared(insert(vectors).from_select(names, stored.where(*unchanged)).on_conflict_do_nothing())
+
+        other = vectors.c.model != bindparam("model")
+        some = select(vectors.c[key]).where(other).limit(literal_column(str(_DELETED_AT_ONCE)))
+        self.delete_former = Prepared(delete(vectors).where(other, vectors.c[key].in_(some)).returning(vectors.c[key]))
 
     @cache  # noqa: B019 - there are three of them, for ever
     def pending(self, of_everybody: bool) -> Prepared:

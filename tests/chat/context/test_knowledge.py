@@ -206,6 +206,10 @@ class TestEmbedding:
         assert upkeep.embed_pending() == 1
         model.name = "other words"
         assert upkeep.embed_pending() == 2
+        models = "SELECT DISTINCT model FROM claim_embeddings ORDER BY model"
+        assert embedding.database().select(models) == [("other words",), ("words",)]
+        assert upkeep.embed_pending() == 0
+        assert embedding.database().select(models) == [("other words",)]
 
     def test_what_was_begun_is_gone_on_with_without_a_change(
         self, embedding: KnowledgeAccess, upkeep: EmbeddingUpkeep, monkeypatch: pytest.MonkeyPatch

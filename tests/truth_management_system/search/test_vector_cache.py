@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.database import PKBDatabase, get_memory_database
 from truth_management_system.interface.erasure import erase_user
 from truth_management_system.search import vector_cache
-from truth_management_system.search.vector_cache import VectorCache, VectorSet, vectors_of
+from truth_management_system.search.vector_cache import VectorCache, VectorSet, remove_files, sweep_files, vectors_of
 from truth_management_system.search.vectors import EmbeddingIndexer
 
 
@@ -162,6 +163,34 @@ def test_a_write_that_breaks_off_leaves_nothing_behind(
     remember(ann, model, "Tea", "Coffee", "Cake")
     monkeypatch.setattr(np, "save", full)
     assert nearest(VectorCache(), ann, model, "Cake") == "Cake"
+    assert files(ann.db) == []
+
+
+@pytest.mark.contract
+@pytest.mark.usefixtures("small_files")
+def test_files_that_nothing_names_are_swept_once_they_are_old(ann: Person, model: WordVectors):
+    remember(ann, model, "Tea", "Coffee", "Cake")
+    nearest(VectorCache(), ann, model, "Cake")
+    (used,) = files(ann.db)
+    former, left, young = (used.with_name(name) for name in ("0123-former.npy", "tmp1.part", "tmp2.part"))
+    for file in (former, left, young):
+        file.touch()
+    for file in (used, former, left):
+        os.utime(file, (1, 1))
+    assert sweep_files(ann.db) == 2
+    assert files(ann.db) == sorted([used, young])
+
+
+@pytest.mark.usefixtures("small_files")
+def test_a_write_that_was_killed_leaves_nothing_of_an_erased_account(
+    ann: Person, model: WordVectors, monkeypatch: pytest.MonkeyPatch
+):
+    remember(ann, model, "Tea", "Coffee", "Cake")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", lambda *_: None)  # what a kill leaves
+        nearest(VectorCache(), ann, model, "Cake")
+    assert [file.suffix for file in files(ann.db)] == [".part"]
+    remove_files(ann.db, ANN)
     assert files(ann.db) == []
 
 

@@ -98,6 +98,20 @@ def test_each_model_has_its_own_vectors(db: PKBDatabase, ann: Person, indexer: E
     assert indexer.embedded_count() == 1
 
 
+def test_vectors_of_former_models_go_and_those_of_this_one_stay(
+    db: PKBDatabase, ann: Person, ben: Person, indexer: EmbeddingIndexer
+):
+    ann.claim("I drink tea", tags=["drinks"])
+    ben.claim("I drink tea")
+    indexer.index_pending()
+    other = EmbeddingIndexer(db, WordVectors(name="other"))
+    other.index_pending()
+    assert other.delete_former() == 3
+    assert other.delete_former() == 0
+    assert (indexer.embedded_count(), other.embedded_count()) == (0, 2)
+    assert db.select("SELECT model FROM tag_embeddings") == [("other",)]
+
+
 def test_a_model_that_is_not_there_says_so_and_what_was_done_stays(
     ann: Person, indexer: EmbeddingIndexer, model: WordVectors
 ):

@@ -64,6 +64,7 @@ export const administrationStrings = fill(english, {
       clear_retired_index: 'Alte Suchindizes entfernen',
       optimize: 'Statistik des Speichers erneuern',
       optimize_memories: 'Statistik der Erinnerungen erneuern',
+      sweep_vectors: 'Dateien früherer Vektoren löschen',
     },
   },
   health: {

@@ -63,6 +63,7 @@ export const administrationStrings = {
       clear_retired_index: 'Clear old search indexes',
       optimize: 'Renew statistics of the store',
       optimize_memories: 'Renew statistics of memories',
+      sweep_vectors: 'Delete files of former vectors',
     },
   },
   health: {

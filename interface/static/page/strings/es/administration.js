@@ -64,6 +64,7 @@ export const administrationStrings = fill(english, {
       clear_retired_index: 'Quitar índices de búsqueda antiguos',
       optimize: 'Renovar las estadísticas del almacén',
       optimize_memories: 'Renovar las estadísticas de los recuerdos',
+      sweep_vectors: 'Borrar archivos de vectores anteriores',
     },
   },
   health: {

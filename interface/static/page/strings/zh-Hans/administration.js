@@ -64,6 +64,7 @@ export const administrationStrings = fill(english, {
       clear_retired_index: '清除旧的搜索索引',
       optimize: '更新存储的统计信息',
       optimize_memories: '更新记忆的统计信息',
+      sweep_vectors: '删除旧向量的文件',
     },
   },
   health: {
