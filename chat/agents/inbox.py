@@ -231,7 +231,7 @@ class InboxWorker:
     def look(self) -> int:
         """Begin to answer what waits, for those people for whom nothing is being answered; for how many.
 
-        Raises StoreError.
+        Raises StoreError, RuntimeError where no thread can be had.
         """
         found: dict[str, list[Waiting]] = {}
         for waiting in waiting_agents(database=self._database):
@@ -242,8 +242,13 @@ class InboxWorker:
                 if user_email in self._busy:
                     continue
                 self._busy.add(user_email)
+            try:
+                self._threads.submit(self._answer, user_email, [each.agent_id for each in agents])
+            except BaseException:  # such as: the system has no thread for it; the next look tries again
+                with self._lock:
+                    self._busy.discard(user_email)
+                raise
             begun += 1
-            self._threads.submit(self._answer, user_email, [each.agent_id for each in agents])
         return begun
 
     def is_idle(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -371,6 +372,26 @@ def test_what_breaks_off_as_the_server_stops_goes_back_into_the_inbox(house: Hou
     house.desk = house.new_desk()
     house.run()
     assert house.states(helper) == {"done": 1}
+
+
+def test_who_could_not_be_given_a_thread_is_answered_at_the_next_look(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = house.agent("Helper", MESSAGE)
+    house.post(house.room, "Still there?")
+    worker = InboxWorker(desk=house.desk, database=house.database)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail_to_start)
+        with pytest.raises(RuntimeError):
+            worker.look()
+    assert worker.look() == 1
+    wait_until(worker.is_idle)
+    worker.close()
+    assert house.states(helper) == {"done": 1}
+
+
+def fail_to_start(_thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 # ------------------------------------------------------------------ limits
