@@ -11,6 +11,8 @@ from urllib.parse import urljoin, urlsplit
 from tests.live_server import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
     from tests.http_client import Client
@@ -213,3 +215,15 @@ def wait_until(page: Page, condition: str, arg: object = None) -> None:
 def until_kept(page: Page, mark: str, *, times: int = 1) -> None:
     """Wait until so many values in the browser's database have the text `mark` in them."""
     page.evaluate(_IS_KEPT, [mark, times])
+
+
+def until_held(page: Page, held: Sized, *, times: int = 1) -> None:
+    """Wait until a handler that notes in `held` what it keeps back has so many requests.
+
+    `Page.expect_request` ends when the page asks, which is before a handler of `Page.route` is told.
+    """
+    for _ in range(TIMEOUT // 20):
+        if len(held) >= times:
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"{times} requests were to be held back, and {len(held)} were")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import hold_talk, messages
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -137,6 +137,7 @@ def test_a_second_enter_while_a_command_is_carried_out_does_nothing(open_page: O
     page.keyboard.press("Enter")
     asked = page.evaluate("() => fetch('/healthz').then(({ status }) => status)")  # behind what Enter would have asked
     assert asked == 200
+    until_held(page, held)
     for route in held:
         route.continue_()
     expect(page.locator("#conversation-title")).not_to_have_text("Bread at home")
@@ -199,6 +200,7 @@ def test_a_choice_that_could_not_be_saved_is_made_again_where_it_was_made(
     page.route("**/conversations/*/settings", lambda route: held.append(route), times=1)
     with page.expect_request("**/conversations/*/settings"):
         command(page, "/model cheap")
+    until_held(page, held)
     SidebarPage(page).row("Soup of the day").click()
     expect(page.locator("#conversation-title")).to_have_text("Soup of the day")
     held[0].abort()
@@ -417,6 +419,7 @@ def test_what_is_typed_before_the_page_is_ready_stays(open_page: OpenPage, perso
     with page.expect_request(re.compile(r"/main[^/]*\.js")):
         page.goto("/interface/", wait_until="commit")
     page.locator(INPUT).press_sequentially("How much water?")
+    until_held(page, held)
     for route in held:
         route.continue_()
     expect(page.locator(".empty-state")).to_be_visible()
@@ -463,3 +466,48 @@ def test_what_is_sent_during_an_answer_waits_for_its_end_also_over_a_reload(
     expect(page.locator(".message-card.from-user .message-body")).to_have_text(
         ["How much water?", "How much light?", "How much sea salt?"]
     )
+
+
+def test_a_message_is_taken_back_while_it_is_tried_again_and_is_not_sent_twice_where_the_server_had_it(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    cards = page.locator(".message-card")
+    expect(cards).to_have_count(2)
+    held: list[Route] = []
+    sending = "**/send_message/**"
+    page.route(sending, lambda route: held.append(route))
+    waiting = page.locator("#outbox").get_by_role("listitem")
+
+    def lose_the_first_try(text: str) -> None:
+        """The second one is under way then."""
+        page.fill(INPUT, text)
+        page.keyboard.press("Enter")
+        until_held(page, held)
+        held.pop().abort()
+        until_held(page, held)
+        expect(waiting).to_contain_text("It is being tried again…")
+
+    lose_the_first_try("How much salt?")
+    held.pop()
+    waiting.get_by_role("button", name="Remove").click()
+    expect(waiting).to_have_count(0)
+    expect(page.locator(PROBLEM)).to_contain_text("It was just being sent when you took it back.")
+
+    lose_the_first_try("How much light?")
+    held.pop().fetch()
+    waiting.get_by_role("button", name="Take back and edit").click()
+    expect(page.locator(INPUT)).to_have_value("How much light?")
+    expect(page.locator(PROBLEM)).to_contain_text("It was just being sent when you took it back.")
+    # What the server had shows up, and is not sent a second time.
+    expect(cards).to_have_count(4)
+    expect(cards.last).to_contain_text("Understood.")
+    page.unroute(sending)
+    page.keyboard.press("Enter")
+    expect(page.locator("#outbox")).to_be_hidden()
+    expect(page.locator(INPUT)).to_have_value("")
+    expect(cards).to_have_count(4)
+    questions = [each["text"] for each in messages(person, talk.conversation_id)][::2]
+    assert questions == ["How much water?", "How much light?"]

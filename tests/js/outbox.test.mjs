@@ -9,16 +9,16 @@ const MESSAGE = { conversationId: 'c', beginning: null, text: 'Hi', files: [], a
 const lost = new ApiError({ message: 'unreachable' });
 const busy = new ApiError({ status: 409, code: 'turn_in_progress', message: 'busy' });
 
-/** A tab with an outbox whose server does what `answer(entry)` does. `delivered`: what was sent, `pauses`: retries that wait. */
+/** A tab with an outbox whose server does what `answer(entry, outbox, options)` does. `delivered`: what was sent, `pauses`: retries that wait. */
 async function openTab(memory, answer = () => {}, { isAnswering = () => false } = {}) {
   const delivered = [];
   const pauses = [];
   const timers = { setTimeout: (job, pause) => pauses.push({ job, pause }), clearTimeout: () => {} };
   const outbox = new Outbox({
     kept: await memory.openTab(), isAnswering, mayPass, timers, lock: (name, job) => job(),
-    async deliver(entry) {
+    async deliver(entry, options) {
       delivered.push(entry);
-      await answer(entry, outbox);
+      await answer(entry, outbox, options);
     },
   });
   return { outbox, delivered, pauses };
@@ -98,7 +98,7 @@ test('while one conversation sends, others can', async () => {
   const slow = outbox.add(MESSAGE);
   await outbox.add({ ...MESSAGE, conversationId: 'd' });
   assert.deepEqual(delivered.map(({ conversationId }) => conversationId), ['c', 'd']);
-  assert.equal(outbox.take(outbox.entries[0].id), null, 'what is being sent can not be taken back');
+  assert.equal(outbox.take(outbox.entries[0].id), null, 'what is being sent for the first time can not be taken back');
   release();
   await slow;
   assert.deepEqual(outbox.entries, []);
@@ -141,4 +141,27 @@ test('what waits for the person is not tried again by itself', async () => {
   const { outbox, pauses } = await openTab(createMemory(), () => { throw new ApiError({ status: 401, code: 'unauthorized', message: 'Please sign in.' }); });
   await outbox.add(MESSAGE);
   assert.deepEqual([outbox.stateOf(outbox.entries[0]), pauses.length], ['delayed', 0]);
+});
+
+test('a message that is tried again can be taken back meanwhile, and its request is cut off', async () => {
+  let answer = () => { throw lost; };
+  const signals = [];
+  const { outbox, pauses, delivered } = await openTab(createMemory(), (entry, box, { signal }) => {
+    signals.push(signal);
+    return answer(signal);
+  });
+  const told = [];
+  outbox.follow(() => told.push(outbox.entries.map((entry) => outbox.stateOf(entry)).join()));
+  await outbox.add(MESSAGE);
+  answer = (signal) => new Promise((resolve, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); });
+  const retried = pauses[0].job();
+  await settled();
+  const [entry] = outbox.entries;
+  assert.deepEqual([told.at(-1), outbox.isSending(entry)], ['retrying', true]);
+  assert.equal(outbox.take(entry.id), entry);
+  // Written once more as it was, it is the same message.
+  answer = () => {};
+  await Promise.all([retried, outbox.add({ ...MESSAGE, id: entry.id })]);
+  await settled();
+  assert.deepEqual([signals[1].aborted, delivered.map(({ id }) => id === entry.id), outbox.entries, pauses.length], [true, [true, true, true], [], 1]);
 });

@@ -51,7 +51,7 @@ export function mountComposer(form, page, { place, onStop }) {
   });
   const choice = createAnswerChoice(form, page, { onFailed: tellNotLoaded });
   const drafts = createDrafts(page.kept);
-  const showWaiting = createOutboxList({ form, outbox: page.outbox, place, shownId: page.conversationId, onEdit: write });
+  const showWaiting = createOutboxList({ form, outbox: page.outbox, place, shownId: page.conversationId, onEdit: write, onCut: () => tellProblem(strings.outbox.cut) });
   let references = null;
   let commands = null;
   let conversationId = null;

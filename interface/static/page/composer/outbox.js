@@ -1,54 +1,75 @@
 import { icon } from '../ui/icons.js';
 import { strings } from '../strings/en/conversation.js';
-import { element, setHidden, uniqueId } from '../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, setHidden, uniqueId } from '../ui/dom.js';
 
 const words = strings.outbox;
 
 const button = (label, symbol, onclick) =>
   element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick }, icon(symbol));
 
+function saidOf(text, isRefused) {
+  return element('span', { class: 'outbox-state', role: isRefused ? 'alert' : 'status', text });
+}
+
 /**
  * The messages of a conversation that the server does not have yet, above the field in which they were written.
  *
  * @param {{form: HTMLFormElement, outbox: import('./outbox_model.js').Outbox, place: () => {conversationId: string|null, beginning: string|null},
- *   shownId: () => string|null, onEdit: (entry: object) => void}} options `place`: where what is written now goes
+ *   shownId: () => string|null, onEdit: (entry: object) => void, onCut: () => void}} options `place`: where what is written now goes;
+ *   `onCut`: a message was taken back while it was being sent
  * @returns {() => void} shows them
  */
-export function createOutboxList({ form, outbox, place, shownId, onEdit }) {
+export function createOutboxList({ form, outbox, place, shownId, onEdit, onCut }) {
   const list = element('ul', { id: uniqueId('outbox'), class: 'outbox', 'aria-label': words.label, hidden: true });
   form.prepend(list);
+  /** By the id of their message. They stay while it does: a press on one of their buttons goes on. */
+  let rows = new Map();
 
-  function take(entry) {
-    const taken = outbox.take(entry.id);
-    if (taken) form.querySelector('textarea').focus();
-    return taken;
+  function take(id, onTaken = () => {}) {
+    const isCut = outbox.isSending({ id });
+    const taken = outbox.take(id);
+    if (!taken) return;
+    form.querySelector('textarea').focus();
+    onTaken(taken);
+    if (isCut) onCut();
   }
 
-  function edit(entry) {
-    const taken = take(entry);
-    if (taken) onEdit(taken);
-  }
+  function createRow({ id, text, files }) {
+    let place = null;
+    const now = button(words.now, 'arrow-up', () => outbox.send(place));
+    const edit = button(words.edit, 'pencil', () => take(id, onEdit));
+    const remove = button(words.remove, 'x-lg', () => take(id));
+    let said = saidOf('', false);
+    const names = files.map(({ name }) => name).join(', ');
+    const node = element('li', { class: 'outbox-message' },
+      element('span', { class: 'outbox-text', dir: 'auto', text: [text, names].filter(Boolean).join('\n') }), said, now, edit, remove);
 
-  function buttonsFor(entry, state) {
-    if (state === 'sending') return [];
-    const now = state === 'delayed' ? [button(words.now, 'arrow-up', () => outbox.send(entry.conversationId ?? entry.beginning))] : [];
-    return [...now, button(words.edit, 'pencil', () => edit(entry)), button(words.remove, 'x-lg', () => take(entry))];
-  }
+    function update(entry) {
+      const { conversationId, beginning, problem } = entry;
+      place = conversationId ?? beginning;
+      const state = outbox.stateOf(entry);
+      const told = words[state](problem?.message ?? '');
+      if (said.textContent !== told) {
+        const next = saidOf(told, state === 'refused');
+        said.replaceWith(next);
+        said = next;
+      }
+      node.dataset.state = state;
+      setHidden(now, !['delayed', 'retrying'].includes(state));
+      now.disabled = state === 'retrying';
+      for (const each of [edit, remove]) setHidden(each, state === 'sending');
+    }
 
-  function row(entry) {
-    const state = outbox.stateOf(entry);
-    const names = entry.files.map(({ name }) => name).join(', ');
-    const said = element('span', { class: 'outbox-state', text: words[state](entry.problem?.message ?? '') });
-    said.setAttribute('role', state === 'refused' ? 'alert' : 'status');
-    return element('li', { class: 'outbox-message', 'data-state': state },
-      element('span', { class: 'outbox-text', dir: 'auto', text: [entry.text, names].filter(Boolean).join('\n') }), said, ...buttonsFor(entry, state));
+    return { node, update };
   }
 
   function show() {
     // What was sent to a conversation that is gone by now still stands there.
     const entries = [...new Set([shownId(), place().beginning])].flatMap((each) => (each ? outbox.of(each) : []));
+    rows = new Map(entries.map((entry) => [entry.id, rows.get(entry.id) ?? createRow(entry)]));
+    for (const entry of entries) rows.get(entry.id).update(entry);
     setHidden(list, entries.length === 0);
-    list.replaceChildren(...entries.map(row));
+    replaceChildrenKeepingFocus(list, ...[...rows.values()].map(({ node }) => node));
   }
 
   outbox.follow(show);

@@ -43,13 +43,15 @@ export class Outbox {
   #mayPass;
   #lock;
   #timers;
-  #sending = new Set();
+  /** What is being sent, by its id: ends its request. */
+  #sending = new Map();
+  #listeners = new Set();
   #retries = new Map();
 
   /**
    * @param {object} options
    * @param {import('../core/browser_storage/kept.js').Kept} options.kept
-   * @param {(entry: Entry) => Promise<void>} options.deliver resolves when the server has the message
+   * @param {(entry: Entry, options: {signal: AbortSignal}) => Promise<void>} options.deliver resolves when the server has the message
    * @param {(conversationId: string) => boolean} options.isAnswering whether an answer is being written there, as far as this tab knows
    * @param {(error: Error) => boolean} options.mayPass whether what went wrong may go well the next time
    */
@@ -67,9 +69,10 @@ export class Outbox {
     });
   }
 
-  /** Calls `listener()` when a message comes, changes or goes, here or in another tab. */
+  /** Calls `listener()` when a message comes, changes or goes, here or in another tab, and when one is tried again here. */
   follow(listener) {
-    return this.#kept.follow(({ kind }) => kind === KIND && listener());
+    this.#listeners.add(listener);
+    this.#kept.follow(({ kind }) => kind === KIND && listener());
   }
 
   /** @returns {Entry[]} all, in the order in which they were written */
@@ -87,11 +90,17 @@ export class Outbox {
     return this.entries.filter((entry) => placeOf(entry) === place);
   }
 
-  /** @returns {'sending'|'queued'|'delayed'|'refused'} how it stands with a message */
+  /** @returns {'sending'|'retrying'|'queued'|'delayed'|'refused'} how it stands with a message */
   stateOf(entry) {
     if (entry.problem?.isRefused) return 'refused';
     if (entry.problem?.code === 'turn_in_progress' || this.#waits(entry)) return 'queued';
-    return entry.problem && !this.#sending.has(entry.id) ? 'delayed' : 'sending';
+    if (!entry.problem) return 'sending';
+    return this.#sending.has(entry.id) ? 'retrying' : 'delayed';
+  }
+
+  /** Whether its request is under way: cut off now, the server may have it all the same. */
+  isSending({ id }) {
+    return this.#sending.has(id);
   }
 
   /**
@@ -106,11 +115,12 @@ export class Outbox {
     return this.send(placeOf(entry));
   }
 
-  /** Takes a message back, unless it is just being sent. @returns {Entry|null} */
+  /** Takes a message back, unless it is just being sent for the first time: a further try is cut off. @returns {Entry|null} */
   take(id) {
     const entry = this.#kept.get(KIND, id);
-    if (!entry || this.#sending.has(id)) return null;
+    if (!entry || (this.#sending.has(id) && !entry.problem)) return null;
     this.#kept.set(KIND, id, null);
+    this.#sending.get(id)?.abort();
     // What stood behind it may go.
     this.send(placeOf(entry));
     return entry;
@@ -140,12 +150,15 @@ export class Outbox {
     const entry = next && (await this.#kept.fresh(KIND, next.id));
     if (next && !entry) return this.#sendNext(place);
     if (!entry || this.#sending.has(entry.id) || this.#isAnswering(entry.conversationId)) return undefined;
-    this.#sending.add(entry.id);
+    const request = new AbortController();
+    this.#sending.set(entry.id, request);
+    this.#tell();
     try {
-      await this.#deliver(entry);
+      await this.#deliver(entry, request);
     } catch (error) {
       this.#sending.delete(entry.id);
-      return this.#failed(entry.id, error);
+      // Taken back, it may be on its way again under the same id.
+      return request.signal.aborted ? this.#sendNext(place) : this.#failed(entry.id, error);
     }
     this.#sending.delete(entry.id);
     this.#retries.delete(place);
@@ -191,6 +204,10 @@ export class Outbox {
     if (this.#sending.has(entry.id)) return false;
     const [first] = this.of(placeOf(entry)).filter(({ problem }) => !problem?.isRefused);
     return first?.id !== entry.id || this.#isAnswering(entry.conversationId);
+  }
+
+  #tell() {
+    for (const listener of this.#listeners) listener();
   }
 
   #nextTime() {

@@ -374,7 +374,7 @@ export class ConversationPage {
   }
 
   /** Brings a message of the outbox to the server; its answer is shown where its conversation is. */
-  async deliver(entry) {
+  async deliver(entry, { signal }) {
     const conversationId = entry.conversationId ?? (await this.#beginnings.conversationOf(entry));
     const request = await requestOf(entry);
     const { insteadOf = null } = entry;
@@ -382,7 +382,7 @@ export class ConversationPage {
     if (isHere()) await this.#loaded.catch(() => {}); // what is still on its way would take the place of what is written
     if (isHere() && !this.#transcript.atEnd) await this.#transcript.load();
     try {
-      if (await this.#turns.send(conversationId, request, { insteadOf, parts: await filePartsOf(entry) })) this.#transcript.showState();
+      if (await this.#turns.send(conversationId, request, { insteadOf, parts: await filePartsOf(entry), signal })) this.#transcript.showState();
     } catch (error) {
       await this.#tellNotSent(conversationId, error, { isFirst: !entry.problem });
     }
@@ -401,7 +401,8 @@ export class ConversationPage {
 
   async #tellRefused(error) {
     if (isGone(error)) this.#showFailure(error);
-    if (error.code === 'turn_in_progress') await this.refresh();
+    // Of a request that was cut off, the server may have got the message.
+    if (error.code === 'turn_in_progress' || error.name === 'AbortError') await this.refresh();
   }
 
   #tellDelayedElsewhere(conversationId, error) {

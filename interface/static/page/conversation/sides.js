@@ -40,7 +40,7 @@ export class Sides {
     this.#page = page;
     this.#makePlace = makeSecondPlace;
     this.#outbox = new Outbox({
-      kept: page.kept, mayPass, deliver: (entry) => this.#placeOf(entry).deliver(entry),
+      kept: page.kept, mayPass, deliver: (entry, options) => this.#placeOf(entry).deliver(entry, options),
       isAnswering: (conversationId) => this.#sides.some((side) => side.isAnswering && side.conversationId === conversationId),
     });
     page.events.on('beside:taken', ({ by }) => this.#yieldTo(by));

@@ -68,12 +68,12 @@ export class Turns {
    *
    * @param {string} conversationId
    * @param {object} message of the send route, with its `client_message_id`
-   * @param {{insteadOf?: string|null, parts?: object[]}} [options] the id of the question in whose place it is asked: what followed that
-   *   one leaves the page; the parts by which the message shows its files
+   * @param {{insteadOf?: string|null, parts?: object[], signal?: AbortSignal}} [options] the id of the question in whose place it is asked:
+   *   what followed that one leaves the page; the parts by which the message shows its files; what cuts the request off
    * @returns {Promise<boolean>} whether it is shown
    * @throws {ApiError} when it was not accepted
    */
-  async send(conversationId, message, { insteadOf = null, parts = [] } = {}) {
+  async send(conversationId, message, { insteadOf = null, parts = [], signal: cut } = {}) {
     const open = (options) => (insteadOf
       ? this.#page.api.askInstead(conversationId, insteadOf, { text: message.messageText, client_message_id: message.client_message_id }, options)
       : this.#page.api.sendMessage(conversationId, message, options));
@@ -81,7 +81,7 @@ export class Turns {
     const { signal } = this.#controller;
     const wasShown = isShown();
     const request = new AbortController();
-    const response = await this.#ask(() => open({ signal: request.signal }));
+    const response = await this.#ask(() => open({ signal: cut ? AbortSignal.any([request.signal, cut]) : request.signal }));
     const former = insteadOf && this.#page.find(insteadOf);
     if (!wasShown || signal.aborted || (insteadOf && !former)) {
       await response.body.cancel();
