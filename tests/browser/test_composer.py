@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import hold_talk, messages
+from tests.browser.transcript import suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -166,7 +167,8 @@ def test_a_model_is_chosen_by_keys_for_a_conversation_and_answers_it_from_then_o
     models = page.get_by_role("listbox", name="Models")
     expect(models.get_by_role("option")).not_to_have_count(0)
     expect(models.get_by_role("option", selected=True)).to_contain_text("main model")
-    page.keyboard.type("che")
+    page.keyboard.press("c")  # letters that come late would begin a new search
+    expect(models.locator(".is-active")).to_contain_text("cheap")
     page.keyboard.press("Enter")
     expect(button).to_have_text("cheap")
     expect(button).to_be_focused()
@@ -336,12 +338,14 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
     page.focus(INPUT)
     page.keyboard.type("Ask @Anna about Tuesday")
     expect(option(page, "Anna about Tuesday").first).to_be_visible()
+    suggested(page)
     expect(page.locator("#composer-suggestions [aria-selected=true]")).to_have_count(0)
     page.keyboard.press("Enter")
     expect(page.locator(".message-card[message-index='3']")).to_contain_text("Ask @Anna about Tuesday")
 
     page.keyboard.type("Ask @Anna about")
     expect(option(page, "Anna about Tuesday").first).to_be_visible()
+    suggested(page)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(INPUT)).to_have_value(f"Ask @conversation_{talk.friendly_id}_message_")
@@ -511,3 +515,28 @@ def test_a_message_is_taken_back_while_it_is_tried_again_and_is_not_sent_twice_w
     expect(cards).to_have_count(4)
     questions = [each["text"] for each in messages(person, talk.conversation_id)][::2]
     assert questions == ["How much water?", "How much light?"]
+
+
+def test_a_row_that_was_chosen_by_arrows_is_taken_while_what_was_typed_since_is_searched(
+    open_page: OpenPage, person: Client
+) -> None:
+    talk = hold_talk(person, "Anna about Tuesday", "Ask anna about tuesday")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(2)
+    page.focus(INPUT)
+    asked = "**/conversations/autocomplete?*"
+    for keys in (("o",), ("ArrowDown", "o"), ("o", "ArrowDown")):
+        page.unroute(asked)
+        page.fill(INPUT, "")
+        page.keyboard.type("Ask @Anna ab")
+        expect(option(page, "Anna about Tuesday").first).to_be_visible()
+        suggested(page)
+        page.route(asked, lambda _: None)
+        for key in keys:
+            page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        if "ArrowDown" in keys:
+            expect(page.locator(INPUT)).to_have_value(f"Ask @conversation_{talk.friendly_id}_message_")
+        else:
+            expect(page.locator(".message-card")).to_have_count(4)
+    expect(page.locator(".message-card")).to_have_count(4)

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk, messages
 from tests.browser.screens import findings
+from tests.browser.transcript import suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -77,6 +78,7 @@ def test_joined_groups_are_completed_shown_and_opened_like_one(
     page = open_page(person)
     write(page, "Plan by @personal_domain&te")
     expect(option(page, "tea_tag")).to_be_visible()
+    suggested(page)
     expect(page.locator(".listbox-heading")).to_have_text(["Tags"])
     page.keyboard.press("Enter")
     expect(page.locator(INPUT)).to_have_value("Plan by @personal_domain&tea_tag ")
@@ -129,6 +131,7 @@ def test_a_memory_is_found_by_its_number(open_page: OpenPage, person: Client) ->
         page.fill(INPUT, "")
         write(page, typed)
         expect(option(page, TEA)).to_be_visible()
+        suggested(page)
         page.keyboard.press("Tab")
         expect(page.locator(INPUT)).to_have_value(f"@{claim['friendly_id']} ")
 
@@ -140,6 +143,7 @@ def test_use_now_attaches_a_memory_that_outlives_the_page_and_goes_with_the_mess
     page = open_page(person)
     write(page, "What shall I have? @black")
     expect(option(page, TEA)).to_be_visible()
+    suggested(page)
     page.keyboard.press("Control+Enter")
     expect(page.locator(INPUT)).to_have_value("What shall I have? ")
     chip = page.locator(".claim-chip")

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.screens import findings
+from tests.browser.transcript import suggested
 from tests.fakes import Answer, RecordingModel, calling, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -35,6 +36,7 @@ def test_a_document_is_named_read_followed_and_written(person: Client, open_page
     field.click()
     page.keyboard.type("See [[gard")
     expect(page.locator("#composer-suggestions [role=option]")).to_have_count(1)
+    suggested(page)
     page.keyboard.press("Enter")
     expect(field).to_have_value("See [[garden plan]] ")
     page.keyboard.press("Enter")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from tests.browser.chromium import TIMEOUT
 from tests.browser.history import Talk, hold_talk, messages
 from tests.http_client import Client
 
@@ -32,6 +33,10 @@ AT_END = """() => {
   const view = document.getElementById('chatView');
   return view.scrollHeight - view.scrollTop - view.clientHeight < 3;
 }"""
+
+_MARK_WHAT_FLASHES = """() => new MutationObserver((changes) => {
+  for (const { target } of changes) if (target.classList.contains('flash')) target.dataset.flashed = '';
+}).observe(document.body, { subtree: true, attributeFilter: ['class'] })"""
 
 
 def card(page: Page, number: int) -> Locator:
@@ -61,9 +66,30 @@ def send(page: Page, text: str) -> None:
     page.keyboard.press("Enter")
 
 
+def suggested(page: Page) -> None:
+    """Wait until what the composer suggests answers what is written: before, Enter takes no row."""
+    expect(page.locator(".suggestions[data-stale]")).to_have_count(0)
+
+
 def clipboard(page: Page) -> str:
     """What was copied last."""
     return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def copied(page: Page, copy: Callable[[], object]) -> str:
+    """What `copy` copies. The label that says so is gone after a moment, on a busy machine before anybody looks."""
+    page.evaluate("navigator.clipboard.writeText('')")
+    copy()
+    for _ in range(TIMEOUT // 20):
+        if text := clipboard(page):
+            return text
+        page.wait_for_timeout(20)
+    raise AssertionError("nothing was copied")
+
+
+def mark_what_flashes(page: Page) -> None:
+    """From now on, what is lit up for a moment can be seen afterwards, too: by `data-flashed`."""
+    page.evaluate(_MARK_WHAT_FLASHES)
 
 
 def opened_id(page: Page) -> str:
@@ -94,6 +120,22 @@ def edit(page: Page, text: str) -> None:
 def paragraphs(word: str) -> list[str]:
     """The pieces of an answer longer than the window."""
     return [f"{word} paragraph {number} of many.\n\n" for number in range(40)]
+
+
+def reading_place(page: Page) -> object:
+    """What `READING` says once a turn of the wheel has ended, which goes on for some frames."""
+    return page.evaluate(
+        f"""async () => {{
+            const place = {READING};
+            for (let [last, same] = [null, 0]; ;) {{
+                const next = String(place());
+                same = next === last ? same + 1 : 0;
+                last = next;
+                if (same === 20) return place();
+                await new Promise((done) => requestAnimationFrame(done));
+            }}
+        }}"""
+    )
 
 
 def scroll_by_wheel(page: Page, towards: str) -> None:

@@ -23,7 +23,7 @@ const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, ca
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
 export function createAutocomplete(input, { api, events, kept, conversationId = () => null }, { onComplete }) {
-  const suggestions = createSuggestions(input, { label: words.label, onChoose: choose, onAction: useNow });
+  const suggestions = createSuggestions(input, { label: words.label, onChoose: choose, onAction: useNow, onUse: () => latest.cancel() });
   let mention = null;
   let dismissed = -1;
 
@@ -61,7 +61,6 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     const isShown = suggestions.isOpen() && isSameMention(mention, found);
     mention = found;
     if (isShown) return;
-    suggestions.expire();
     const { known } = OFFERS[found.kind];
     if (known) {
       latest.cancel();
@@ -70,11 +69,12 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     }
     // A hash sign is often no beginning of an id: of that, nothing is said.
     if (!suggestions.isOpen() && !isComplete(found) && OFFERS[found.kind].none) suggestions.tell(words.searching);
+    suggestions.expire();
     latest.request(found);
   }
 
   function showKnown(found) {
-    const onMore = () => mention === found && showKnown(found);
+    const onMore = () => mention === found && !suggestions.isChosen() && showKnown(found);
     show(OFFERS[found.kind].known(found, { api, events, onMore }), found);
   }
 

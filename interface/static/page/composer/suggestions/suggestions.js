@@ -10,10 +10,10 @@ import { createListbox } from '../../ui/controls/listbox.js';
  * that has a listbox, and what is offered is announced.
  *
  * @param {HTMLElement} input
- * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void}} options
+ * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void, onUse: () => void}} options as of `createListbox`
  */
-export function createSuggestions(input, { label, onChoose, onAction }) {
-  const list = createListbox({ id: uniqueId('composer-suggestions'), className: 'composer-suggestions', label, field: input, onChoose, onAction });
+export function createSuggestions(input, { label, onChoose, onAction, onUse }) {
+  const list = createListbox({ id: uniqueId('composer-suggestions'), className: 'composer-suggestions', label, field: input, onChoose, onAction, onUse: use });
   const note = element('p', { class: 'suggestions-note' });
   const said = element('p', { class: 'visually-hidden', role: 'status' });
   const box = element('div', { class: 'suggestions', hidden: true }, list.node, note);
@@ -22,33 +22,50 @@ export function createSuggestions(input, { label, onChoose, onAction }) {
   for (const [name, value] of Object.entries({
     'aria-autocomplete': 'list', 'aria-haspopup': 'listbox', 'aria-controls': list.node.id,
   })) input.setAttribute(name, value);
-  /** Whether Enter and Tab take a row: those of an earlier query are shown, and not taken. */
+  /** Whether Enter and Tab take the row that was offered first: that of an earlier query is shown, and not taken. */
   let isCurrent = true;
+  /** Whether the person went to the active row: that one is taken in any case. */
+  let isChosen = false;
 
   const isOpen = () => !box.hidden;
 
   /**
    * @param {Array<{label?: string, options: import('../../ui/controls/listbox.js').Option[]}>} groups
    * @param {{keys: string, more?: string, preselects?: boolean}} said what the keys do, for who has some, and what else there is to say;
-   *   `preselects`: Enter takes the first row, also where nobody went to it by the arrows
+   *   `preselects`: Enter takes the first row, also where nobody went to one by the arrows
    */
   function show(groups, { keys, more = '', preselects = true }) {
+    const wasChosen = isChosen;
     list.show(groups);
+    settle();
     note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
     said.textContent = composerStrings.suggestions.choices(list.length);
     box.hidden = false;
-    isCurrent = true;
-    if (preselects) list.activate(0);
+    if (preselects || wasChosen) list.activate(0);
   }
 
-  /** What is shown answers an earlier query. */
+  /** What is shown, if anything is, answers an earlier query. */
   function expire() {
     isCurrent = false;
+    box.toggleAttribute('data-stale', true);
+  }
+
+  function settle() {
+    isCurrent = true;
+    isChosen = false;
+    box.toggleAttribute('data-stale', false);
+  }
+
+  function use() {
+    settle();
+    isChosen = true;
+    onUse();
   }
 
   /** @param {string} text in the place of suggestions */
   function tell(text) {
     list.clear();
+    settle();
     note.textContent = text;
     said.textContent = text;
     box.hidden = false;
@@ -56,6 +73,7 @@ export function createSuggestions(input, { label, onChoose, onAction }) {
 
   function close() {
     list.clear();
+    settle();
     said.textContent = '';
     box.hidden = true;
   }
@@ -63,13 +81,14 @@ export function createSuggestions(input, { label, onChoose, onAction }) {
   /** @returns {boolean} whether the key was for the list */
   function handleKey(event) {
     if (!isOpen()) return false;
-    if (!isCurrent && event.key === 'Enter') return false;
-    const takes = event.key === 'Tab' && isCurrent && list.active >= 0 && !event.shiftKey && !composes(event);
+    const isTakable = isCurrent || isChosen;
+    if (!isTakable && event.key === 'Enter') return false;
+    const takes = event.key === 'Tab' && isTakable && list.active >= 0 && !event.shiftKey && !composes(event);
     if (!takes) return list.handleKey(event);
     list.choose(event);
     event.preventDefault();
     return true;
   }
 
-  return { show, tell, expire, close, isOpen, handleKey };
+  return { show, tell, expire, close, isOpen, isChosen: () => isChosen, handleKey };
 }

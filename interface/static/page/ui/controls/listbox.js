@@ -23,9 +23,10 @@ const TYPED_TOGETHER_MS = 800;
  * letters are keys of the list, too. The active option is the selected one, unless the options say what is chosen.
  *
  * @param {{id: string, label: string, className?: string, field?: HTMLElement|null, onChoose: (value: any) => void,
- *   onAction?: (value: any) => void}} options
+ *   onAction?: (value: any) => void, onUse?: () => void}} options `onUse`: the person goes through the list, or presses a row: what is shown is
+ *   not to be replaced by what was asked for before
  */
-export function createListbox({ id, label, className = '', field = null, onChoose, onAction = () => {} }) {
+export function createListbox({ id, label, className = '', field = null, onChoose, onAction = () => {}, onUse = () => {} }) {
   const node = element('div', { id, class: `listbox ${className}`.trim(), role: 'listbox', 'aria-label': label, tabindex: '0' });
   const owner = field ?? node;
   /** @type {Array<Option & {node: HTMLElement}>} */
@@ -33,6 +34,7 @@ export function createListbox({ id, label, className = '', field = null, onChoos
   let active = -1;
   let typed = { text: '', at: 0 };
 
+  node.addEventListener('mousedown', () => rows.length > 0 && onUse());
   if (field) {
     // What scrolls can be reached by the keyboard, and the field is where its keys are heard.
     node.addEventListener('focus', () => field.focus());
@@ -138,8 +140,10 @@ export function createListbox({ id, label, className = '', field = null, onChoos
   function handleKey(event) {
     if (rows.length === 0 || composes(event)) return false;
     const target = targetOf(event);
-    if (target !== undefined) activate(target);
-    else if (event.key === 'Enter' && active >= 0 && !event.shiftKey) choose(event);
+    if (target !== undefined) {
+      activate(target);
+      onUse();
+    } else if (event.key === 'Enter' && active >= 0 && !event.shiftKey) choose(event);
     else if (field || !handleOwnKey(event)) return false;
     event.preventDefault();
     return true;
