@@ -28,7 +28,7 @@ function createFinder(api, { but, first, onChoose }) {
     class: 'form-control', type: 'text', role: 'combobox', 'aria-label': words.find, placeholder: words.find, 'aria-autocomplete': 'list',
     'aria-expanded': 'true', autocomplete: 'off', spellcheck: 'false',
   });
-  const list = createListbox({ id: 'conversation-choices', label: words.list, className: 'conversation-choices', field, onChoose });
+  const list = createListbox({ id: 'conversation-choices', label: words.list, className: 'conversation-choices', field, onChoose, onUse: () => latest.cancel() });
   const status = element('p', { class: 'conversation-choices-status', role: 'status' });
   field.setAttribute('aria-controls', list.node.id);
 
@@ -43,7 +43,11 @@ function createFinder(api, { but, first, onChoose }) {
       status.textContent = words.failed(error.message);
     },
   });
-  field.addEventListener('input', () => latest.request(field.value.trim()));
+  field.addEventListener('input', () => {
+    // Enter takes none of those that something else was called.
+    list.activate(-1);
+    latest.request(field.value.trim());
+  });
   field.addEventListener('keydown', (event) => list.handleKey(event));
   latest.request('');
   return { nodes: [field, list.node, status], field, end: latest.cancel };
