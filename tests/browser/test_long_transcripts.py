@@ -10,8 +10,20 @@ from playwright.sync_api import expect
 
 from benchmarks.made_up.history import SeedPlan, seed
 from database.connection import close_store, open_store
+from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk, told
-from tests.browser.transcript import AT_END, MOST_CARDS, READING, body, card, opened_id, paragraphs, send
+from tests.browser.transcript import (
+    AT_END,
+    MOST_CARDS,
+    READING,
+    body,
+    card,
+    copied,
+    opened_id,
+    paragraphs,
+    reading_place,
+    send,
+)
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -40,7 +52,7 @@ def test_ten_thousand_messages_are_opened_at_either_end_and_in_the_middle(
     page = open_page(person, f"/interface/{conversation['conversation_id']}")
     cards = page.locator(".message-card")
     expect(card(page, MANY)).to_be_in_viewport()
-    assert page.evaluate(AT_END)
+    wait_until(page, AT_END)
 
     view = page.locator("#chatView")
     view.press("Home")
@@ -71,10 +83,11 @@ def test_two_windows_watch_one_answer_and_each_reader_stays_where_they_read(
     other.goto(page.url)
     expect(body(other, 2)).to_contain_text("Early paragraph 39")
     expect(other.get_by_role("button", name="Stop answering")).to_be_visible()
+    wait_until(other, AT_END)
     other.locator("#chatView").hover()
     other.mouse.wheel(0, -500)
     expect(other.get_by_role("button", name="To the newest message")).to_be_visible()
-    place = other.evaluate(READING)
+    place = reading_place(other)
 
     shared_model.release()
     for each in (page, other):
@@ -136,8 +149,8 @@ def test_everything_in_a_card_is_done_by_keys_alone(
     expect(body(page, 2)).to_have_text("How much water?")
     bar.get_by_role("button", name="Clear selection").press("Enter")
     expect(bar).to_be_hidden()
-    card(page, 1).locator(".message-ref-badge").press("Enter")
-    expect(card(page, 1).locator(".message-ref-badge")).to_contain_text("Copied!")
+    badge = card(page, 1).locator(".message-ref-badge")
+    assert copied(page, lambda: badge.press("Enter")) == first.reference(2)
     assert told(person, first.conversation_id).hashes == (first.hashes[1], first.hashes[0])
 
 

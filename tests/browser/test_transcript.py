@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems, until_kept
+from tests.browser.chromium import PageProblems, until_held, until_kept, wait_until
 from tests.browser.history import Talk, former_texts, hold_talk, messages, store_talk, told
 from tests.browser.screens import NARROW
 from tests.browser.sidebar_page import SidebarPage
@@ -22,9 +22,12 @@ from tests.browser.transcript import (
     card,
     choose,
     clipboard,
+    copied,
+    mark_what_flashes,
     open_talk,
     opened_id,
     paragraphs,
+    reading_place,
     scroll_by_wheel,
     send,
     texts_of,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 LISTED = "**/list_messages_by_conversation/**"
+AROUND = re.compile(r"/list_messages_by_conversation/.*[?&]around=")
 
 
 def test_a_message_is_edited_and_what_it_said_before_is_kept(
@@ -89,9 +93,8 @@ def test_several_messages_are_selected_moved_and_their_references_copied(person:
     for number in (2, 1):
         page.get_by_label(f"Select message {number}").check()
     expect(bar).to_contain_text("2 messages selected")
-    bar.get_by_role("button", name="Copy references").click()
-    expect(bar).to_contain_text("Copied!")
-    assert clipboard(page).split("\n") == [talk.reference(1), talk.reference(2)]
+    references = copied(page, bar.get_by_role("button", name="Copy references").click)
+    assert references.split("\n") == [talk.reference(1), talk.reference(2)]
 
     bar.get_by_role("button", name="Move down").click()
     expect(body(page, 1)).to_have_text("How much light?")
@@ -167,13 +170,9 @@ def test_a_messages_text_and_its_id_are_copied(
 ) -> None:
     shared_model.scripts["main"] = saying("Twice a *day*:\n\n```sh\nwater --twice\n```")
     talk, page = open_talk(person, open_page, "How much water?")
-    button = card(page, 2).get_by_role("button", name="Copy text")
-    button.click()
-    expect(button).to_contain_text("Copied")
-    assert clipboard(page) == "Twice a *day*:\n\n```sh\nwater --twice\n```"
-    card(page, 2).get_by_role("button", name="Copy code").click()
-    expect(card(page, 2).locator(".code-copy")).to_have_text("Copied")
-    assert clipboard(page) == "water --twice"
+    whole = copied(page, card(page, 2).get_by_role("button", name="Copy text").click)
+    assert whole == "Twice a *day*:\n\n```sh\nwater --twice\n```"
+    assert copied(page, card(page, 2).get_by_role("button", name="Copy code").click) == "water --twice"
 
     short_id = messages(person, talk.conversation_id)[1]["short_id"]
     choose(page, 2, f"Copy message ID #{short_id}")
@@ -183,12 +182,9 @@ def test_a_messages_text_and_its_id_are_copied(
     expect(page.locator("#toasts")).to_contain_text("Permalink copied")
     assert clipboard(page) == f"{person.origin}/r/{talk.friendly_id}/{talk.hashes[1]}"
     badge = card(page, 1).locator(".message-ref-badge")
-    badge.click()
-    expect(badge).to_contain_text("Copied!")
-    assert clipboard(page) == talk.reference(1)
-    badge.click(modifiers=["Shift"])
-    expect(page.locator("#toasts").get_by_text("Permalink copied")).to_have_count(2)
-    assert clipboard(page) == f"{person.origin}/r/{talk.friendly_id}/{talk.hashes[0]}"
+    assert copied(page, badge.click) == talk.reference(1)
+    permalink = copied(page, lambda: badge.click(modifiers=["Shift"]))
+    assert permalink == f"{person.origin}/r/{talk.friendly_id}/{talk.hashes[0]}"
 
 
 def test_who_waits_is_told_how_much_is_read_and_how_long_until_the_first_word(
@@ -277,9 +273,9 @@ def test_what_is_read_stays_in_its_place_while_earlier_messages_come(
     page.route("**/list_messages_by_conversation/**", lambda route: waiting.append(route))
     first = page.locator(".message-card").first
     before = first.get_attribute("message-index")
-    with page.expect_request("**/list_messages_by_conversation/**"):
-        page.evaluate("document.getElementById('chatView').scrollTop = 600")
-        place = page.evaluate(READING)
+    page.evaluate("document.getElementById('chatView').scrollTop = 600")
+    place = page.evaluate(READING)
+    until_held(page, waiting)
     expect(page.get_by_text("Loading earlier messages…")).to_be_visible()
     for route in waiting:
         route.continue_()
@@ -311,17 +307,17 @@ def test_who_writes_while_what_was_asked_for_comes_goes_on_writing(
     """What comes takes the focus from no field in which somebody writes: Enter would be ignored."""
     held: list[Route] = []
 
-    def hold_what(asks: Locator) -> None:
+    def hold_what(asks: Locator, asked: str | re.Pattern[str] = AROUND) -> None:
         """Click on what asks for messages, which do not come yet."""
-        page.route(LISTED, lambda route: held.append(route), times=1)
-        with page.expect_request(LISTED):
-            asks.click()
+        page.route(asked, lambda route: held.append(route), times=1)
+        asks.click()
+        until_held(page, held)
 
     def write_before(target: Locator, text: str) -> None:
         """Write, let what was asked for come, and send what is written."""
         page.fill("#composer-input", text)
         held.pop().continue_()
-        expect(target).to_have_class(re.compile("flash"))
+        expect(target).to_have_attribute("data-flashed", "")
         expect(page.locator("#composer-input")).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.locator("#composer-input")).to_have_value("")
@@ -330,25 +326,26 @@ def test_who_writes_while_what_was_asked_for_comes_goes_on_writing(
     tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
     basil = hold_talk(person, "Drying basil", f"What of {tomatoes.reference(1)}?")
     page = open_page(person, tomatoes.path)
+    mark_what_flashes(page)
     card(page, 1).get_by_role("button", name="refers to this one").click()
     hold_what(page.get_by_role("dialog", name="Referred to by").locator(".backlink"))
     write_before(card(page, 1), "And of parsley?")
     expect(body(page, 3)).to_have_text("And of parsley?")
-    expect(body(page, 4)).to_have_text("Understood.")
+    expect(card(page, 4)).to_have_attribute("data-status", "complete")
     assert opened_id(page) == basil.conversation_id
 
     # An activity of another one.
     event = {"type": "system_event", "payload": {"type": "frost", "description": "The first frost."}}
     frost = person.post(f"/api/conversations/{tomatoes.conversation_id}/activities", event).json()
     send(page, f"See #{frost['short_id']}.")
-    expect(body(page, 6)).to_have_text("Understood.")
-    hold_what(body(page, 5).locator(".reference-chip"))
+    expect(card(page, 6)).to_have_attribute("data-status", "complete")
+    hold_what(body(page, 5).locator(".reference-chip"), LISTED)
     write_before(page.locator(".activity-line"), "Before the frost?")
-    expect(body(page, 4)).to_have_text("Understood.")
+    expect(card(page, 4)).to_have_attribute("data-status", "complete")
     assert opened_id(page) == tomatoes.conversation_id
 
     # The newest messages, which lead to the composer of who is nowhere else.
-    hold_what(SidebarPage(page).row("Drying basil"))
+    hold_what(SidebarPage(page).row("Drying basil"), LISTED)
     page.keyboard.press("Control+f")
     found = page.get_by_role("search", name="Find in this conversation").get_by_role("searchbox")
     found.fill("parsley")
@@ -362,6 +359,7 @@ def test_who_writes_while_what_was_asked_for_comes_goes_on_writing(
     first = messages(person, story.conversation_id)[0]
     assert person.put(f"/messages/{first['message_id']}/pin").status == 200
     page.goto(story.path)
+    mark_what_flashes(page)
     expect(body(page, 400)).to_be_in_viewport()
     hold_what(page.get_by_role("region", name="Pinned messages").get_by_role("button", name="#1 You"))
     write_before(card(page, 1), "And then?")
@@ -383,11 +381,11 @@ def test_who_has_scrolled_up_is_not_moved_by_an_answer_that_grows(
     send(page, "Tell me something long")
     expect(body(page, 2)).to_contain_text("Early paragraph 39")
     expect(body(page, 2).get_by_text("Early paragraph 39")).to_be_in_viewport()
-    assert page.evaluate(AT_END)
+    wait_until(page, AT_END)
     page.locator("#chatView").hover()
     page.mouse.wheel(0, -500)
     expect(page.get_by_role("button", name="To the newest message")).to_be_visible()
-    place = page.evaluate(READING)
+    place = reading_place(page)
     shared_model.release()
     expect(card(page, 2)).to_have_attribute("data-status", "complete")
     expect(body(page, 2)).to_contain_text("The end.")
@@ -421,3 +419,28 @@ def test_a_page_loaded_again_in_the_middle_of_an_answer_goes_on(
     whole = [*paragraphs("Early"), *paragraphs("Late"), "The end."]
     expect(body(page, 2).locator("p")).to_have_text([piece.strip() for piece in whole])
     assert messages(writer, opened_id(page))[1]["text"] == "".join(whole)
+
+
+def test_who_scrolls_up_slowly_gets_away_from_an_answer_that_grows(
+    writer: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    page = open_page(writer)
+    send(page, "Tell me something long")
+    expect(body(page, 2)).to_contain_text("Early paragraph 39")
+    wait_until(page, AT_END)
+    body(page, 2).evaluate("""(node) => {
+      const grow = (height) => {
+        node.style.paddingBottom = `${height}px`;
+        if (height < 2000) requestAnimationFrame(() => grow(height + 1));
+      };
+      grow(1);
+    }""")
+    page.locator("#chatView").hover()
+    for _ in range(20):
+        page.mouse.wheel(0, -20)
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(page.get_by_role("button", name="To the newest message")).to_be_visible()
+    place = reading_place(page)
+    shared_model.release()
+    expect(card(page, 2)).to_have_attribute("data-status", "complete")
+    assert page.evaluate(READING) == place

@@ -1,4 +1,6 @@
 const AT_END_PX = 48;
+/** A turn of the wheel, or a move of a finger, goes on for so long after the last that was heard of it. */
+const TURNING_MS = 300;
 
 /**
  * Keeps what a person reads where it is while things come and go around it, and follows the end for who is there.
@@ -11,6 +13,10 @@ export function createScrollKeeper(scroller, content, { onScroll, hasEnd }) {
   let following = true;
   let lastTop = 0;
   let scheduled = false;
+  /** The timer that tells when the person has ended scrolling. */
+  let turning = null;
+  /** Whether something has grown meanwhile. */
+  let isBehind = false;
 
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 
@@ -37,7 +43,26 @@ export function createScrollKeeper(scroller, content, { onScroll, hasEnd }) {
     });
   }, { passive: true });
 
-  const observer = new ResizeObserver(() => following && hasEnd() && toEnd());
+  function follow() {
+    if (turning !== null) isBehind = true;
+    else if (following && hasEnd()) toEnd();
+  }
+
+  function onTurned() {
+    turning = null;
+    if (isBehind) follow();
+  }
+
+  // It begins with small steps, which do not lead away from the end yet: what grows meanwhile must not take them back.
+  for (const kind of ['wheel', 'touchmove']) {
+    scroller.addEventListener(kind, () => {
+      if (turning === null) isBehind = false;
+      clearTimeout(turning);
+      turning = setTimeout(onTurned, TURNING_MS);
+    }, { passive: true });
+  }
+
+  const observer = new ResizeObserver(follow);
   observer.observe(content);
   observer.observe(scroller);
 
