@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
+
+from tests.browser.chromium import TIMEOUT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -35,9 +38,7 @@ class SidebarPage:
     def open(self, workspace: Locator) -> None:
         """Open a workspace's row where it is closed, as soon as there is something in it."""
         expect(workspace.locator("xpath=..")).to_have_class(re.compile("jstree-(open|closed)"))
-        if workspace.get_attribute("aria-expanded") != "true":
-            workspace.click()
-        expect(workspace).to_have_attribute("aria-expanded", "true")
+        open_up(workspace, workspace, "aria-expanded", "true")
 
     def menu(self) -> Locator:
         """The open menu."""
@@ -107,12 +108,22 @@ def titles(page: Page, name: str) -> Locator:
 
 
 def unfold(page: Page, name: str) -> Locator:
-    """Open a section that is closed, once the tree above it is drawn, which moves it."""
+    """Open a section, once the tree above it is drawn, which moves it."""
     section = part(page, name)
     expect(page.locator("#workspaces-container .jstree-anchor").first).to_be_visible()
-    section.locator("summary").click()
-    expect(section).to_have_attribute("open", "")
+    open_up(section.locator("summary"), section, "open", "")
     return section
+
+
+def open_up(handle: Locator, opened: Locator, name: str, value: str) -> None:
+    """Click the handle until what it opens says by an attribute that it is open: it may just be opening by itself."""
+    for _ in range(5):
+        if opened.get_attribute(name) == value:
+            return
+        handle.click()
+        with suppress(AssertionError):
+            expect(opened).to_have_attribute(name, value, timeout=TIMEOUT // 9)
+    expect(opened).to_have_attribute(name, value)
 
 
 def show_sidebar(page: Page) -> SidebarPage:

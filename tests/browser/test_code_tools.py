@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.screens import findings
-from tests.browser.transcript import body, card, clipboard, open_talk
+from tests.browser.transcript import body, card, copied, open_talk
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -68,11 +68,9 @@ def test_code_tables_and_formulas_have_their_tools(
     expect(page).not_to_have_title("ran")
 
     answer.locator("table").hover()
-    answer.get_by_role("button", name="Copy as CSV").click()
-    assert clipboard(page) == 'name,note\r\nsalt,"a, b"'
+    assert copied(page, answer.get_by_role("button", name="Copy as CSV").click) == 'name,note\r\nsalt,"a, b"'
     answer.locator(".math-display").hover()
-    answer.get_by_role("button", name="Copy LaTeX").click()
-    assert clipboard(page) == "x^2"
+    assert copied(page, answer.get_by_role("button", name="Copy LaTeX").click) == "x^2"
 
     expect(card(page, 2).locator(".message-usage")).to_have_text(
         re.compile(r"^7 → 5 tokens · [\d.,]+ tokens/s · \$0\.000057$")

@@ -12,6 +12,7 @@ from tests.browser.history import hold_talk, make_workspace
 from tests.browser.memories_panel import MemoriesPanel, address, remember
 from tests.browser.screens import keep_picture
 from tests.browser.sidebar_page import SidebarPage, by_right_click, titles
+from tests.browser.transcript import copied
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -102,9 +103,7 @@ def test_a_message_of_another_conversation_is_named_and_its_card_shown(
 ) -> None:
     shared_model.scripts["main"] = saying("Not today: the soil is wet enough for three days. **Then** as before.")
     page = open_tomatoes(gardener, open_page)
-    page.locator(".from-assistant .message-ref-badge").click()
-    expect(page.locator(".from-assistant .message-ref-badge")).to_contain_text("Copied!")
-    reference = page.evaluate("navigator.clipboard.readText()")
+    reference = copied(page, page.locator(".from-assistant .message-ref-badge").click)
     page.get_by_role("button", name="New conversation").first.click()
     expect(page.locator(".message-card")).to_have_count(0)
     page.fill("#composer-input", f"It rained all night. Does this still hold? {reference} ")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from settings import load_settings
-from tests.browser.transcript import body, card, send
+from tests.browser.transcript import body, card, copied, send
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ def test_the_embedded_model_answers_and_is_quoted_in_another_conversation(
     expect(card(page, 2)).to_have_attribute("data-status", "complete", timeout=LOADED_AND_ANSWERED)
     expect(body(page, 2)).not_to_be_empty()
 
-    badge = card(page, 2).locator(".message-ref-badge")
-    badge.click()
-    expect(badge).to_contain_text("Copied!")
-    reference = str(page.evaluate("navigator.clipboard.readText()"))
+    reference = copied(page, card(page, 2).locator(".message-ref-badge").click)
     page.get_by_role("button", name="New conversation").first.click()
     expect(page.locator(".message-card")).to_have_count(0)
     send(page, f"Say in one word which colour is named here: {reference}")

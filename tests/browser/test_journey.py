@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.transcript import copied, suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 FRIENDLY_ID = re.compile(r"^[a-z0-9]+(_[a-z0-9]+)?_[a-z0-9]{4}$")
+# All texts that an element has from now on.
+TEXTS = """(node) => {
+  const texts = [];
+  const all = { childList: true, subtree: true, characterData: true };
+  new MutationObserver(() => texts.push(node.textContent)).observe(node, all);
+  return texts;
+}"""
 ANSWER = "Memoize the rows.\n\n```js\nconst Row = memo(({ id }) => <tr key={id} />);\n```\n\nThen measure again."
 
 
@@ -41,10 +49,6 @@ def wait_for_hashes(page: Page, count: int) -> None:
     expect(page.locator(".message-ref-badge[data-msg-hash]:not([data-msg-hash=''])")).to_have_count(count)
 
 
-def clipboard(page: Page) -> str:
-    return str(page.evaluate("navigator.clipboard.readText()"))
-
-
 def test_a_message_of_one_conversation_is_named_in_another(page: Page, shared_model: RecordingModel) -> None:
     send(page, "How do I speed up my table?")
     expect(page.locator(".message-card")).to_have_count(2)
@@ -56,20 +60,19 @@ def test_a_message_of_one_conversation_is_named_in_another(page: Page, shared_mo
     anchor.click(button="right")
     item = page.locator(".vakata-context li", has_text="Copy Conversation Reference").first
     expect(item).to_be_visible()
-    item.locator("a").first.click()
-    friendly_id = clipboard(page)
+    friendly_id = copied(page, item.locator("a").first.click)
     assert FRIENDLY_ID.fullmatch(friendly_id)
 
     # The badge copies the canonical reference; "Copied!" goes away even after a double click.
     badge = page.locator(".message-ref-badge").nth(1)
     short_hash = badge.get_attribute("data-msg-hash")
     before = badge.inner_text()
-    badge.dblclick()
-    expect(badge).to_contain_text("Copied!")
-    reference = clipboard(page)
+    said = badge.evaluate_handle(TEXTS)
+    reference = copied(page, badge.dblclick)
     assert reference == f"@conversation_{friendly_id}_message_{short_hash}"
     expect(badge).not_to_contain_text("Copied!")
     expect(badge).to_have_text(before, use_inner_text=True)
+    assert any("Copied!" in text for text in said.evaluate("(texts) => texts"))
 
     # In a second conversation the pasted reference reaches the model word for word.
     page.get_by_role("button", name="New conversation").first.click()
@@ -152,6 +155,7 @@ def test_typing_at_offers_conversations_and_then_their_messages(page: Page, shar
     page.keyboard.type("@react")
     option = page.get_by_role("option", name=re.compile("React Optimization Plan")).first
     expect(option).to_be_visible()
+    suggested(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("option", name=re.compile("Memoize")).first).to_be_visible()
     page.get_by_role("option", name=re.compile("Memoize")).first.click()

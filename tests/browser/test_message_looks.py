@@ -13,7 +13,7 @@ from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk
 from tests.browser.screens import NARROW
 from tests.browser.sidebar_page import SidebarPage, by_right_click
-from tests.browser.transcript import body, card, choose, clipboard, open_talk, send
+from tests.browser.transcript import body, card, choose, copied, open_talk, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -37,8 +37,7 @@ def test_a_reference_reads_as_its_title_and_copies_as_itself(
     expect(chip.locator(".reference-chip-label")).to_have_text("Growing tomatoes › #1")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     body(page, 1).evaluate("node => getSelection().selectAllChildren(node)")
-    page.keyboard.press("Control+c")
-    assert clipboard(page).strip() == f"See {tomatoes.reference(1)}, please."
+    assert copied(page, lambda: page.keyboard.press("Control+c")).strip() == f"See {tomatoes.reference(1)}, please."
     choose(page, 1, "Edit")
     expect(page.get_by_label("Text of the message")).to_have_value(f"See {tomatoes.reference(1)}, please.")
     page.get_by_role("button", name="Cancel").click()
@@ -77,6 +76,7 @@ def test_long_messages_are_folded_and_each_block_has_its_own_direction(
     long = "\n".join(f"line {number}" for number in range(250))
     talk, page = open_talk(person, open_page, long, "مرحبا")
     unfold = card(page, 1).get_by_role("button", name="Show all 250 lines")
+    expect(unfold).to_be_visible()
     assert body(page, 1).evaluate("node => node.parentElement.clientHeight") < 500
     # What is looked for below the fold is shown.
     page.locator("#composer-input").press("Control+f")
@@ -87,8 +87,8 @@ def test_long_messages_are_folded_and_each_block_has_its_own_direction(
     page.keyboard.press("Escape")
     card(page, 1).get_by_role("button", name="Show less").click()
     unfold.click()
-    assert body(page, 1).evaluate("node => node.parentElement.clientHeight") > 4_000
     expect(card(page, 1).get_by_role("button", name="Show less")).to_be_visible()
+    assert body(page, 1).evaluate("node => node.parentElement.clientHeight") > 4_000
 
     direction = "nodes => nodes.map((node) => getComputedStyle(node).direction)"
     blocks = body(page, 2).locator(".md-block > p, .md-block > ul, pre")

@@ -13,6 +13,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk
 from tests.browser.memories_panel import remember
 from tests.browser.screens import findings
+from tests.browser.transcript import copied
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def test_results_stand_by_kind_and_each_reference_can_be_copied(
     page.get_by_role("button", name="Memories", exact=True).last.click()
     expect(page.locator(".search-group-title")).to_have_text(["Memories"])
     assert "kind=memory" in page.url
-    page.get_by_role("button", name="Copy reference to “Bread is baked on Sundays”").click()
-    expect(page.locator(".search-copy")).to_contain_text("Copied!")
+    copy = page.get_by_role("button", name="Copy reference to “Bread is baked on Sundays”")
+    assert copied(page, copy.click) == "@bread_sundays"
     hits(page).click()
     expect(page.locator("#memories")).to_be_visible()
     expect(page.locator("#memories .memory")).to_contain_text("Bread is baked on Sundays")

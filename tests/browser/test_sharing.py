@@ -12,6 +12,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, store_talk
 from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage
+from tests.browser.transcript import copied
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -79,9 +80,7 @@ def test_a_conversation_is_shared_renewed_and_withdrawn(
     expect(cards.first.get_by_role("link", name="away")).to_have_attribute("rel", "noopener noreferrer")
     expect(cards.nth(1).locator(".katex")).to_have_count(2)
     expect(cards.nth(1).locator(".hljs-keyword").first).to_be_attached()
-    reader.get_by_role("button", name="Copy code").click()
-    expect(reader.get_by_role("button", name="Copied")).to_be_visible()
-    assert "Draws one row." in reader.evaluate("navigator.clipboard.readText()")
+    assert "Draws one row." in copied(reader, reader.get_by_role("button", name="Copy code").click)
     reader.get_by_role("radio", name="Dark").check(force=True)
     expect(reader.locator("html")).to_have_attribute("data-theme", "dark")
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, told, workspace
 from tests.browser.screens import problems
 from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10
+from tests.browser.transcript import clipboard, copied
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -29,12 +30,9 @@ def labels(sidebar: SidebarPage) -> list[str]:
     return [row.replace("\xa0", " ").strip() for row in rows]
 
 
-def clipboard(page: Page) -> str:
-    return str(page.evaluate("navigator.clipboard.readText()"))
-
-
 def let_through(page: Page, waiting: list[Route]) -> None:
     """Let the requests go on that are held back; there is at least one."""
+    until_held(page, waiting)
     with page.expect_response("**/create_conversation/**"):
         for route in waiting:
             route.continue_()
@@ -120,9 +118,7 @@ def test_references_copied_from_a_clone_lead_to_the_clone(person: Client, open_p
     assert clone.friendly_id != talk.friendly_id
 
     badge = page.locator(f".message-ref-badge[data-msg-hash='{clone.hashes[0]}']")
-    badge.click()
-    expect(badge).to_contain_text("Copied!")
-    assert clipboard(page) == clone.reference(1)
+    assert copied(page, badge.click) == clone.reference(1)
     found = person.get(f"/references/resolve?ref={clone.reference(1)}").json()
     assert found["target"]["conversation_id"] == clone.conversation_id
 
@@ -260,10 +256,11 @@ def test_what_was_open_and_closed_is_so_after_a_reload(person: Client, open_page
     sidebar = SidebarPage(page)
     for name, wanted in (("House (1)", "true"), ("Garden (1)", "false")):
         row = sidebar.row(name)
-        for state in ("true", "false") if wanted == "false" else ("false", "true"):
-            if row.get_attribute("aria-expanded") != state:
-                with page.expect_response(lambda response: "/update_workspace/" in response.url):
-                    row.click()
+        sidebar.open(row)
+        for state in ("false", "true") if wanted == "true" else ("false",):
+            saved = f'"expanded":{state}'
+            with page.expect_response(lambda response, saved=saved: saved in (response.request.post_data or "")):
+                row.click()
             expect(row).to_have_attribute("aria-expanded", state)
     page.reload()
     expect(sidebar.row("House (1)")).to_have_attribute("aria-expanded", "true")
