@@ -78,6 +78,14 @@ class MemoriesPanel:
         row.click(button="right", position={"x": 60, "y": 12})
         self.page.get_by_role("menuitem", name=label, exact=True).click()
 
+    def answer(self, text: str) -> None:
+        """Give the open dialog its text, by keyboard."""
+        field = self.page.locator("dialog[open] input")
+        expect(field).to_be_focused()
+        field.fill(text)
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator("dialog[open]")).to_have_count(0)
+
     def undo(self) -> None:
         """Take back what the newest toast tells of."""
         self.toasts.get_by_role("button", name="Undo").last.click()

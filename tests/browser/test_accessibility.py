@@ -14,6 +14,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, make_workspace, messages
 from tests.browser.screens import NARROW, SETTINGS, WIDTHS, findings
 from tests.browser.sidebar_page import by_right_click, show_sidebar
+from tests.browser.transcript import mark_what_flashes, suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -182,8 +183,10 @@ def test_what_is_offered_while_a_reference_is_written(person: Client, open_page:
     page = open_page(person)
     page.locator("#composer-input").press_sequentially("Compare @growing")
     assert every_finding(page, "mentions", shown=page.get_by_role("option", name="Growing tomatoes")) == []
+    suggested(page)
     page.keyboard.press("Enter")
     assert every_finding(page, "mentions-messages", shown=page.get_by_role("option", name="Understood.")) == []
+    suggested(page)
     page.keyboard.press("Enter")
     assert every_finding(page, "mention-chosen", shown=page.locator("#composer .reference-chip")) == []
 
@@ -279,9 +282,10 @@ def test_nothing_moves_for_who_wants_no_motion(
     show_sidebar(page)
     page.keyboard.press("Escape")
     # What a reference leads to is lit up all the same, for a while.
+    mark_what_flashes(page)
     page.locator(".message-card").nth(4).locator(".message-body .reference-chip").click()
     target = page.locator(".message-card").nth(1)
-    expect(target).to_have_class(re.compile("flash"))
+    expect(target).to_have_attribute("data-flashed", "")
     for size in WIDTHS:
         page.set_viewport_size(size)
         assert page.evaluate(MOVING) == []

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from attachments.storage import Attachments
 from database.connection import open_store
 from tests.attachments.made_files import HEIC, pdf_of, picture_of
-from tests.browser.chromium import PageProblems, until_kept
+from tests.browser.chromium import PageProblems, until_held, until_kept
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
 from tests.fakes import RecordingModel
@@ -145,6 +145,7 @@ def test_enter_while_files_arrive_sends_the_message_with_them_once_they_are_ther
         page.focus(INPUT)
         page.keyboard.press("Enter")
     expect(page.locator(PROBLEM)).to_have_text("A file is on its way. The message is sent once it is there.")
+    until_held(page, held)
     held[0].continue_()
     question = page.locator(".message-card.from-user")
     expect(question).to_contain_text("Look at both")
@@ -164,6 +165,7 @@ def test_what_is_changed_after_enter_waits_for_another_enter(open_page: OpenPage
     expect(page.locator(PROBLEM)).to_have_text("A file is on its way. The message is sent once it is there.")
     page.keyboard.type(" closely")
     expect(page.locator(PROBLEM)).to_be_hidden()
+    until_held(page, held)
     held[0].continue_()
     expect(page.locator(".file-chip").filter(has_text="2 pages")).to_have_count(1)
     expect(page.locator(INPUT)).to_have_value("Look closely")
@@ -266,6 +268,7 @@ def test_the_chip_of_a_running_upload_stays_the_same_while_other_files_come_fail
     with page.expect_request("**/attachments?name=photo.jpg"):
         chip.get_by_role("button", name="Try again").click()
     expect(chip.get_by_role("progressbar")).to_have_count(2)
+    until_held(page, held, times=2)
     cancel.hover()
     page.mouse.down()
     with page.expect_response("**/attachments?name=photo.jpg"):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import Talk, hold_talk, messages
 from tests.browser.transcript import (
     AGAIN,
@@ -116,6 +116,7 @@ def test_a_command_that_fails_late_names_the_conversation_it_was_written_in(
         with page.expect_request(asks):
             page.locator("#composer-input").press("Enter")
         turn_to(page, "Watching trains")
+        until_held(page, waiting)
         waiting.pop().abort()
         expect(page.locator("#toasts")).to_contain_text("That did not work.")
         expect(page.locator("#composer-problem")).to_be_hidden()
@@ -209,6 +210,7 @@ def test_the_title_is_there_at_once_and_follows_what_another_tab_calls_it(person
     page.locator("#sidebar").get_by_text("Growing tomatoes").first.click()
     expect(page.locator("#conversation-title")).to_have_text("Growing tomatoes")
     expect(page).to_have_title(re.compile("^Growing tomatoes"))
+    until_held(page, waiting)
     waiting[0].continue_()
     expect(body(page, 2)).to_have_text("Understood.")
 
@@ -268,6 +270,7 @@ def test_where_a_conversation_is_gone_a_new_one_begins_with_what_is_written(
 
     page.go_back()
     expect(failure).to_contain_text("This conversation does not exist, or was deleted.")
+    until_held(page, waiting, times=2)
     with page.expect_response("**/list_messages_by_conversation/**"):
         waiting[1].continue_()
     page.evaluate("fetch('/healthz')")  # by the time that this is answered, the page has taken what came

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import messages
 from tests.browser.transcript import answer_again, body, card, choose, open_talk, send, texts_of
 from tests.fakes import RecordingModel, saying
@@ -81,15 +81,21 @@ def test_a_question_that_is_asked_again_waits_in_the_outbox_and_is_asked_once(
     page_problems.expect("net::ERR_FAILED")
     talk, page = open_talk(person, open_page, "How much water?")
     bodies = page.locator(".message-body")
+    held: list[Route] = []
 
     def lose(route: Route) -> None:
         route.fetch()
         route.abort()
 
-    page.route("**/branch/**", lose, times=1)
+    page.route("**/branch/**", lambda route: held.append(route))
     ask_instead(page, 1, "How much salt?")
+    until_held(page, held)
+    lose(held.pop())
     expect(page.locator("#outbox")).to_contain_text("How much salt?")
     expect(page.get_by_label("Text of the message")).to_have_count(0)
+    until_held(page, held)  # it is tried again by itself
+    held.pop().continue_()
+    page.unroute("**/branch/**")
     expect(bodies).to_have_text(["How much salt?", "Understood."])
     expect(page.locator("#outbox")).to_be_hidden()
     expect(versions(page, 1)).to_contain_text("2/2")

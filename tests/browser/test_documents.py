@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.screens import findings
 from tests.browser.transcript import suggested
 from tests.fakes import Answer, RecordingModel, calling, saying
@@ -205,6 +205,7 @@ def test_what_was_meant_stays_offered_while_the_message_is_read_anew(person: Cli
     where = conversation["conversation_id"]
     edit = f"/edit_message_from_conversation/{where}/{question.get_attribute('message-id')}/1"
     assert person.post(edit, {"text": "See [[gaden plan]], please."}).status == 200
+    until_held(page, held)
     held[0].continue_()
     expect(question).to_contain_text("please")
     expect(meant).to_be_focused()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import former_texts, hold_talk, messages, store_talk
 from tests.browser.memories_panel import MemoriesPanel, address, remember, told
 from tests.browser.screens import NARROW, WIDTHS, problems
@@ -346,6 +346,7 @@ def test_what_takes_a_while_shows_that_it_runs(person: Client, open_page: OpenPa
     page.route("**/messages/*/pin", lambda route: waiting.append(route))
     choose(page, 1, "Pin")
     expect(bar).to_be_visible()
+    until_held(page, waiting)
     waiting[0].continue_()
     expect(bar).to_be_hidden()
     expect(page.locator("#pinned-messages")).to_be_visible()
@@ -361,9 +362,10 @@ def test_an_answer_goes_on_when_the_connection_is_back(
     page = open_page(person)
     send(page, "Go on")
     expect(body(page, 2)).to_have_text("Said before.")
-    page.route("**/stream/**", refuse, times=2)
+    page.route("**/stream/**", refuse)
     page.reload()
     expect(card(page, 2)).to_contain_text("The connection broke. Reconnecting…")
+    page.unroute("**/stream/**")
     shared_model.release()
     expect(body(page, 2)).to_have_text("Said before. Said after.")
     expect(card(page, 2)).to_have_attribute("data-status", "complete")
@@ -431,6 +433,7 @@ def test_nobody_is_kept_out_while_something_runs_or_has_failed(
     for size in WIDTHS:
         page.set_viewport_size(size)
         assert problems(page) == []
+    until_held(page, waiting)
     waiting[0].continue_()
 
     page.get_by_role("button", name="To the newest message").click()

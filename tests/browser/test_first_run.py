@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, messages
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -171,6 +171,7 @@ def test_a_panel_opened_before_a_new_conversation_exists_stays(person: Client, o
     page.keyboard.press("Control+Shift+F")
     expect(page.locator("#search-input")).to_be_focused()
     page.keyboard.type("tomatoes")
+    until_held(page, held)
     for route in held:
         route.continue_()
     expect(page).to_have_url(re.compile("/interface/person.*[?]panel=search&q=tomatoes"))

@@ -20,7 +20,7 @@ from tests.browser.memories_panel import (
     store_memories,
 )
 from tests.browser.screens import MEMORIES, findings
-from tests.browser.transcript import AT_END
+from tests.browser.transcript import AT_END, copied
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -33,10 +33,6 @@ OpenPage = Callable[..., "Page"]
 COVERED: ViewportSize = {"width": 1100, "height": 800}
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 HOSTILE = '<img src=x onerror=alert(1)> <b>bold</b> & "quoted" ${x} \''
-
-
-def clipboard(page: Page) -> str:
-    return str(page.evaluate("navigator.clipboard.readText()"))
 
 
 def test_ten_thousand_memories_are_listed_a_page_at_a_time(
@@ -203,8 +199,7 @@ def test_many_are_changed_at_once_and_taken_back_at_once(person: Client, open_pa
 
     panel.node.get_by_role("checkbox", name="Select all on this page").check()
     panel.node.get_by_role("button", name="Add tag").click()
-    page.keyboard.type("everything")
-    page.keyboard.press("Enter")
+    panel.answer("everything")
     expect(panel.node.locator(".filed-tag")).to_have_count(6)
     assert len(claims(person, tag="everything_tag")) == 6
 
@@ -247,9 +242,7 @@ def test_a_reference_is_copied_and_a_memory_goes_with_the_next_message(person: C
     page = open_page(person, address(), viewport=COVERED)
     panel = MemoriesPanel(page)
     badge = panel.rows.first.locator(".memories-badge")
-    badge.click()
-    expect(badge).to_have_text("Copied!")
-    assert clipboard(page) == f"@{known['friendly_id']}"
+    assert copied(page, badge.click) == f"@{known['friendly_id']}"
     expect(badge).to_have_text(f"@{known['friendly_id']}")
 
     panel.rows.first.get_by_role("button", name="Use now").click()

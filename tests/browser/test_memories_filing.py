@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import until_held
 from tests.browser.memories_panel import (
     MemoriesPanel,
     address,
@@ -44,15 +45,13 @@ def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_pa
     panel = open_tab(open_page, person, "contexts")
     page = panel.page
     page.get_by_role("button", name="New context").click()
-    page.keyboard.type("Health")
-    page.keyboard.press("Enter")
+    panel.answer("Health")
     expect(panel.context("Health")).to_be_visible()
     expect(panel.node.get_by_role("heading", name="Health")).to_be_visible()
 
     panel.context("Health").click(button="right")
     page.get_by_role("menuitem", name="Rename").click()
-    page.keyboard.type("Well-being")
-    page.keyboard.press("Enter")
+    panel.answer("Well-being")
     expect(panel.context("Well-being")).to_be_visible()
 
     panel.context("Well-being").click(button="right")
@@ -143,8 +142,7 @@ def test_entities_and_tags_lead_to_their_memories(person: Client, open_page: Ope
     expect(row).to_contain_text("2 memories")
     row.click(button="right")
     panel.page.get_by_role("menuitem", name="New tag below").click()
-    panel.page.keyboard.type("board games")
-    panel.page.keyboard.press("Enter")
+    panel.answer("board games")
     expect(panel.node.locator(".memories-record.memories-depth-1")).to_contain_text("board games")
     row.filter(has_text="2 memories").get_by_role("button", name="games", exact=True).click()
     expect(panel.rows).to_have_count(2)
@@ -216,6 +214,7 @@ def test_reading_a_text_goes_on_while_the_person_is_elsewhere(person: Client, op
     expect(panel.node).to_contain_text("Reading the text…")
     page.locator("#close-memories").click()
     expect(panel.node).to_be_hidden()
+    until_held(page, held)
     held[0].continue_()
     expect(panel.toasts).to_contain_text("Your memories are ready to look at.")
     panel.toasts.get_by_role("button", name="Show").click()

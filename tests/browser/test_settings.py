@@ -82,10 +82,11 @@ def test_a_model_that_is_being_made_ready_is_followed(person: Client, open_page:
     page = open_page(person, "/settings")
     models = person.get("/models").json()
     half = {**models, "main": {"name": "big", "phase": "fetching", "progress": 0.5, "detail": ""}}
-    page.route("**/models", lambda route: route.fulfill(json=half), times=1)
+    page.route("**/models", lambda route: route.fulfill(json=half))
     look_at(page, "Models")
     answers = page.locator(".settings-section:visible .record").first
     expect(answers).to_contain_text("50 %")
+    page.unroute("**/models")
     expect(answers).to_contain_text("ready")
     expect(page.get_by_role("progressbar", name="Progress of big")).to_have_count(0)
 
