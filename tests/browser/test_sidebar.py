@@ -289,6 +289,41 @@ def test_typing_finds_conversations_and_workspaces(person: Client, open_page: Op
     expect(SidebarPage(page).row("Painting the house")).to_be_visible()
 
 
+def test_who_goes_to_what_was_found_stays_there_when_more_is_found(person: Client, open_page: OpenPage) -> None:
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    hold_talk(person, "Painting the house", "How much paint?")
+    page = open_page(person)
+    held: list[Route] = []
+    finding = (
+        ("#sidebar-filter", "#sidebar-matches a", "**/conversations/autocomplete?*", "gro"),
+        ("#search-input", "#search-panel a.search-hit", "**/search?*", "growing"),
+    )
+    for field, found, asked, typed in finding:
+        if field == "#search-input":
+            page.get_by_role("button", name="Search", exact=True).click()
+        matches = page.locator(found)
+        page.fill(field, typed)
+        expect(matches).to_have_count(1)
+        page.route(asked, lambda route: held.append(route))
+        # What is pressed is clicked though it comes anew, and what has the focus keeps it.
+        page.fill(field, f"{typed} t")
+        until_held(page, held)
+        page.keyboard.press("ArrowDown")
+        expect(matches.first).to_be_focused()
+        matches.first.evaluate("node => { node.dataset.old = 'yes' }")
+        matches.first.hover()
+        page.mouse.down()
+        with page.expect_response(asked):
+            held.pop().continue_()
+        page.evaluate("fetch('/healthz')")  # by the time that this is answered, what did not wait would have come
+        expect(matches.first).to_have_attribute("data-old", "yes")
+        page.mouse.move(0, 0)
+        page.mouse.up()
+        expect(matches.first).not_to_have_attribute("data-old", "yes")
+        expect(matches.first).to_be_focused()
+        page.unroute(asked)
+
+
 def test_a_title_appears_while_the_page_is_open(
     person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:

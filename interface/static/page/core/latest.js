@@ -3,10 +3,11 @@
  *
  * @template Q, R
  * @param {(query: Q, options: {signal: AbortSignal, quiet: true}) => Promise<R>} ask `quiet`: nobody waits for it
- * @param {{delay?: number, onAnswer: (answer: R, query: Q) => void, onError?: (error: Error, query: Q) => void}} options
+ * @param {{delay?: number, ready?: () => Promise<void>|null, onAnswer: (answer: R, query: Q) => void, onError?: (error: Error, query: Q) => void}} options
+ *   `ready`: waits until an answer may be shown
  * @returns {{request: (query: Q) => void, cancel: () => void}}
  */
-export function createLatest(ask, { delay = 150, onAnswer, onError = () => {} }) {
+export function createLatest(ask, { delay = 150, ready = () => null, onAnswer, onError = () => {} }) {
   let timer = null;
   let controller = null;
 
@@ -21,6 +22,7 @@ export function createLatest(ask, { delay = 150, onAnswer, onError = () => {} })
     controller = mine;
     try {
       const answer = await ask(query, { signal: mine.signal, quiet: true });
+      await ready();
       if (controller === mine) onAnswer(answer, query);
     } catch (error) {
       if (controller === mine) onError(error, query);

@@ -8,7 +8,7 @@ import { composes } from '../core/typing.js';
 import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, setHidden, whenReleased } from '../ui/dom.js';
 import { coverPageTitle } from '../ui/notices/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createSearchResults } from './results.js';
@@ -62,6 +62,7 @@ class SearchPanel {
     frame.addButton(this.#close);
     frame.addPanel(this.#node);
     this.#latest = createLatest(({ q, kind }, options) => this.#api.search(q, { kind }, options), {
+      ready: whenReleased,
       onAnswer: (answer, asked) => this.#tell(answer, asked),
       onError: (error) => this.#fail(words.failed(error.message), () => this.#ask()),
     });
@@ -162,7 +163,9 @@ class SearchPanel {
     const { results, next } = answer;
     this.#end();
     this.#next = next;
+    const hadFocus = this.#results.node.contains(document.activeElement);
     this.#results.show(results, kind);
+    if (hadFocus) (this.#results.links()[0] ?? this.#input).focus();
     setHidden(this.#more, !next);
     const found = results.length ? words.found(results.length, next !== null) : words.none(q);
     this.#status.textContent = [found, ...warningsIn(answer)].join(' · ');

@@ -9,7 +9,7 @@ import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
 import { composes } from '../core/typing.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { element } from '../ui/dom.js';
+import { element, whenReleased } from '../ui/dom.js';
 
 const LIMIT = 50;
 
@@ -108,7 +108,9 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   function showMatches({ conversations, tags }, query) {
     const workspaces = query.startsWith('#') ? [] : model()?.findWorkspaces(query) ?? [];
+    const hadFocus = list.contains(document.activeElement);
     list.replaceChildren(...tags.map(tagRow), ...workspaces.map(workspaceRow), ...conversations.map(conversationRow));
+    if (hadFocus) (list.querySelector('a') ?? input).focus();
     status.textContent = words.matches(tags.length + workspaces.length + conversations.length);
   }
 
@@ -127,6 +129,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   }
 
   const latest = createLatest(ask, {
+    ready: whenReleased,
     onAnswer: showMatches,
     onError: (error, query) => {
       const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });
