@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
-LISTED = "**/list_messages_by_conversation/**"
 AROUND = re.compile(r"/list_messages_by_conversation/.*[?&]around=")
 
 
@@ -307,7 +306,11 @@ def test_who_writes_while_what_was_asked_for_comes_goes_on_writing(
     """What comes takes the focus from no field in which somebody writes: Enter would be ignored."""
     held: list[Route] = []
 
-    def hold_what(asks: Locator, asked: str | re.Pattern[str] = AROUND) -> None:
+    def asked_of(talk: Talk) -> re.Pattern[str]:
+        """What is asked of one conversation, and not of the one that is left, whose answer has just ended."""
+        return re.compile("/list_messages_by_conversation/" + re.escape(talk.path.rpartition("/")[2]))
+
+    def hold_what(asks: Locator, asked: re.Pattern[str] = AROUND) -> None:
         """Click on what asks for messages, which do not come yet."""
         page.route(asked, lambda route: held.append(route), times=1)
         asks.click()
@@ -339,13 +342,13 @@ def test_who_writes_while_what_was_asked_for_comes_goes_on_writing(
     frost = person.post(f"/api/conversations/{tomatoes.conversation_id}/activities", event).json()
     send(page, f"See #{frost['short_id']}.")
     expect(card(page, 6)).to_have_attribute("data-status", "complete")
-    hold_what(body(page, 5).locator(".reference-chip"), LISTED)
+    hold_what(body(page, 5).locator(".reference-chip"), asked_of(tomatoes))
     write_before(page.locator(".activity-line"), "Before the frost?")
     expect(card(page, 4)).to_have_attribute("data-status", "complete")
     assert opened_id(page) == tomatoes.conversation_id
 
     # The newest messages, which lead to the composer of who is nowhere else.
-    hold_what(SidebarPage(page).row("Drying basil"), LISTED)
+    hold_what(SidebarPage(page).row("Drying basil"), asked_of(basil))
     page.keyboard.press("Control+f")
     found = page.get_by_role("search", name="Find in this conversation").get_by_role("searchbox")
     found.fill("parsley")
