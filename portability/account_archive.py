@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import IO, Any
@@ -30,6 +30,7 @@ from database.workspaces.repository import domains_with_workspaces, load_workspa
 from truth_management_system import ActionResult
 from truth_management_system.interface.structured_api import StructuredAPI
 from vault.documents import Vault
+from vault.errors import VaultUnavailableError
 
 from .account_index import IndexedConversation, render_index
 from .archived_files import ATTACHMENTS, ArchivedFile, packed, pieces_of
@@ -170,8 +171,9 @@ def _data_of(result: ActionResult) -> Any:
 
 
 def _documents(vault: Vault, listed: list[str]) -> Iterator[ArchivedFile]:
-    for _ in vault.refresh():
-        pass
+    with suppress(VaultUnavailableError):  # then what the index has is all there is
+        for _ in vault.refresh():
+            pass
     for entry in vault.all_documents():
         # As it is, also where it is no UTF-8.
         content = vault.content_if_there(entry.path)

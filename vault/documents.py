@@ -278,7 +278,8 @@ class Vault:
         except OSError as error:
             raise VaultUnavailableError(f"{self.root} can't be read: {error.strerror}.") from error
         if is_empty and self.progress().documents:
-            raise VaultUnavailableError(f"{self.root} is empty. Its disk seems not to be mounted.")
+            advice = "Mount its disk, or put any file there if it is meant to be empty."
+            raise VaultUnavailableError(f"{self.root} is empty. {advice}")
 
     def follow(self, paths: Iterable[str]) -> int:
         """Bring the index up to date with files and folders that may have changed; how many documents did."""

@@ -38,21 +38,24 @@ _failing = set[Path]()
 """The vaults whose last commit failed, which is logged once."""
 
 
-def commit(root: Path, changed: Sequence[str], *, reason: str) -> bool:
-    """Commit these paths, deleted ones too, and nothing else; whether there was something to commit. Never raises."""
+def commit(root: Path, changed: Sequence[str], *, reason: str, is_own: bool = True) -> bool:
+    """Commit these paths, deleted ones too, and nothing else; whether there was something to commit. Never raises.
+
+    is_own: nobody else commits there, so that an old lock is nobody's.
+    """
     git = _git_of(root)
     if git is None:
         return False
     try:
-        for lock in stale_locks(root):
+        for lock in stale_locks(root) if is_own else ():
             log.warning("removed %s, which a git that has ended left", lock)
             lock.unlink(missing_ok=True)
-        known = [path for path in changed if _run(git, root, "add", "--all", "--", f":(literal){path}")]
+        known = list(_added(git, root, changed))
         literal = [f":(literal){path}" for path in known]
         done = bool(known) and _run(git, root, "commit", "--quiet", "--message", reason, "--only", "--", *literal)
     except (OSError, subprocess.SubprocessError) as error:
         if root not in _failing:
-            log.warning("writes in %s are not committed: %s", root, error)
+            log.warning("writes in %s are not committed: %s", root, getattr(error, "stderr", None) or error)
         _failing.add(root)
         return False
     _failing.discard(root)
@@ -78,6 +81,21 @@ def stale_locks(root: Path) -> Iterator[Path]:
                 yield lock
 
 
+def _added(git: str, root: Path, changed: Sequence[str]) -> Iterator[str]:
+    """Those that can be committed; one that git refuses keeps no other one from it. Raises SubprocessError, OSError."""
+    refused: list[subprocess.CalledProcessError] = []
+    for path in changed:
+        try:
+            if _run(git, root, "add", "--all", "--", f":(literal){path}"):
+                yield path
+        except subprocess.CalledProcessError as error:
+            refused.append(error)
+    if refused and len(refused) == len(changed):
+        raise refused[0]
+    for each in refused:
+        log.warning("a document in %s is not committed: %s", root, each.stderr)
+
+
 def _git_of(root: Path) -> str | None:
     return shutil.which("git") if (root / ".git").exists() else None
 
@@ -97,5 +115,5 @@ def _run(git: str, root: Path, *arguments: str, seconds: float = _SECONDS) -> bo
     said = done.stderr.decode("utf-8", "replace")[:500].strip()
     # 1: nothing to commit, or a path that is ignored.
     if done.returncode not in (0, 1) and _NOTHING_THERE not in said:
-        raise subprocess.SubprocessError(said or f"git ended with {done.returncode}")
+        raise subprocess.CalledProcessError(done.returncode, "git", stderr=said or f"git ended with {done.returncode}")
     return done.returncode == 0

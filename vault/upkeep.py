@@ -132,9 +132,9 @@ class VaultIndexing:
 
 
 def pack_histories(vaults: Vaults) -> None:
-    """Pack the repositories of the vaults that are written here."""
+    """Pack the repositories of the vaults; in a mapped folder, its owner does that."""
     for vault in vaults.existing():
-        if not vault.read_only:
+        if not vault.is_mapped:
             history.pack(vault.root)
 
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -163,7 +163,7 @@ def delete(
         _move(paths.file_of(vault.root, path), vault.root / kept)
         vault.follow([path])
         source = _source(vault, message_id)
-        history.commit(vault.root, [path], reason=_because(reason or f"Delete {path}", source))
+        _commit(vault, [path], reason=_because(reason or f"Delete {path}", source))
         _record(vault, "delete", path, version=None, source=source)
         return kept
 
@@ -183,7 +183,7 @@ def restore(vault: Vault, kept_at: str) -> Document:
         with suppress(OSError):
             kept.parent.rmdir()
         vault.follow([path])
-        history.commit(vault.root, [path], reason=f"Restore {path}")
+        _commit(vault, [path], reason=f"Restore {path}")
         document = vault.read(path)
         _record(vault, "restore", path, version=document.version, source=None)
         return document
@@ -220,7 +220,7 @@ def rename(
         followed = [source for source in sorted(links) if _follow(vault, source, links[source], new_path)]
         source = _source(vault, message_id)
         because = _because(reason or f"Rename {path} to {new_path}", source)
-        history.commit(vault.root, [path, new_path, *followed], reason=because)
+        _commit(vault, [path, new_path, *followed], reason=because)
         document = vault.read(new_path)
         _record(vault, "rename", new_path, version=document.version, source=source)
         return Renamed(document=document, followed=followed)
@@ -269,7 +269,7 @@ def _written(vault: Vault, path: str, text: str, *, is_new: bool = False, reason
     document = index.read_document(vault.root, path)
     index.index_documents([document], database=vault.database, user_email=vault.user_email)
     if reason:
-        history.commit(vault.root, [path], reason=reason)
+        _commit(vault, [path], reason=reason)
     return document
 
 
@@ -394,3 +394,7 @@ def _lock_file(vault: Vault) -> Path:
     # The data folder may have another path on another machine.
     name = root.relative_to(folder) if root.is_relative_to(folder) else root
     return folder / _LOCKS / hashlib.sha256(os.fsencode(name)).hexdigest()
+
+
+def _commit(vault: Vault, changed: Sequence[str], *, reason: str) -> None:
+    history.commit(vault.root, changed, reason=reason, is_own=not vault.is_mapped)

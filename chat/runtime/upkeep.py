@@ -15,7 +15,7 @@ from chat.processes.threads import WorkerThreads
 from database.accounts.quotas import purge_usage
 from database.agents.repository import purge_agents
 from database.changes import purge_changes
-from database.conversations.deletion import purge_bin
+from database.conversations.deletion import purge_bin, purge_temporary
 from database.engine.database import Database
 from database.engine.errors import StoreError
 from database.jobs import purge_jobs
@@ -143,7 +143,7 @@ def _of_one_server(
     watcher = VaultWatcher(vaults)
     jobs = JobRunner(
         database=database,
-        kinds=[*_hourly(database, knowledge, vaults, watcher, work), *_daily(vaults), VaultIndexing(vaults)],
+        kinds=[*_hourly(database, knowledge, vaults, watcher, work), VaultIndexing(vaults)],
     )
     yield shared.repeat(partial(index_pending, database=database), what="the search index")
     yield shared.repeat(fill, what="the words of documents and passages")
@@ -152,6 +152,7 @@ def _of_one_server(
     yield shared.repeat(work.work_on_imports, what="imports", every=_IMPORT_EVERY)
     yield shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY)
     yield shared.repeat(watcher.look, what="documents")
+    yield shared.repeat(partial(pack_histories, vaults), what="the histories of documents", every=_DAY_SECONDS)
     yield shared.repeat(work.name_threads, what="titles of threads")
 
 
@@ -185,20 +186,22 @@ def _hourly(
 ) -> list[JobKind]:
     """Hourly upkeep of the store, one job after the other, so that a slow one delays only the others."""
     purges: dict[str, Callable[[], object]] = {
-        "purge_changes": partial(purge_changes, database=database),
-        "purge_events": partial(purge_events, database=database),
         "purge_bin": partial(purge_bin, database=database),
         "purge_document_bins": partial(purge_bins, vaults),
         "sweep_files": work.sweep_files,
         "purge_agents": partial(purge_agents, database=database),
         "expire_proposals": partial(expire_proposals, database=database),
-        "purge_jobs": partial(purge_jobs, database=database),
-        "purge_expired": partial(purge_expired, database=database),
-        "purge_plans": lambda: purge_plans(knowledge.database()),
         "purge_usage": partial(purge_usage, database=database),
         "purge_audit_log": work.purge_audit_log,
     }
+    # What a wrong clock can do no harm to, too.
     others: dict[str, Callable[[], object]] = {
+        "purge_changes": partial(purge_changes, database=database),
+        "purge_events": partial(purge_events, database=database),
+        "purge_jobs": partial(purge_jobs, database=database),
+        "purge_expired": partial(purge_expired, database=database),
+        "purge_plans": lambda: purge_plans(knowledge.database()),
+        "purge_temporary": partial(purge_temporary, database=database),
         "scan_vaults": watcher.scan,
         "purge_summaries": partial(purge_summaries, database=database),
         "clear_retired_index": partial(clear_retired_index, database=database),
@@ -208,10 +211,6 @@ def _hourly(
     }
     guarded = {name: partial(_purge, database, purge) for name, purge in purges.items()}
     return [RecurringWork(name=name, work=each) for name, each in (guarded | others).items()]
-
-
-def _daily(vaults: Vaults) -> list[JobKind]:
-    return [RecurringWork(name="pack_histories", work=partial(pack_histories, vaults), every=_DAY_SECONDS)]
 
 
 def _purge(database: Database, purge: Callable[[], object]) -> object:

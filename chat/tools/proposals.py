@@ -16,7 +16,6 @@ from pydantic import Field
 
 from chat.exchange.turn import Turn
 from database.conversations.consent import allow_tool
-from database.conversations.repository import change_settings
 from database.engine.errors import NotFoundError, ProposalDecidedError, ProposalOutdatedError, TurnInProgressError
 from database.history.reading import message_location
 from database.proposals import (
@@ -217,17 +216,17 @@ def decide_on_call(
         decide(**scope, proposal_id=proposal_id, state="expired")
         raise ProposalDecidedError("expired")
     # Before the answer goes on: it is written with what is allowed then.
-    own = {**scope, "conversation_id": waiting.conversation_id}
-    is_allowed = for_conversation and decision == "accepted"
-    undone = allow_tool(**own, tool=proposal.payload["tool"], agent_id=proposal.agent_id) if is_allowed else {}
+    own = {**scope, "conversation_id": waiting.conversation_id, "agent_id": proposal.agent_id}
+    tool = proposal.payload["tool"]
+    is_new = for_conversation and decision == "accepted" and allow_tool(**own, tool=tool)
     try:
         decided = decide_before(**scope, proposal_id=proposal_id, state=decision, others=waiting.others)
         if goes_on := decided is None:
             go_on(waiting.conversation_id, waiting.message_id, {proposal_id: decision})
             decided = get_proposal(**scope, proposal_id=proposal_id)
     except BaseException:
-        if undone:
-            change_settings(**own, changes=undone)
+        if is_new:
+            allow_tool(**own, tool=tool, is_allowed=False)
         raise
     outcome = {"conversation_id": waiting.conversation_id, "message_id": waiting.message_id}
     return decided, outcome | {"goes_on": goes_on}

@@ -26,31 +26,37 @@ PERMISSIONS = CONSENT | {"allow_writing"}
 
 
 def allow_tool(
-    *, database: Database, user_email: str, conversation_id: str, tool: str, agent_id: str | None = None
-) -> dict[str, Any]:
-    """Let a tool that needs consent be called in this conversation from now on; the change of settings that undoes it.
+    *,
+    database: Database,
+    user_email: str,
+    conversation_id: str,
+    tool: str,
+    agent_id: str | None = None,
+    is_allowed: bool = True,
+) -> bool:
+    """Let a tool that needs consent be called in this conversation from now on, or ask again; whether it did not yet.
 
     agent_id: by this agent alone; None: by the conversation's own model. Raises what `change_settings` raises.
     """
 
-    def job(connection: Connection) -> dict[str, Any]:
+    def job(connection: Connection) -> bool:
         before = read_live(connection, user_email=user_email, conversation_id=conversation_id).settings
+        by_agent = before.get(AGENTS_ALLOWED_TOOLS)
+        by_agent = by_agent if isinstance(by_agent, dict) else {}
+        known = before.get(ALLOWED_TOOLS) if agent_id is None else by_agent.get(agent_id)
+        known = known if isinstance(known, list) else []
+        if (tool in known) == is_allowed:
+            return False
+        tools = [*known, tool] if is_allowed else [name for name in known if name != tool]
         if agent_id is None:
-            change: dict[str, Any] = {ALLOWED_TOOLS: _with(before.get(ALLOWED_TOOLS), tool)}
+            change: dict[str, Any] = {ALLOWED_TOOLS: tools or None}
         else:
-            by_agent = before.get(AGENTS_ALLOWED_TOOLS)
-            by_agent = by_agent if isinstance(by_agent, dict) else {}
-            change = {AGENTS_ALLOWED_TOOLS: {**by_agent, agent_id: _with(by_agent.get(agent_id), tool)}}
+            agents = {**by_agent, agent_id: tools}
+            change = {AGENTS_ALLOWED_TOOLS: {name: each for name, each in agents.items() if each} or None}
         change_settings_in(connection, user_email, conversation_id, change)
-        return {name: before.get(name) for name in change}
+        return True
 
     return database.write(job)
-
-
-def _with(tools: Any, tool: str) -> list[str]:
-    """The list of `tools`, if it is one, with `tool` in it once."""
-    known = tools if isinstance(tools, list) else []
-    return known if tool in known else [*known, tool]
 
 
 def withdraw_tools(*, database: Database, user_email: str, tools: Collection[str]) -> None:

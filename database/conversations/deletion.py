@@ -55,15 +55,23 @@ _c = conversations.c
 
 
 def purge_bin(*, database: Database, older_than_days: float = BIN_DAYS) -> int:
-    """Erase conversations in the bin for `older_than_days`, and expired temporary ones; how many."""
+    """Erase conversations in the bin for `older_than_days`; how many."""
     binned = and_(_c.expires_at.is_(None), _c.deleted_at < iso_in(days=-older_than_days))
+    return _erase_all(database, binned)
+
+
+def purge_temporary(*, database: Database) -> int:
+    """Erase temporary conversations that are over; how many."""
     over = and_(
         _c.expires_at.is_not(None),
         or_(_c.expires_at < now_iso(), _c.deleted_at.is_not(None)),
         _c.running_message_id.is_(None),
     )
+    return _erase_all(database, over)
 
-    marked = database.write(lambda connection: mark_for_deletion(connection, or_(binned, over)), urgency=Urgency.INDEX)
+
+def _erase_all(database: Database, which: ColumnElement[bool]) -> int:
+    marked = database.write(lambda connection: mark_for_deletion(connection, which), urgency=Urgency.INDEX)
     erase(database, marked)
     return len(marked)
 

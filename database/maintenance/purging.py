@@ -14,13 +14,15 @@ from database.schema import invitations, password_links, purge_clock, sessions
 log = logging.getLogger(__name__)
 _LONGEST_STEP = timedelta(days=1)
 """Purges run hourly; if the clock advanced by more than this between two of them, it was set."""
+_STEP_BACK = timedelta(minutes=5)
+"""By so much clocks are put right, and those of several machines differ."""
 
 
 def is_clock_trusted(*, database: Database) -> bool:
     """Whether the clock was not set within the last day, judged by the times of earlier calls; records this one.
 
-    A clock before the last call, or more than a day after it, was set, or no server ran meanwhile; the two can't be
-    told apart. With a wrong date everything looks old.
+    A clock minutes before the last call, or more than a day after it, was set, or no server ran meanwhile; the two
+    can't be told apart. With a wrong date everything looks old.
     """
     return database.write(_is_trusted, urgency=Urgency.INDEX)
 
@@ -31,7 +33,7 @@ def _is_trusted(connection: Connection) -> bool:
     trusted_from = moment if row is None else datetime.fromisoformat(row.trusted_from)
     if row is not None:
         step = moment - datetime.fromisoformat(row.last_run_at)
-        if not timedelta() <= step <= _LONGEST_STEP:
+        if not -_STEP_BACK <= step <= _LONGEST_STEP:
             trusted_from = moment + _LONGEST_STEP
             log.warning("the last purge was %s ago by the clock: nothing old is deleted for a day", step)
     noted = {"last_run_at": iso(moment), "trusted_from": iso(trusted_from)}

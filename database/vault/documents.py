@@ -11,7 +11,15 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from database.changes import DOCUMENT, ChangeType, record_each
 from database.engine.database import Database, Urgency
-from database.schema import document_chunks, document_links, document_names, document_summaries, documents, is_open
+from database.schema import (
+    document_chunks,
+    document_links,
+    document_names,
+    document_summaries,
+    documents,
+    is_closed,
+    is_open,
+)
 from database.search.owned import DOCUMENTS
 
 _AT_ONCE = 500
@@ -144,8 +152,8 @@ def known_files(*, database: Database, user_email: str, below: str = "") -> dict
 
 
 def counts(*, database: Database) -> dict[str, int]:
-    """How many documents the index holds of each person who has some."""
-    query = select(_d.user_email, func.count()).group_by(_d.user_email)
+    """How many documents the index holds of each person who has some, and whose account isn't closed."""
+    query = select(_d.user_email, func.count()).where(~is_closed(_d.user_email)).group_by(_d.user_email)
     with database.reading() as connection:
         return {row.user_email: int(row[1]) for row in connection.execute(query)}
 

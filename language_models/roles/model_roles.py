@@ -182,6 +182,7 @@ class ModelRoles:
             if role not in self._overrides and setting.kind == "embedded":
                 self._runtime(setting).start()
         self._embedding.start()
+        self._is_closing = False
         self._finder = threading.Thread(target=self._find_windows, name="context-windows", daemon=True)
         self._finder.start()
 
@@ -199,7 +200,7 @@ class ModelRoles:
         self._is_closing = True
         blocking.close()
         if self._finder is not None:
-            self._finder.join()
+            self._finder.join(_LIST_TIMEOUT)
 
     def _find_windows(self) -> None:
         """Look up the context windows of the settings' models at their providers, for the first prompts."""

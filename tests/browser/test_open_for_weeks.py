@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk
 from tests.browser.transcript import card
 from tests.http_client import Client
@@ -48,7 +49,7 @@ def test_a_model_that_is_ready_is_asked_about_now_and_then_when_somebody_comes_b
         asked.append(route.request.url)
         route.fulfill(json=failed)
 
-    page.wait_for_function("document.documentElement.dataset.model === 'ready'")
+    wait_until(page, "() => document.documentElement.dataset.model === 'ready'")
     page.route("**/models", answer)
     for minutes in (1, 3):
         come_back(page, after=datetime.timedelta(minutes=minutes))

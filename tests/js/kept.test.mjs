@@ -156,7 +156,7 @@ test('a draft of which the server can say nothing stays, and one that was touche
   assert.deepEqual(drafts.untouchedSince(Date.now() - DAY_MS), []);
 });
 
-test('edits, documents and refused messages of what is gone go like drafts, and what may have its place stays', async () => {
+test('edits and refused messages of what is gone go like drafts, and what may have its place stays', async () => {
   const kept = await createMemory().openTab();
   const now = Date.now();
   const refused = { conversationId: 'gone', at: now, problem: { code: 'conversation_not_found', isRefused: true } };
@@ -170,7 +170,6 @@ test('edits, documents and refused messages of what is gone go like drafts, and 
   const answer = (code) => async (id) => id === 'there' || Promise.reject(Object.assign(new Error(), { code }));
   const api = {
     getConversationDetails: answer('conversation_not_found'), listEdits: answer('message_not_found'),
-    get: (address, { path }) => answer('document_not_found')(path.replace('.md', '')),
   };
   const left = () => ['draft', 'outbox', 'edit', 'form'].flatMap((kind) => kept.all(kind).map(([id]) => id));
   const before = left();
@@ -178,7 +177,7 @@ test('edits, documents and refused messages of what is gone go like drafts, and 
   assert.deepEqual(left(), before);
   kept.set('edit', 'of an earlier page', { text: 'touched', basedOn: '', at: now + 34 * DAY_MS });
   await dropForgotten({ kept, store: nothingShown, api }, now + 35 * DAY_MS);
-  assert.deepEqual(left(), ['not refused', 'refused where one is', 'of an earlier page', 'there', 'documents:new.md', 'documents:there.md', 'account']);
+  assert.deepEqual(left(), ['not refused', 'refused where one is', 'of an earlier page', 'there', 'documents:gone.md', 'documents:new.md', 'documents:there.md', 'account']);
   assert.deepEqual(kept.all('view'), []);
 });
 
@@ -311,4 +310,14 @@ test('what can not be kept is said once, and taken back once something can be', 
   assert.deepEqual([await kept.set('draft', 'a', 'one'), await kept.set('draft', 'a', 'two'), said], [false, false, ['unkept']]);
   factory.refuses = null;
   assert.deepEqual([await kept.set('draft', 'a', 'three'), said], [true, ['unkept', 'kept']]);
+});
+
+test('a message that was taken back has its id as long as it says and brings the same', async () => {
+  const drafts = createDrafts(await createMemory().openTab());
+  const said = { text: 'Hi', files: [{ id: 'f1', name: 'a.txt' }], attached: [CLAIM], replyTo: { message_id: 'm1' } };
+  drafts.set('c', 'Hi', [CLAIM], said.replyTo);
+  drafts.setResend('c', { ...said, id: 'one' });
+  assert.equal(drafts.resendId('c', said), 'one');
+  const others = [{ text: 'Hi!' }, { files: [] }, { files: [...said.files, { id: 'f2', name: 'b.txt' }] }, { attached: [] }, { replyTo: null }];
+  assert.deepEqual(others.map((other) => drafts.resendId('c', { ...said, ...other })), others.map(() => undefined));
 });

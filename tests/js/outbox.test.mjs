@@ -165,3 +165,40 @@ test('a message that is tried again can be taken back meanwhile, and its request
   await settled();
   assert.deepEqual([signals[1].aborted, delivered.map(({ id }) => id === entry.id), outbox.entries, pauses.length], [true, [true, true, true], [], 1]);
 });
+
+test('a message that was taken back and is sent again goes where it belongs by then', async () => {
+  const memory = createMemory();
+  const delivered = [];
+  const locks = new Map();
+  const lock = (name, job) => {
+    const done = (locks.get(name) ?? Promise.resolve()).then(job);
+    locks.set(name, done.catch(() => {}));
+    return done;
+  };
+  const pauses = [];
+  let cut = null;
+  const outbox = new Outbox({
+    kept: await memory.openTab(), isAnswering: () => false, mayPass, lock,
+    timers: { setTimeout: (job) => pauses.push(job), clearTimeout: () => {} },
+    async deliver(entry, { signal }) {
+      delivered.push(entry.conversationId);
+      if (delivered.length === 1) throw lost;
+      if (delivered.length > 2) return;
+      await outbox.settle('b', 'c');
+      await new Promise((resolve) => {
+        cut = resolve;
+      });
+      if (signal.aborted) throw new DOMException('cut', 'AbortError');
+    },
+  });
+  await outbox.add({ ...MESSAGE, conversationId: null, beginning: 'b' });
+  const tried = pauses[0]();
+  await settled();
+  const taken = outbox.take(outbox.entries[0].id);
+  const again = outbox.add({ ...taken, problem: null });
+  await settled();
+  cut();
+  await Promise.all([tried, again]);
+  await settled();
+  assert.deepEqual([delivered, outbox.entries], [[null, null, 'c'], []]);
+});

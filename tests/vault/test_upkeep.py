@@ -187,7 +187,7 @@ def test_a_mapped_folder_whose_disk_is_not_mounted_keeps_its_index_and_others_ar
     assert watcher.scan() == 1
     assert (paths_of(mine), paths_of(hers)) == (["a.md"], ["hers.md"])
     assert mend_vaults(vaults) == 0
-    assert ["not to be mounted" in finding.what for finding in verify_vaults(vaults)] == [True]
+    assert ["Mount its disk" in finding.what for finding in verify_vaults(vaults)] == [True]
     with pytest.raises(VaultUnavailableError):
         VaultIndexing(vaults).step(job_of(full=True))
     folder.joinpath("b.md").write_text("# Two")

@@ -147,7 +147,7 @@ def test_a_temporary_conversation_that_was_left_does_not_come_back(
     assert binned(database) == []
     with pytest.raises(ConversationNotFoundError):
         conversations.restore_conversation(**own(left))
-    assert deletion.purge_bin(database=database) == 1
+    assert deletion.purge_temporary(database=database) == 1
     assert stored(database) == set()
 
 
@@ -161,7 +161,7 @@ def test_a_temporary_conversation_is_erased_after_its_day_unless_it_is_being_ans
     accept_turn(**own(busy), text="Hello", config={})
     for conversation_id in (over, busy):
         set_columns(database, conversation_id, expires_at=iso_in(seconds=-1))
-    assert deletion.purge_bin(database=database) == 1
+    assert deletion.purge_temporary(database=database) == 1
     assert stored(database) == {young, busy}
 
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.contract, pytest.mark.only_sqlite]
 
 LOGS = {f"users/{store}{log}" for store in ("users.db", "pkb.sqlite") for log in ("-wal", "-shm")}
 """The copy of a store has what is in its log."""
-LEFT_OUT = ("server.lock", "imports/", "mcp_servers_of_people/", "users/bundles/", "users/pkb.vectors/")
+LEFT_OUT = ("server.lock", "imports/", "mcp_servers_of_people/", "users/bundles/", "users/locks/", "users/pkb.vectors/")
 """Files and folders below the data folder that no backup has; the documentation says why."""
 
 

@@ -29,6 +29,7 @@ PACKAGES = (
     "vault",
 )
 FOR_PROGRAMS = {
+    "'The answer has been closed by another process.'",
     "f'The tool ended with code {error.code} in the place of an answer.'",
     "f'{self._model} answered vectors of several lengths, or of none'",
     "\"A domain is a word of letters, digits, '-' and '_'.\"",

@@ -8,27 +8,22 @@ import { VIEW } from '../core/browser_storage/kept.js';
 const LONGEST_IN_BIN_MS = 31 * 24 * 3600 * 1000;
 const MISSING = 'missing:';
 const OUTBOX = 'outbox';
-const FORM = 'form';
-const OF_DOCUMENT = 'documents:';
 
-/** What can be gone: `code` is of the error that says so. Nobody waits for what is asked here. */
+/** What can be gone: `code` is of the error that says so. Documents are none of it: the disk that they lie on may only be away. */
 const quiet = { quiet: true };
 const KINDS = {
   conversation: { code: 'conversation_not_found', ask: (api, id) => api.getConversationDetails(id, quiet) },
   message: { code: 'message_not_found', ask: (api, id) => api.listEdits(id, quiet) },
-  document: { code: 'document_not_found', ask: (api, path) => api.get('/api/vault/document', { path }, quiet) },
 };
 
 /** What nobody touched since then. @returns {Array<{kind: string, id: string, removal: Array<[string, string, null]>}>} `removal`: of what was typed for it */
 function typedBefore(moment, { kept, store }) {
   const old = (from) => kept.all(from).filter(([, { at = 0 }]) => at < moment);
   const refused = old(OUTBOX).filter(([, { problem, conversationId }]) => problem?.isRefused && conversationId);
-  const documents = old(FORM).filter(([id, { version }]) => id.startsWith(OF_DOCUMENT) && version !== null);
   return [
     ...createDrafts(kept).untouchedSince(moment).map((id) => ({ kind: 'conversation', id, removal: forgetting(kept, id) })),
     ...refused.map(([id, { conversationId }]) => ({ kind: 'conversation', id: conversationId, removal: [[OUTBOX, id, null]] })),
     ...old(EDIT).map(([id]) => ({ kind: 'message', id, removal: [[EDIT, id, null]] })),
-    ...documents.map(([id]) => ({ kind: 'document', id: id.slice(OF_DOCUMENT.length), removal: [[FORM, id, null]] })),
   ].filter(({ kind, id }) => kind !== 'conversation' || !store.conversation(id));
 }
 

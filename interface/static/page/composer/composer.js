@@ -209,9 +209,9 @@ export function mountComposer(form, page, { place, onStop }) {
       return;
     }
     const target = reply.target;
+    const said = { text, files: kept, attached: memories.attached(), replyTo: target };
     const message = {
-      ...place(), text, files: kept, attached: memories.attached(), id: drafts.resendId(conversationId, text),
-      replyTo: target,
+      ...place(), ...said, id: drafts.resendId(conversationId, said),
       fields: { ...memories.payload(), ...choice.payload(), ...(target ? { reply_to: target.message_id } : {}) },
     };
     tellProblem('');
@@ -245,7 +245,7 @@ export function mountComposer(form, page, { place, onStop }) {
     keepDraft();
     keepFiles(files.all());
     // The server may have it, and nobody heard.
-    if (problem && !problem.isRefused) drafts.setResend(conversationId, { id, text });
+    if (problem && !problem.isRefused) drafts.setResend(conversationId, { id, text, files: wanted, attached, replyTo });
     input.focus();
   }
 

@@ -7,8 +7,8 @@ const words = strings.outbox;
 const button = (label, symbol, onclick) =>
   element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick }, icon(symbol));
 
-function saidOf(text, isRefused) {
-  return element('span', { class: 'outbox-state', role: isRefused ? 'alert' : 'status', text });
+function saidOf(text, state) {
+  return element('span', { class: 'outbox-state', role: state === 'refused' ? 'alert' : 'status', text });
 }
 
 /**
@@ -39,7 +39,7 @@ export function createOutboxList({ form, outbox, place, shownId, onEdit, onCut }
     const now = button(words.now, 'arrow-up', () => outbox.send(place));
     const edit = button(words.edit, 'pencil', () => take(id, onEdit));
     const remove = button(words.remove, 'x-lg', () => take(id));
-    let said = saidOf('', false);
+    let said = saidOf('');
     const names = files.map(({ name }) => name).join(', ');
     const node = element('li', { class: 'outbox-message' },
       element('span', { class: 'outbox-text', dir: 'auto', text: [text, names].filter(Boolean).join('\n') }), said, now, edit, remove);
@@ -50,13 +50,13 @@ export function createOutboxList({ form, outbox, place, shownId, onEdit, onCut }
       const state = outbox.stateOf(entry);
       const told = words[state](problem?.message ?? '');
       if (said.textContent !== told) {
-        const next = saidOf(told, state === 'refused');
+        const next = saidOf(told, state);
         said.replaceWith(next);
         said = next;
       }
       node.dataset.state = state;
       setHidden(now, !['delayed', 'retrying'].includes(state));
-      now.disabled = state === 'retrying';
+      now.setAttribute('aria-disabled', String(state === 'retrying'));
       for (const each of [edit, remove]) setHidden(each, state === 'sending');
     }
 

@@ -158,15 +158,18 @@ export class Outbox {
     } catch (error) {
       this.#sending.delete(entry.id);
       // Taken back, it may be on its way again under the same id.
-      return request.signal.aborted ? this.#sendNext(place) : this.#failed(entry.id, error);
+      return request.signal.aborted ? this.#goOn(place, this.#kept.get(KIND, entry.id) ?? entry) : this.#failed(entry.id, error);
     }
     this.#sending.delete(entry.id);
     this.#retries.delete(place);
-    // What stands behind it may have moved with it, to the conversation that came of a beginning.
-    const settled = placeOf(this.#kept.get(KIND, entry.id) ?? entry);
+    const sent = this.#kept.get(KIND, entry.id) ?? entry;
     await this.#kept.set(KIND, entry.id, null);
-    if (settled !== place) this.send(settled);
-    return settled === place ? this.#sendNext(place) : undefined;
+    return this.#goOn(place, sent);
+  }
+
+  /** What stands behind a message may have moved with it, to the conversation that came of a beginning. */
+  #goOn(place, entry) {
+    return placeOf(entry) === place ? this.#sendNext(place) : void this.send(placeOf(entry));
   }
 
   async #failed(id, error) {

@@ -30,10 +30,13 @@ function createFinder(api, { but, first, onChoose }) {
   });
   const list = createListbox({ id: 'conversation-choices', label: words.list, className: 'conversation-choices', field, onChoose, onUse: () => latest.cancel() });
   const status = element('p', { class: 'conversation-choices-status', role: 'status' });
+  /** Whether the list answers what is in the field. */
+  let isCurrent = false;
   field.setAttribute('aria-controls', list.node.id);
 
   const latest = createLatest((query, options) => api.autocompleteConversations(query, { limit: ASKED_FOR, withUnnamed: true }, options), {
     onAnswer(hits, query) {
+      isCurrent = true;
       const found = hits.filter(({ conversation_id: id }) => id !== but);
       list.show([{ options: (query ? found : [...first, ...found]).map(optionOf) }]);
       list.activate(list.length > 0 ? 0 : -1);
@@ -44,11 +47,12 @@ function createFinder(api, { but, first, onChoose }) {
     },
   });
   field.addEventListener('input', () => {
-    // Enter takes none of those that something else was called.
+    // The keys take none of those that something else was called.
+    isCurrent = false;
     list.activate(-1);
     latest.request(field.value.trim());
   });
-  field.addEventListener('keydown', (event) => list.handleKey(event));
+  field.addEventListener('keydown', (event) => isCurrent && list.handleKey(event));
   latest.request('');
   return { nodes: [field, list.node, status], field, end: latest.cancel };
 }

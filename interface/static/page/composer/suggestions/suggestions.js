@@ -35,13 +35,12 @@ export function createSuggestions(input, { label, onChoose, onAction, onUse }) {
    *   `preselects`: Enter takes the first row, also where nobody went to one by the arrows
    */
   function show(groups, { keys, more = '', preselects = true }) {
-    const wasChosen = isChosen;
     list.show(groups);
     settle();
     note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
     said.textContent = composerStrings.suggestions.choices(list.length);
     box.hidden = false;
-    if (preselects || wasChosen) list.activate(0);
+    if (preselects) list.activate(0);
   }
 
   /** What is shown, if anything is, answers an earlier query. */

@@ -11,6 +11,11 @@ export const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
 /** What is written where there is no conversation yet has an id too. */
 const idOf = (conversationId) => conversationId ?? '';
 
+/** All that a message says and brings, as one text. */
+function saidBy({ text, files, attached, replyTo }) {
+  return JSON.stringify([text, files, attached, replyTo?.message_id]);
+}
+
 /**
  * Unsent texts, the memories and the files attached to them, and the message that they reply to, for each conversation.
  *
@@ -34,9 +39,14 @@ export function createDrafts(kept) {
     /** @returns {{message_id: string, sender: string, short_id: string, name: string, text: string}|null} */
     replyTo: (conversationId) => draft(conversationId).replyTo ?? null,
     set,
-    /** The id of a message that was taken back although the server may have it: the same text is the same message. */
-    resendId: (conversationId, text) => (draft(conversationId).resend?.text === text ? draft(conversationId).resend.id : undefined),
-    setResend: (conversationId, resend) => kept.set(DRAFT, idOf(conversationId), { ...draft(conversationId), resend }),
+    /** The id of a message that was taken back although the server may have it: with the same in it, it is the same message. */
+    resendId(conversationId, message) {
+      const { resend } = draft(conversationId);
+      return resend?.said === saidBy(message) ? resend.id : undefined;
+    },
+    /** @param {{id: string, text: string, files: object[], attached: object[], replyTo: object|null}} message */
+    setResend: (conversationId, message) =>
+      kept.set(DRAFT, idOf(conversationId), { ...draft(conversationId), resend: { id: message.id, said: saidBy(message) } }),
     /** @returns {Array<{name: string, text: string}>} */
     files: (conversationId) => kept.get(FILES, idOf(conversationId)) ?? [],
     /**

@@ -139,9 +139,11 @@ export class Kept {
       if (changes.some(([kind, , value]) => value !== null && !SAID_ELSEWHERE.has(kind))) this.#takeBack ??= this.#onUnkept();
       return false;
     }
-    this.#takeBack?.();
-    this.#takeBack = null;
     keys.forEach((key) => this.#unstored.delete(key));
+    if ([...this.#unstored].every((key) => SAID_ELSEWHERE.has(JSON.parse(key)[0]))) {
+      this.#takeBack?.();
+      this.#takeBack = null;
+    }
     this.#channel?.postMessage({ owner: this.#owner, entries });
     return true;
   }

@@ -60,7 +60,7 @@ export const administrationStrings = fill(english, {
       purge_audit_log: 'Altes Protokoll löschen',
       scan_vaults: 'Geänderte Dokumente suchen',
       purge_summaries: 'Zusammenfassungen früherer Texte löschen',
-      pack_histories: 'Verlauf der Dokumente verdichten',
+      purge_temporary: 'Beendete temporäre Unterhaltungen löschen',
       clear_retired_index: 'Alte Suchindizes entfernen',
       optimize: 'Statistik des Speichers erneuern',
       optimize_memories: 'Statistik der Erinnerungen erneuern',

@@ -59,7 +59,7 @@ export const administrationStrings = {
       purge_audit_log: 'Delete old acts',
       scan_vaults: 'Look for changed documents',
       purge_summaries: 'Delete summaries of former texts',
-      pack_histories: 'Pack the histories of documents',
+      purge_temporary: 'Erase temporary conversations that are over',
       clear_retired_index: 'Clear old search indexes',
       optimize: 'Renew statistics of the store',
       optimize_memories: 'Renew statistics of memories',

@@ -60,7 +60,7 @@ export const administrationStrings = fill(english, {
       purge_audit_log: 'Borrar actos antiguos',
       scan_vaults: 'Buscar documentos cambiados',
       purge_summaries: 'Borrar resúmenes de textos anteriores',
-      pack_histories: 'Compactar el historial de los documentos',
+      purge_temporary: 'Borrar las conversaciones temporales terminadas',
       clear_retired_index: 'Quitar índices de búsqueda antiguos',
       optimize: 'Renovar las estadísticas del almacén',
       optimize_memories: 'Renovar las estadísticas de los recuerdos',

@@ -60,7 +60,7 @@ export const administrationStrings = fill(english, {
       purge_audit_log: '删除旧的操作记录',
       scan_vaults: '查找有更改的文档',
       purge_summaries: '删除旧文本的摘要',
-      pack_histories: '压缩文档的历史记录',
+      purge_temporary: '删除已结束的临时对话',
       clear_retired_index: '清除旧的搜索索引',
       optimize: '更新存储的统计信息',
       optimize_memories: '更新记忆的统计信息',

@@ -21,7 +21,7 @@ export const shellStrings = fill(english, {
   toast: { dismiss: '关闭', undo: '撤销' },
 
   version: { newer: '服务器上的 Anaphora 已更新。', reload: '重新加载' },
-  keepsNothing: '浏览器暂时无法保存你输入的内容：离开此页面后就会丢失。',
+  keepsNothing: '浏览器暂时无法保存输入的内容，离开即丢失。',
 
   attention: {
     done: '回答已完成。',
