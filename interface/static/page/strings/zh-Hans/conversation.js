@@ -29,7 +29,7 @@ export const strings = fill(english, {
     done: (what) => `已复制 ${what}`,
     permalink: '已复制永久链接',
     manualTitle: '手动复制',
-    manualHelp: '此浏览器不允许页面使用剪贴板。下面的文本已选中：请按 Ctrl+C（⌘C）。',
+    manualHelp: '此浏览器不允许使用剪贴板。文本已选中：请按 Ctrl+C（⌘C）。',
     close: '关闭',
   },
 
@@ -52,7 +52,7 @@ export const strings = fill(english, {
   actions: {
     open: '消息操作',
     copyId: (shortId) => `复制消息 ID #${shortId}`,
-    aboutId: '供程序使用，也是“回复”处显示的 ID。要引用此消息，请从徽标复制其引用。',
+    aboutId: '供程序使用，“回复”处也显示它。要引用此消息，请从徽标复制。',
     copyPermalink: '复制永久链接',
     reply: '回复',
     readAloud: '朗读，或停止朗读',
@@ -75,7 +75,7 @@ export const strings = fill(english, {
     save: '保存',
     saving: '正在保存…',
     saveAndAsk: '保存并重新回答',
-    unsaved: '你的更改尚未保存。再按一次 Esc 即可放弃。',
+    unsaved: '更改尚未保存。再按 Esc 放弃。',
     discard: '放弃更改',
     cancel: '取消',
     edited: '已编辑',
@@ -161,7 +161,7 @@ export const strings = fill(english, {
 
   move: {
     failed: (message) => `无法移动消息。${message}`,
-    stays: '没有移动任何消息：对话的开头和结尾，以及以多种方式提出的问题，都保持原位。',
+    stays: '没有移动任何消息：对话的首尾和有多种问法的问题保持原位。',
   },
 
   reply: {
@@ -230,7 +230,7 @@ export const strings = fill(english, {
     delayed: (message) => `尚未发送。${message}消息保留在这里，一旦可以就会发送。`,
     retrying: (message) => `${message}正在重试…`,
     refused: (message) => `未发送。${message}`,
-    cut: '取回时正在发送。若服务器已收到，会出现在消息中。',
+    cut: '若服务器已收到，会出现在消息中。',
     elsewhere: (message) => `有一条消息尚未发送，保留在你写它的地方。${message}`,
     goThere: '前往',
     now: '立即发送',
@@ -271,18 +271,18 @@ export const strings = fill(english, {
     title: '你想聊些什么？',
     importOffer: '将 ChatGPT、Claude 等的导出文件拖放到这里，或点击选择…',
     importFailed: (message) => `无法打开导入。${message}`,
-    intro: '在下面输入。在一个对话中说过的内容，可以在另一个对话中询问：',
+    intro: '在下面输入。一个对话中的内容，可在另一个中询问：',
     temporary: '这是临时对话：离开后或一天后消失。',
     steps: [
-      ['输入 @', '再加几个词，就能找到一个对话和其中的消息，或者你让它记住的内容。'],
-      ['按 Ctrl+K', '（Mac 上为 ⌘K）查看所有命令和对话，按 Ctrl+Shift+F 搜索说过的一切；? 显示所有快捷键。', 'keyboard'],
+      ['输入 @', '再加几个词，即可找到对话、消息或你让它记住的内容。'],
+      ['按 Ctrl+K', '（Mac 上为 ⌘K）查看命令和对话，Ctrl+Shift+F 搜索一切；? 显示快捷键。', 'keyboard'],
       ['输入 /help', '查看消息开头可以使用的命令。'],
     ],
     models: {
       ready: '模型已就绪。',
-      prepared: '模型正在准备。你现在就可以输入：准备好后它就会回答。',
+      prepared: '模型正在准备。现在可以输入，准备好后就会回答。',
       failed: '模型目前不可用。其他一切正常。',
-      none: '没有设置模型，所以不会有回答。其他功能正常：引用、记忆、搜索。',
+      none: '没有设置模型，不会有回答。引用、记忆、搜索正常。',
     },
   },
 
@@ -302,7 +302,7 @@ export const strings = fill(english, {
     fetching: (name, percent) => (percent === null ? `正在下载 ${name}…` : `正在下载 ${name}：${percent}%`),
     loading: (name) => `正在加载 ${name}…`,
     failed: (name) => `${name} 不可用。`,
-    none: '没有配置模型。其他一切正常；设置 ANAPHORA_MAIN_MODEL 并重新启动即可获得回答。',
+    none: '没有配置模型，其他正常；设置 ANAPHORA_MAIN_MODEL 并重启即可获得回答。',
     progress: '模型进度',
   },
 

@@ -8,10 +8,10 @@ export const shellStrings = fill(english, {
   session: {
     ended: '你已退出登录。你输入的内容保留在此浏览器中。',
     signIn: '登录',
-    other: (email) => `此浏览器现在登录了另一个帐户。本页面属于 ${email}：你在这里的操作都不会执行。你输入的内容为 ${email} 保留。`,
+    other: (email) => `此浏览器已登录另一个帐户。本页面属于 ${email}：这里的操作不会执行，输入的内容为其保留。`,
     reload: '重新加载',
     logOutTitle: '退出登录并移除未发送的内容？',
-    logOutText: '还有未发送的草稿或消息。它们只保存在此浏览器中，退出登录时会被移除。',
+    logOutText: '还有未发送的草稿或消息，只保存在此浏览器中，退出登录时会被移除。',
     logOut: '移除并退出登录',
   },
 
@@ -62,7 +62,7 @@ export const shellStrings = fill(english, {
     restore: (title) => `恢复“${title}”`,
     erase: (title) => `永久删除“${title}”`,
     eraseTitle: (title) => `永久删除“${title}”？`,
-    eraseText: '删除后无法找回，指向它的引用会显示它已被删除。',
+    eraseText: '删除后无法找回，引用会显示它已被删除。',
     eraseConfirm: '永久删除',
     empty: '清空回收站',
     emptyTitle: (n) => `永久删除 ${number(n)} 个对话？`,
@@ -147,7 +147,7 @@ export const shellStrings = fill(english, {
     create: '创建',
     renameTitle: '重命名工作区',
     deleteTitle: (name) => `删除“${name}”？`,
-    deleteText: '其中的对话和工作区会保留：它们会移到上一级工作区。',
+    deleteText: '其中的对话和工作区会移到上一级工作区。',
     deleteConfirm: '删除工作区',
   },
 });
