@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import until_held
+from tests.browser.chromium import until_held, until_kept
 from tests.browser.memories_panel import (
     MemoriesPanel,
     address,
@@ -230,6 +230,36 @@ def test_a_page_that_was_left_while_a_text_was_read_keeps_the_text(person: Clien
     expect(panel.node).to_contain_text("Reading the text…")
     page.reload()
     expect(panel.node.get_by_role("alert")).to_contain_text("The page was left while the text was read.")
+    expect(page.locator("#ingest-text")).to_have_value("I prefer tea to coffee.")
+
+
+# The browser's database opens once the page is shown, which waits for it no longer than it has patience.
+_LATE = """
+const { open } = IDBFactory.prototype;
+IDBFactory.prototype.open = function (...given) {
+  const late = new EventTarget();
+  const opened = (asked) => {
+    late.result = asked.result;
+    late.onsuccess();
+  };
+  const timer = setInterval(() => {
+    if (!document.querySelector('#composer:not([aria-busy])')) return;
+    clearInterval(timer);
+    const asked = open.apply(this, given);
+    asked.onsuccess = () => opened(asked);
+  }, 100);
+  return late;
+};
+"""
+
+
+def test_a_text_is_there_also_where_the_browsers_database_opens_late(person: Client, open_page: OpenPage) -> None:
+    panel = open_tab(open_page, person, "add")
+    page = panel.page
+    page.locator("#ingest-text").fill("I prefer tea to coffee.")
+    until_kept(page, "I prefer tea to coffee.")
+    page.add_init_script(_LATE)
+    page.reload()
     expect(page.locator("#ingest-text")).to_have_value("I prefer tea to coffee.")
 
 

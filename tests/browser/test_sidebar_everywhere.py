@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import until_held
 from tests.browser.history import hold_talk, make_workspace
 from tests.browser.screens import NARROW, WIDTHS, findings
 from tests.browser.sidebar_page import SidebarPage, by_shift_f10, part, show_sidebar, titles, unfold
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, ViewportSize
+    from playwright.sync_api import Page, Route, ViewportSize
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -115,6 +116,8 @@ def test_the_focus_of_a_row_that_goes_goes_to_its_neighbour_and_comes_back_from_
     talks = [hold_talk(person, title) for title in ("One", "Two", "Three", "Four")]
     page = open_page(person, talks[0].path)
     sidebar = SidebarPage(page)
+    # A conversation that has come leads to where it is answered.
+    expect(page.locator("#composer-input")).to_be_focused()
     sidebar.row("Three").focus()
     page.keyboard.press("Delete")
     expect(sidebar.row("Two")).to_be_focused()
@@ -133,3 +136,19 @@ def test_the_focus_of_a_row_that_goes_goes_to_its_neighbour_and_comes_back_from_
     sidebar.menu_item("Delete").press("Enter")
     expect(titles(page, "recent")).to_have_text(["Four", "One"])
     expect(titles(page, "recent").last).to_be_focused()
+
+
+def test_who_goes_elsewhere_before_a_conversation_comes_stays_there(person: Client, open_page: OpenPage) -> None:
+    talks = [hold_talk(person, title) for title in ("One", "Two", "Three")]
+    page = open_page(person, talks[0].path)
+    sidebar = SidebarPage(page)
+    held: list[Route] = []
+    page.route("**/list_messages_by_conversation/**", lambda route: held.append(route))
+    sidebar.row("Three").click()
+    until_held(page, held)
+    page.keyboard.press("ArrowDown")
+    expect(sidebar.row("Two")).to_be_focused()
+    held[0].continue_()
+    expect(page.locator(".message-card")).to_have_count(2)
+    expect(page.get_by_role("heading", name="Three", level=1)).to_be_visible()
+    expect(sidebar.row("Two")).to_be_focused()

@@ -9,6 +9,8 @@ import { mountSettings } from '../settings/settings.js';
 
 const bootstrap = JSON.parse(document.getElementById('bootstrap').textContent);
 const kept = await openKept(bootstrap.user_email, tellUnkept);
+// The forms are filled once.
+await kept.ready();
 const session = watchSession({ email: bootstrap.user_email, kept: () => kept });
 installCopyFallbacks();
 const api = createApi({ user: bootstrap.user_email, onBusy: createBusyBar(), onVersion: createVersionWatch(), ...session });

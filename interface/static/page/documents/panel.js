@@ -333,7 +333,7 @@ class DocumentsPanel {
  * @returns {Promise<{follow: () => void, open: (target: {path: string, anchor?: string|null}|null) => void}>}
  */
 export async function mountDocuments(page) {
-  await addPanelStyle('documents/documents');
+  await Promise.all([addPanelStyle('documents/documents'), page.kept.ready()]);
   const panel = new DocumentsPanel(page);
   return { follow: () => panel.follow(), open: (target) => panel.open(target) };
 }

@@ -256,7 +256,7 @@ class MemoriesPanel {
  *   says, `open` something that is named elsewhere on the page
  */
 export async function mountMemories(page) {
-  await addPanelStyle('memories/memories');
+  await Promise.all([addPanelStyle('memories/memories'), page.kept.ready()]);
   const panel = new MemoriesPanel(page);
   return { follow: () => panel.follow(), open: (target) => panel.open(target) };
 }

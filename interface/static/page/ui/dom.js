@@ -91,11 +91,15 @@ for (const name of ['keydown', 'pointerdown', 'input']) {
 /**
  * For what takes the focus some time after it was asked for.
  *
- * @returns {() => boolean} whether the person has gone to a field since, or went on writing in it: then the focus stays there
+ * @returns {() => boolean} whether the person has gone elsewhere since, or went on writing in a field: then the focus stays there
  */
 export function watchWriting() {
+  const { body, activeElement: place } = document;
   const before = deeds;
-  return () => deeds !== before && document.activeElement?.matches('input, textarea, select') === true;
+  return () => {
+    const now = document.activeElement ?? body;
+    return deeds !== before && now !== body && (now !== place || now.matches('input, textarea, select'));
+  };
 }
 
 /** Makes `place` hold these nodes. Those that are there already are left alone: a press on them goes on, and what has the focus keeps it. */

@@ -72,7 +72,7 @@ function createForm(kept) {
  */
 export async function openPromptLibrary(page) {
   const library = createLibraryApi(page.api).prompts;
-  const [known] = await Promise.all([library.list(), addPanelStyle('composer/settings/settings')]);
+  const [known] = await Promise.all([library.list(), addPanelStyle('composer/settings/settings'), page.kept.ready()]);
   const list = element('ul', { class: 'prompt-list' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const form = createForm(page.kept);

@@ -43,10 +43,14 @@ class IngestTab {
   #visible = false;
   #forgetting;
   #reading = null;
+  #isBeingLeft = false;
   node = element('div', { class: 'memories-tab-content' }, this.#place);
 
   constructor(page) {
     this.#page = page;
+    addEventListener('beforeunload', () => {
+      this.#isBeingLeft = true;
+    });
     this.#form = createIngestForm(page, { text: page.store.get(TEXT) ?? '', onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
     const kept = page.store.get(PLAN);
     const interrupted = page.store.get(RUNNING);
@@ -91,6 +95,7 @@ class IngestTab {
     const controller = new AbortController();
     this.#reading = controller;
     clearTimeout(this.#forgetting);
+    this.#isBeingLeft = false;
     this.#page.store.set(RUNNING, true);
     const waiting = waitingNode(() => controller.abort());
     this.#place.replaceChildren(waiting.node);
@@ -101,8 +106,8 @@ class IngestTab {
       this.#showPlan(new IngestionPlan(plan));
       if (!this.#isSeen()) showToast(words.ready, { actionLabel: words.look, onAction: () => this.#page.go({ tab: 'add' }) });
     } catch (error) {
-      // A page that is being left fails its requests first: it is gone before this timer ends, and the next page says why.
-      this.#forgetting = setTimeout(() => this.#page.store.set(RUNNING, null), LEAVING_MS);
+      // A page that is being left fails its requests first, and the next page says why. Not every browser tells that it is being left.
+      if (!this.#isBeingLeft) this.#forgetting = setTimeout(() => this.#page.store.set(RUNNING, null), LEAVING_MS);
       this.#showForm(error.name === 'AbortError' ? '' : words.failed(error.message));
     } finally {
       this.#reading = null;
