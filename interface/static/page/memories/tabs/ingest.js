@@ -54,7 +54,7 @@ class IngestTab {
     this.#form = createIngestForm(page, { text: page.store.get(TEXT) ?? '', onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
     const kept = page.store.get(PLAN);
     const interrupted = page.store.get(RUNNING);
-    page.store.set(RUNNING, null);
+    if (interrupted) page.store.set(RUNNING, null);
     if (kept) this.#showPlan(IngestionPlan.fromJSON(kept));
     else this.#showForm(interrupted ? words.interrupted : '');
   }
@@ -86,7 +86,8 @@ class IngestTab {
   }
 
   #showForm(problem = '') {
-    this.#page.store.set(PLAN, null);
+    // What the browser's database brings later is not what was given up.
+    if (this.#page.store.get(PLAN)) this.#page.store.set(PLAN, null);
     this.#place.replaceChildren(this.#form.node);
     this.#form.tell(problem);
   }

@@ -77,12 +77,16 @@ export function createIngestForm(page, { text, onText, onStart }) {
     size.classList.toggle('too-much', tooLarge);
     start.disabled = tooLarge || !area.value.trim();
     tell(tooLarge ? words.tooLarge(most) : '');
+  }
+
+  function changed() {
+    measure();
     onText(area.value);
   }
 
   function fill(given) {
     area.value = given;
-    measure();
+    changed();
   }
 
   async function read(file) {
@@ -110,7 +114,7 @@ export function createIngestForm(page, { text, onText, onStart }) {
   }
 
   node.addEventListener('submit', (event) => event.preventDefault());
-  area.addEventListener('input', measure);
+  area.addEventListener('input', changed);
   acceptFiles(node, read);
   measure();
   return {
