@@ -156,7 +156,7 @@ class PageOpener:
         _slow_down(page)
         page.goto(urljoin(client.origin, path))
         if page.locator("#composer").count():
-            page.wait_for_selector("#composer:not([aria-busy])", state="attached")
+            until_ready(page)
         return page
 
     def _shared_context(self, client: Client) -> BrowserContext | None:
@@ -210,6 +210,11 @@ def wait_until(page: Page, condition: str, arg: object = None) -> None:
         }}""",
         arg,
     )
+
+
+def until_ready(page: Page) -> None:
+    """Wait until messages can be sent and buttons of the composer listen: what is written before becomes a draft."""
+    page.wait_for_selector("#composer:not([aria-busy])", state="attached")
 
 
 def until_kept(page: Page, mark: str, *, times: int = 1) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems, until_held
+from tests.browser.chromium import PageProblems, until_held, until_ready
 from tests.browser.history import hold_talk, messages
 from tests.browser.transcript import suggested
 from tests.fakes import RecordingModel, saying
@@ -224,6 +224,7 @@ def test_a_new_conversation_whose_model_is_gone_is_answered_by_the_main_one(
     page.evaluate("localStorage.setItem('anaphora:new-conversation-model', 'embedded:was-here-once')")
     page.reload()
     expect(page.locator("#model-button.is-gone")).to_have_text("main")
+    until_ready(page)
     page.fill(INPUT, "Hello")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")

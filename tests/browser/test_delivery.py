@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from benchmarks.made_up.history import SeedPlan
 from endpoints.http.languages import LANGUAGES, Language
+from tests.browser.chromium import until_ready
 from tests.browser.history import hold_talk, store_talk
 from tests.browser.traffic import Traffic
 from tests.browser.transcript import card
@@ -131,6 +132,7 @@ def test_an_update_is_told_again_where_a_part_of_the_page_does_not_come(
     page.reload()
     offers.get_by_role("button", name="Dismiss").click()
     expect(offers).to_have_count(0)
+    until_ready(page)
     page.locator("#model-button").click()
     expect(offers).to_have_count(1)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import until_ready
 from tests.browser.history import hold_talk, make_workspace
 from tests.browser.memories_panel import MemoriesPanel, address, remember
 from tests.browser.screens import keep_picture
@@ -74,6 +75,7 @@ def open_tomatoes(gardener: Client, open_page: OpenPage) -> Page:
     page = open_page(gardener, viewport=SIZE, color_scheme="light")
     titles(page, "pinned").click()
     expect(page.locator(".message-card")).to_have_count(2)
+    expect(page.locator("#composer-input")).to_be_focused()  # all of it has come, its name too
     return page
 
 
@@ -191,6 +193,7 @@ def test_memories_in_the_dropdown_in_their_panel_and_in_the_report_below_a_messa
     keep(page, "memories")
 
     page.goto("/interface/")
+    until_ready(page)
     page.fill("#composer-input", "")
     page.focus("#composer-input")
     page.keyboard.type("Given @running_context how far shall I go today? ")

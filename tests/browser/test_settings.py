@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_ready
 from tests.browser.history import hold_talk
 from tests.browser.screens import NARROW, findings
 from tests.fakes import RecordingModel, saying
@@ -130,6 +130,7 @@ def test_which_key_sends_is_chosen_here_and_true_there(person: Client, open_page
     expect(page.get_by_role("checkbox", name=re.compile("Propose memories"))).to_be_checked()
     page.goto(talk.path)
     expect(page.locator(".message-card")).to_have_count(2)
+    until_ready(page)
     page.fill("#composer-input", "One line")
     page.keyboard.press("Enter")
     page.keyboard.type("and another")

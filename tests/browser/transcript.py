@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.browser.chromium import TIMEOUT
+from tests.browser.chromium import TIMEOUT, until_ready
 from tests.browser.history import Talk, hold_talk, messages
 from tests.http_client import Client
 
@@ -62,6 +62,7 @@ def answer_again(page: Page, number: int) -> None:
 
 def send(page: Page, text: str) -> None:
     """Write and send by keyboard."""
+    until_ready(page)
     page.fill("#composer-input", text)
     page.keyboard.press("Enter")
 

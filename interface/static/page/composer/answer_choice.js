@@ -66,6 +66,7 @@ export function createAnswerChoice(form, page, { onFailed }) {
     try {
       const { openAnswerSettings } = await bring(() => import('./settings/dialog.js'));
       const { conversationId } = choice;
+      await page.kept.ready();
       const saved = await openAnswerSettings(page, { conversationId, pending: withModel(pending.settings) });
       if (!saved || conversationId !== choice.conversationId) return;
       if (!conversationId) {
@@ -112,18 +113,25 @@ export function createAnswerChoice(form, page, { onFailed }) {
     if (id === choice.conversationId) choose(settings?.model_overrides?.main ?? null, { isUnsaved: false });
   });
 
+  function open(id) {
+    choice.conversationId = id;
+    const kept = page.kept.get(...pendingOf(id));
+    pending = (!id && kept) || nothingPending;
+    const forNew = id ? null : pending.settings.model_overrides?.main ?? device.get(NEW_MODEL_KEY);
+    choose(forNew, { isUnsaved: forNew !== null });
+    if (id && kept) savePending(id, kept.settings);
+  }
+
+  // As where the browser's database opens late.
+  page.kept.follow(({ id, isElsewhere }) => {
+    if (isElsewhere && !choice.conversationId && pending === nothingPending && id === pendingOf(null)[1]) open(null);
+  });
+
   return {
     choice,
     withPicker,
     openSettings,
-    open(id) {
-      choice.conversationId = id;
-      const kept = page.kept.get(...pendingOf(id));
-      pending = (!id && kept) || nothingPending;
-      const forNew = id ? null : pending.settings.model_overrides?.main ?? device.get(NEW_MODEL_KEY);
-      choose(forNew, { isUnsaved: forNew !== null });
-      if (id && kept) savePending(id, kept.settings);
-    },
+    open,
     /** What was chosen before there was a conversation is chosen for this one. */
     rename(id) {
       choice.conversationId = id;

@@ -140,7 +140,7 @@ function createPresets(library, { fields, tell, isSound }) {
 export async function openAnswerSettings(page, { conversationId, pending }) {
   const library = createLibraryApi(page.api).presets;
   const [models, presets, tools, settings] = await Promise.all([
-    page.api.models(), library.list(), page.api.tools(), conversationId ? page.api.getConversationSettings(conversationId) : pending, addPanelStyle('composer/settings/settings'), page.kept.ready(),
+    page.api.models(), library.list(), page.api.tools(), conversationId ? page.api.getConversationSettings(conversationId) : pending, addPanelStyle('composer/settings/settings'),
   ]);
   const fields = createFields(models.choices);
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });

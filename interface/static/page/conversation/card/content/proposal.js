@@ -1,5 +1,5 @@
 import { strings } from '../../../strings/en/conversation.js';
-import { element, replaceWithFocus } from '../../../ui/dom.js';
+import { element, replaceWithFocus, whenReleased } from '../../../ui/dom.js';
 
 /** @param {string} kind @param {object} payload @returns {string} */
 function wordsOf(kind, payload) {
@@ -85,6 +85,7 @@ export function createProposal(api) {
     const { proposal_id: id } = shown;
     try {
       const now = await api.get(`/api/proposals/${encodeURIComponent(id)}`, {}, { quiet: true });
+      await whenReleased();
       if (wasDecided || !isShown(id) || node.dataset.state !== 'open') return;
       shown = now;
       draw(now);
