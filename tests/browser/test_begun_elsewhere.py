@@ -193,6 +193,7 @@ def test_what_is_sent_while_its_conversation_is_still_loading_stays_in_sight(
     for _ in range(3):  # the server has time to answer what was sent
         page.evaluate("fetch('/healthz').then((response) => response.text())")
     expect(page.locator(".message-card").filter(has_text="How much water?")).to_have_count(0)
+    until_held(page, held)
     route, before = held.pop()
     route.fulfill(response=before)
     bodies = page.locator(".message-card .message-body")

@@ -40,7 +40,7 @@ def test_a_message_that_can_not_be_moved_says_why(person: Client, open_page: Ope
     expect(page.locator(".toast-text")).to_contain_text("Nothing was moved")
     choose(page, 2, "Move up")
     expect(page.locator(".message-body")).to_have_text(["Understood.", "How much water?", "And shade?", "Understood."])
-    expect(page.locator(".toast-text")).to_have_count(1)
+    assert page.locator(".toast-text").count() <= 1  # that of before may be gone by now
 
 
 def test_a_question_is_asked_again_and_both_ways_are_kept(
@@ -149,4 +149,5 @@ def test_an_answer_that_was_stopped_goes_on(person: Client, open_page: OpenPage,
     goes_on.click()
     expect(body(page, 6)).to_have_text("One, two.")
     expect(card(page, 6)).not_to_contain_text("cut")
+    expect(card(page, 6)).to_have_attribute("data-status", "complete")
     assert texts_of(person, talk)[5] == "One, two."

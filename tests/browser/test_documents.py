@@ -360,9 +360,9 @@ def test_a_new_document_is_not_begun_where_there_is_one_or_may_be_none(
     expect(name).to_have_value("notes/.hidden")
     name.fill("notes/other")
     name.press("Enter")
-    expect(panel.locator(".document-text")).to_have_text("What was written before.")
     told = page.locator(".toast-message").filter(has_text="There is a document of that path already")
     expect(told).to_be_visible()
+    expect(panel.locator(".document-text")).to_have_text("What was written before.")
     page.go_back()
 
     name.fill("notes/new")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk, make_workspace, messages
-from tests.browser.memories_panel import MemoriesPanel
+from tests.browser.memories_panel import MemoriesPanel, remember, told
 from tests.browser.sidebar_page import SidebarPage, titles
 from tests.browser.transcript import body, card
 from tests.fakes import RecordingModel, saying
@@ -249,10 +249,8 @@ def test_many_conversations_that_are_deleted_elsewhere_go_together(person: Clien
 def test_memories_that_change_elsewhere_are_seen_and_only_they_are_asked_for(
     person: Client, open_page: OpenPage
 ) -> None:
-    bread, salt = (
-        person.post("/pkb/claims", {"statement": statement}).json()["claim"]
-        for statement in ("I bake bread", "I eat salt")
-    )
+    with told(person, 2):
+        bread, salt = (remember(person, statement) for statement in ("I bake bread", "I eat salt"))
     talk = hold_talk(person, "Growing tomatoes", f"What of @{bread['friendly_id']}?")
     page = open_page(person, talk.path)
     chip = card(page, 1).locator(".reference-chip").first

@@ -53,6 +53,7 @@ def test_ten_thousand_messages_are_opened_at_either_end_and_in_the_middle(
     cards = page.locator(".message-card")
     expect(card(page, MANY)).to_be_in_viewport()
     wait_until(page, AT_END)
+    expect(page.locator("#composer-input")).to_be_focused()  # all of the conversation has come
 
     view = page.locator("#chatView")
     view.press("Home")
@@ -111,6 +112,7 @@ def test_everything_in_a_card_is_done_by_keys_alone(
     # A reference says what it means as soon as it has the focus, and Enter goes there.
     chip = body(page, 2).locator(".reference-chip")
     expect(chip).to_have_attribute("data-status", "resolved")
+    expect(page.locator("#composer-input")).to_be_focused()  # all of the conversation has come
     card(page, 2).get_by_role("button", name="Message actions").focus()
     keyboard.press("Tab")
     expect(chip).to_be_focused()

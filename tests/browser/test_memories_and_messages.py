@@ -76,6 +76,7 @@ def test_an_answer_tells_which_memories_it_was_given(open_page: OpenPage, person
     line = used(page).locator("summary")
     expect(line).to_have_text("Used:2 memories")
     page.reload()
+    expect(page.locator("#composer-input")).to_be_focused()  # all of the conversation has come
     expect(line).to_have_text("Used:2 memories")
     line.focus()
     page.keyboard.press("Enter")

@@ -185,6 +185,7 @@ def test_pinned_messages_stand_at_the_top_and_lead_to_their_place(
     expect(pinned.get_by_role("listitem")).to_have_count(1)
     choose(page, 4, "Pin")
     expect(pinned.get_by_role("listitem")).to_have_count(2)
+    expect(card(page, 4).locator(".message-pinned")).to_be_visible()
     choose(page, 4, "Unpin")
     pinned.get_by_role("button", name="Unpin message 399").click()
     expect(pinned).to_be_hidden()

@@ -143,7 +143,7 @@ def scroll_by_wheel(page: Page, towards: str) -> None:
     """Turn the wheel until the card of that number is there."""
     page.locator("#chatView").hover()
     up = int(towards) < int(page.locator(".message-card").first.get_attribute("message-index") or 0)
-    for _ in range(200):
+    for _ in range(TIMEOUT // 20):
         if card(page, int(towards)).count():
             return
         page.mouse.wheel(0, -900 if up else 900)

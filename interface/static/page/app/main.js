@@ -245,6 +245,8 @@ async function start() {
   tidyKept(page);
   followDay();
   followChanges({ ...page, onReset: () => sidebar.refresh() });
+  // Edits, uploads and messages on their way are looked for once, when a conversation is opened.
+  await kept.ready();
   const conversations = new Sides(page, firstPlace(), secondPlace);
   conversations.start().finally(() => api.ahead.forget());
   if (bootstrap.is_shell) followReturn(page, { sidebar, conversations });

@@ -3,7 +3,7 @@
 import { icon } from '../ui/icons.js';
 import { memoriesStrings } from '../strings/en/memories.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, setHidden, whenReleased } from '../ui/dom.js';
 
 const words = memoriesStrings.panel;
 const PATIENCE_MS = 300;
@@ -104,6 +104,7 @@ export function createLoader(content) {
     }, PATIENCE_MS);
     try {
       const answer = await ask({ signal: mine.signal });
+      await whenReleased();
       if (current !== mine) return;
       outcome = 'loaded';
       say(null);

@@ -1,7 +1,7 @@
 import { strings } from '../../strings/en/conversation.js';
 import { railStrings } from '../../strings/en/rail.js';
 import { attempt } from '../../ui/notices/attempts.js';
-import { element, replaceChildrenKeepingFocus } from '../../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, whenReleased } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { createTabs } from '../../ui/controls/tabs.js';
 import { railTabs } from './tab_kinds.js';
@@ -45,6 +45,7 @@ export function createRail(rail, page, onClose) {
     asked += 1;
     const mine = asked;
     const nodes = page.conversationId() ? await attempt(() => load(page, { isLive }), { failed: strings.rail.failed, again: () => refresh() }) : [];
+    await whenReleased();
     // Another conversation, or another tab, may be wanted by now.
     if (mine !== asked || !nodes) return;
     replaceChildrenKeepingFocus(place, ...(nodes.length > 0 ? nodes : [element('p', { class: 'rail-empty', text: empty })]));

@@ -3,7 +3,7 @@ import { strings } from '../../strings/en/conversation.js';
 import { plainExcerpt } from '../card/content/spoken_model.js';
 import { senderName } from '../message_model.js';
 import { withLabels } from '../../references/chips.js';
-import { element, setHidden, uniqueId } from '../../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, setHidden, uniqueId } from '../../ui/dom.js';
 
 const words = strings.pins;
 
@@ -18,6 +18,8 @@ export function createPinnedBar(transcript, page) {
   const list = element('ul', { class: 'pinned-list' });
   const bar = element('section', { id: uniqueId('pinned-messages'), class: 'pinned-messages', 'aria-label': words.label }, icon('pin-angle-fill'), list);
   transcript.before(bar);
+  /** By all that they say: a press on one that stays goes on, and it keeps the focus. */
+  let rows = new Map();
 
   function row(pinned) {
     const target = { conversation_id: page.conversationId(), message_id: pinned.message_id };
@@ -34,7 +36,9 @@ export function createPinnedBar(transcript, page) {
   /** @param {object[]} pinned in order */
   function show(pinned) {
     setHidden(bar, pinned.length === 0);
-    list.replaceChildren(...pinned.map(row));
+    const keyOf = (each) => JSON.stringify([page.conversationId(), each, page.find(each.message_id)?.references]);
+    rows = new Map(pinned.map((each) => [keyOf(each), rows.get(keyOf(each)) ?? row(each)]));
+    replaceChildrenKeepingFocus(list, ...rows.values());
   }
 
   return { show };

@@ -32,10 +32,11 @@ export function createPager(onPage) {
 
   function show(place) {
     const range = pageRange(place);
+    const isBeingTyped = place.page === page && document.activeElement === number;
     ({ page } = place);
     ({ pages } = range);
     setHidden(node, pages < 2);
-    number.value = page;
+    if (!isBeingTyped) number.value = page;
     number.max = pages;
     of.textContent = words.of(pages);
     previous.disabled = page <= 1;
