@@ -382,6 +382,7 @@ def test_changes_of_memories_wait_for_a_large_import_and_nothing_else_does(
         assert {(answer.status, json.loads(answer.body)["code"]) for answer in answers} == {(503, "storage_busy")}
         done.set()
         await importing
+        monkeypatch.setattr(database, "config", replace(database.config, write_timeout=60))
         again = await answered(bridge, request(eve, "POST", "/pkb/claims", {"statement": "Tea is good"}))
         assert again.status == 201
 

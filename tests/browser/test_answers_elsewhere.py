@@ -156,8 +156,8 @@ def test_what_is_deleted_in_another_window_goes_from_this_one(person: Client, op
     other = page.context.new_page()
     other.goto("/interface/")
     SidebarPage(other).choose(SidebarPage(other).row("Growing tomatoes"), "Delete")
+    expect(page.locator("#toasts")).to_contain_text("deleted in another window")  # it stays for a moment
     expect(SidebarPage(other).row("Growing tomatoes")).to_have_count(0)
     expect(SidebarPage(page).row("Growing tomatoes")).to_have_count(0)
     expect(SidebarPage(page).row("Drying basil")).to_have_count(1)
-    expect(page.locator("#toasts")).to_contain_text("deleted in another window")
     expect(page.locator(".message-card")).to_have_count(0)

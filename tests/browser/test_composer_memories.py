@@ -165,6 +165,8 @@ def test_an_attached_memory_is_taken_away_by_mouse_or_key(open_page: OpenPage, p
     page = open_page(person)
     for query in ("@black", "@milk"):
         write(page, query)
+        expect(option(page, query[1:])).to_be_visible()
+        suggested(page)
         row = page.get_by_role("option").first
         row.get_by_text("Use now").click()
     chips = page.locator(".claim-chip")

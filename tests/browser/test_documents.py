@@ -382,6 +382,7 @@ def test_documents_without_links_are_listed_by_their_titles_and_lead_to_themselv
     write(person, "alone.md", "# Quite alone\n\nNobody names it.")
     page = open_page(person, "/interface/?panel=documents")
     panel = page.locator("#documents")
+    expect(panel.get_by_role("link", name="Quite alone")).to_be_visible()  # the list moves what stands below it
     panel.get_by_text("Documents without links").click()
     panel.locator(".documents-folded").get_by_role("link", name="Quite alone").click()
     expect(panel.locator(".document-text")).to_contain_text("Nobody names it.")

@@ -180,6 +180,8 @@ def read_what_opens(screens: Reader) -> None:
         for number in range(buttons.count()):
             if buttons.nth(number).is_visible() and buttons.nth(number).is_enabled():
                 buttons.nth(number).click()
+                # What opens may be brought first.
+                expect(buttons.nth(number)).to_have_attribute("aria-expanded", "true")
                 screens.look()
                 page.keyboard.press("Escape")
     page.locator("body").press("Control+k")

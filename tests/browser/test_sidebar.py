@@ -114,6 +114,7 @@ def test_references_copied_from_a_clone_lead_to_the_clone(person: Client, open_p
     sidebar.choose(sidebar.row("Growing tomatoes"), "Clone")
     expect(page.locator("#toasts")).to_contain_text("Cloned “Growing tomatoes”")
     expect(page).not_to_have_url(re.compile(re.escape(talk.path) + "$"))
+    expect(page.locator("#composer-input")).to_be_focused()  # its details are there
     clone = told(person, str(page.url).rsplit("/", 1)[1].replace("%40", "@"))
     assert clone.friendly_id != talk.friendly_id
 
@@ -274,6 +275,7 @@ def test_typing_finds_conversations_and_workspaces(person: Client, open_page: Op
     hold_talk(person, "Growing tomatoes", "How much water?")
     hold_talk(person, "Painting the house")
     page = open_page(person)
+    expect(SidebarPage(page).row("Growing tomatoes")).to_be_visible()
     matches = page.locator("#sidebar-matches .filter-match-title")
     page.fill("#sidebar-filter", "tom")
     expect(matches).to_have_text(["Tomb raiders", "Growing tomatoes"])
@@ -283,6 +285,7 @@ def test_typing_finds_conversations_and_workspaces(person: Client, open_page: Op
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(".message-card").first).to_contain_text("How much water?")
+    expect(page.locator("#composer-input")).to_be_focused()  # where a conversation that has come leads
     page.fill("#sidebar-filter", "nothing has this name")
     expect(page.locator("#sidebar-filter-status")).to_have_text("Nothing matches.")
     page.locator("#sidebar-filter").press("Escape")

@@ -100,6 +100,8 @@ def test_the_open_conversation_is_marked_wherever_it_is_listed(person: Client, o
     hold_talk(person, "Painting the house")
     page = open_page(person, talk.path)
     sidebar = SidebarPage(page)
+    # Its details draw the rows again: a conversation that has come leads to where it is answered.
+    expect(page.locator("#composer-input")).to_be_focused()
     recent = part(page, "recent").locator(".sidebar-row:has([aria-current])")
     expect(recent).to_have_text(["Growing tomatoes"])
     marked = recent.evaluate("row => getComputedStyle(row).backgroundColor")

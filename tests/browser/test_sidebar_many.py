@@ -171,8 +171,8 @@ def test_a_deleted_workspace_comes_back_by_undo(person: Client, open_page: OpenP
     expect(sidebar.row("House (1)")).to_be_visible()
     assert workspace(person, "Garden") is None
     toast_button(page, "Undo").click()
-    expect(sidebar.row("Garden (1)")).to_be_visible()
     expect(page.locator("#toasts")).to_contain_text("Brought the workspace “Garden” back")
+    expect(sidebar.row("Garden (1)")).to_be_visible()
     known = {each["workspace_id"]: each | {"expanded": True} for each in before}
     after = person.get("/list_workspaces/assistant").json()
     assert {each["workspace_id"]: each | {"expanded": True} for each in after} == known

@@ -210,8 +210,8 @@ def test_the_bin_gives_back_and_erases(person: Client, open_page: OpenPage) -> N
 
     section.get_by_role("button", name="Empty the bin").click()
     page.locator("dialog").get_by_role("button", name="Erase for good").click()
-    expect(section).to_contain_text("The bin is empty.")
     expect(page.locator("#toasts")).to_contain_text("Erased 1 conversation")
+    expect(section).to_contain_text("The bin is empty.")
     assert person.get("/bin/assistant").json() == []
 
 

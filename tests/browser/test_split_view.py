@@ -73,6 +73,7 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     composer(first).fill("A draft of mine")
     shared_model.release()
     expect(second.locator(".message-body").nth(3)).to_have_text("In the shade.")
+    expect(second.locator(".message-card").nth(3)).to_have_attribute("data-status", "complete")  # by then it is stored
     expect(first.locator(".message-card")).to_have_count(2)
     assert texts_of(person, basil)[2:] == ["Where?", "In the shade."]
 
@@ -112,6 +113,7 @@ def test_keys_and_references_lead_from_one_side_to_the_other(person: Client, ope
     page = open_page(person, basil.path, viewport=WIDE)
     first, second = page.get_by_role("main"), beside(page)
     expect(first.locator(".message-card")).to_have_count(2)
+    expect(SidebarPage(page).row("Growing tomatoes")).to_be_visible()
     page.keyboard.press("Control+\\")
     page.get_by_role("combobox", name="Which conversation is to stand beside this one?").fill("Growing")
     page.keyboard.press("Enter")

@@ -102,11 +102,11 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
     page.unroute("**/export_conversation/**")
     with page.expect_download() as coming:
         toast.get_by_role("button", name="Try again").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved “Bröd & butter.md”")
     assert coming.value.suggested_filename == "Bröd & butter.md"
     saved = tmp_path / "saved.md"
     coming.value.save_as(saved)
     assert "> How much water?" in saved.read_text(encoding="utf-8")
-    expect(page.locator("#toasts")).to_contain_text("Saved “Bröd & butter.md”")
 
     with page.expect_download() as coming:
         sidebar.choose(sidebar.row("Bröd & butter"), "Export", "Web page (HTML)")

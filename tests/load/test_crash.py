@@ -19,7 +19,9 @@ def test_kills_in_mid_answer_lose_nothing_and_double_nothing(
     live_server: LiveServer, recording_model: RecordingModel, request: pytest.FixtureRequest
 ) -> None:
     test = CrashTest(live_server, recording_model, seed=20)
-    kills = KILLS // OF_ALL_PROCESSES if is_scaled(request.config) else KILLS
+    scaled = is_scaled(request.config)
+    kills = KILLS // OF_ALL_PROCESSES if scaled else KILLS
     test.run(kills=kills)
-    assert test.outcomes["interrupted"] > kills
-    assert test.outcomes["seen whole"] > kills
+    least = 0 if scaled else kills  # how many of three kills meet is left to chance
+    assert test.outcomes["interrupted"] > least
+    assert test.outcomes["seen whole"] > least

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -79,6 +80,10 @@ def test_without_valkey_each_process_counts_for_itself_and_renewals_bring_it_up_
     assert one.take("search", ADA, most=1) is not None
     valkey.kill()
     assert two.take("search", ADA, most=1) is None
+    pause, until = threading.Event(), time.monotonic() + SECONDS
+    while any(each._broker.is_up for each in (one, two)):
+        assert time.monotonic() < until
+        pause.wait(0.02)
     valkey.start()
     for each in (one, two):
         assert each._broker.wait_until_up(seconds=SECONDS)

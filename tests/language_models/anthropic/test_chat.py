@@ -438,7 +438,8 @@ def test_silence_ends_an_answer_and_pings_do_not() -> None:
     impatient = Timeouts(connect=5.0, first_token=0.3, idle=0.3, answer=5.0)
     failure, _ = refusal_of(hang, timeouts=impatient)
     assert (type(failure), "did not begin to answer in time" in failure.message) == (ModelUnavailableError, True)
-    failure, steps = refusal_of(streaming(begun(), text(0, "Hel"), then=hang), timeouts=impatient)
+    falls_silent = Timeouts(connect=5.0, first_token=60.0, idle=0.3, answer=60.0)
+    failure, steps = refusal_of(streaming(begun(), text(0, "Hel"), then=hang), timeouts=falls_silent)
     assert (failure.message, text_of(steps)) == (f"{MODEL} fell silent in the middle of its answer", "Hel")
 
     patient = Timeouts(connect=5.0, first_token=60.0, idle=1.0, answer=60.0)

@@ -36,7 +36,8 @@ export function createAnswerChoice(form, page, { onFailed }) {
 
   async function withPicker(job) {
     try {
-      picker ??= (await bring(() => import('./models/picker.js'))).createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
+      const { createModelPicker } = await bring(() => import('./models/picker.js'));
+      picker ??= createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
       return await job(picker);
     } catch (error) {
       return onFailed(error, () => withPicker(job));
@@ -55,7 +56,8 @@ export function createAnswerChoice(form, page, { onFailed }) {
   async function showDictation() {
     if (!dictation && !dictates.get()) return;
     try {
-      dictation ??= (await bring(() => import('./voice/dictation.js'))).createDictation(optionsButton, form.querySelector('textarea'));
+      const { createDictation } = await bring(() => import('./voice/dictation.js'));
+      dictation ??= createDictation(optionsButton, form.querySelector('textarea'));
       dictation.setOffered(dictates.get());
     } catch (error) {
       onFailed(error, showDictation);

@@ -181,7 +181,8 @@ export function mountComposer(form, page, { place, onStop }) {
   async function runCommand(text, onDone = () => {}) {
     references?.close();
     try {
-      commands ??= (await bring(() => import('./commands/commands.js'))).createCommands(form, page, { onSend: send, tellProblem, choice, setText });
+      const { createCommands } = await bring(() => import('./commands/commands.js'));
+      commands ??= createCommands(form, page, { onSend: send, tellProblem, choice, setText });
     } catch (error) {
       return tellNotLoaded(error, () => runCommand(text, onDone));
     }

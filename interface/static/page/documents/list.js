@@ -1,7 +1,7 @@
 import { documentStrings } from '../strings/en/documents.js';
 import { createLatest } from '../core/latest.js';
 import { createRenewal } from '../core/renewal.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, setHidden, whenReleased } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 import { deletedDocuments } from './bin.js';
 import { listAfter } from './changes_model.js';
@@ -124,6 +124,8 @@ export function createList(page) {
   const wanted = () => input.value.trim();
   const latest = createLatest(load, {
     delay: 150,
+    // What is pressed below the list stays where it is.
+    ready: whenReleased,
     onAnswer: (answer, query) => show(answer, query),
     onError: (error) => {
       status.textContent = words.failed(error.message);
@@ -134,6 +136,7 @@ export function createList(page) {
     if (!isShown) return;
     const query = wanted();
     const answer = await load(query, { quiet: true }).catch(() => null);
+    await whenReleased();
     if (answer && isShown && query === wanted()) show(answer, query);
   }, { pause: RENEWAL_PAUSE_MS });
 

@@ -4,6 +4,7 @@ import { runningTurns, wholeOf } from '../core/brief.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { TreeModel } from './tree_model.js';
 import { ROOT, workspaceNodeId } from './tree_nodes_model.js';
+import { whenReleased } from '../ui/dom.js';
 import { tellFailure } from '../ui/notices/attempts.js';
 import { createBeginning } from './begin_conversation.js';
 import { mountControls } from './controls.js';
@@ -139,6 +140,8 @@ class Sidebar {
   }
 
   async #drawNext() {
+    // A row that is replaced while it is pressed is never clicked.
+    if (this.#container.matches(':active')) await whenReleased();
     const { reload, redraw, isOpenNew } = this.#next;
     this.#next = null;
     if (!this.#tree) {

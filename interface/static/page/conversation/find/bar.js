@@ -65,6 +65,7 @@ class FindBar {
   #hide() {
     clearTimeout(this.#typing);
     clearTimeout(this.#drawing);
+    this.#drawing = null;
     this.#observer.disconnect();
     this.#node.hidden = true;
     this.#findings = null;

@@ -6,7 +6,7 @@ import { device } from '../../core/browser_storage/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { markClasses, spokenTitle } from '../tree_nodes_model.js';
-import { element } from '../../ui/dom.js';
+import { element, whenReleased } from '../../ui/dom.js';
 import { rowsAround } from '../rows.js';
 
 const KEY = 'anaphora.sections';
@@ -162,8 +162,10 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
   }
 
   return {
-    draw() {
+    async draw() {
       const lists = [listOf('pinned'), listOf('recent')];
+      // A row that is replaced while it is pressed is never clicked.
+      if (lists.some((list) => list.matches(':active'))) await whenReleased();
       const focused = focusedIn(lists[0]) ?? focusedIn(lists[1]);
       fill('pinned', model.pinned());
       fill('recent', model.recent(NEWEST));

@@ -6,7 +6,7 @@ import { shellStrings } from '../../strings/en/shell.js';
 import { spokenTitle } from '../tree_nodes_model.js';
 import { tellFailure } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
-import { element } from '../../ui/dom.js';
+import { element, whenReleased } from '../../ui/dom.js';
 import { conversationRow, focusFirst, focusedIn } from './sections.js';
 import { showToast } from '../../ui/notices/toast.js';
 
@@ -120,6 +120,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
 
   async function bin(list) {
     const found = await api.listBin(domain);
+    if (list.matches(':active')) await whenReleased();
     replaceRows(list, found.length ? [emptyButton(found.length, list), ...binRows(found, list, 0)] : [note(words.binEmpty)]);
   }
 
