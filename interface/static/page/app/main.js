@@ -231,6 +231,8 @@ async function start() {
   const announce = createAnnouncer(announcer);
 
   kept = await openKept(bootstrap.user_email, tellUnkept);
+  // Edits, uploads and messages on their way are looked for once, when a conversation is opened: nothing can be pressed before.
+  await kept.ready();
   await takeOverDrafts(kept, bootstrap.user_email);
   const store = new Store({ isSeen: () => !document.hidden });
   const sidebar = mountSidebar({ api, store, events, bootstrap, kept, announce });
@@ -245,8 +247,6 @@ async function start() {
   tidyKept(page);
   followDay();
   followChanges({ ...page, onReset: () => sidebar.refresh() });
-  // Edits, uploads and messages on their way are looked for once, when a conversation is opened.
-  await kept.ready();
   const conversations = new Sides(page, firstPlace(), secondPlace);
   conversations.start().finally(() => api.ahead.forget());
   if (bootstrap.is_shell) followReturn(page, { sidebar, conversations });

@@ -36,8 +36,10 @@ export function createAnswerChoice(form, page, { onFailed }) {
 
   async function withPicker(job) {
     try {
-      const { createModelPicker } = await bring(() => import('./models/picker.js'));
-      picker ??= createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
+      if (!picker) {
+        const { createModelPicker } = await bring(() => import('./models/picker.js'));
+        picker ??= createModelPicker(modelButton, page, choice, NEW_MODEL_KEY);
+      }
       return await job(picker);
     } catch (error) {
       return onFailed(error, () => withPicker(job));
@@ -124,9 +126,8 @@ export function createAnswerChoice(form, page, { onFailed }) {
     if (id && kept) savePending(id, kept.settings);
   }
 
-  // As where the browser's database opens late.
-  page.kept.follow(({ id, isElsewhere }) => {
-    if (isElsewhere && !choice.conversationId && pending === nothingPending && id === pendingOf(null)[1]) open(null);
+  page.kept.follow(({ id, isLate }) => {
+    if (isLate && !choice.conversationId && pending === nothingPending && id === pendingOf(null)[1]) open(null);
   });
 
   return {

@@ -181,7 +181,7 @@ export function mountComposer(form, page, { place, onStop }) {
   async function runCommand(text, onDone = () => {}) {
     references?.close();
     try {
-      const { createCommands } = await bring(() => import('./commands/commands.js'));
+      const { createCommands } = commands ? {} : await bring(() => import('./commands/commands.js'));
       commands ??= createCommands(form, page, { onSend: send, tellProblem, choice, setText });
     } catch (error) {
       return tellNotLoaded(error, () => runCommand(text, onDone));

@@ -126,7 +126,7 @@ export function createList(page) {
     delay: 150,
     // What is pressed below the list stays where it is.
     ready: whenReleased,
-    onAnswer: (answer, query) => show(answer, query),
+    onAnswer: (answer, query) => show((!query && all) || answer, query),
     onError: (error) => {
       status.textContent = words.failed(error.message);
     },
@@ -137,7 +137,7 @@ export function createList(page) {
     const query = wanted();
     const answer = await load(query, { quiet: true }).catch(() => null);
     await whenReleased();
-    if (answer && isShown && query === wanted()) show(answer, query);
+    if (answer && isShown && query === wanted()) show((!query && all) || answer, query);
   }, { pause: RENEWAL_PAUSE_MS });
 
   input.addEventListener('input', ask);

@@ -64,10 +64,14 @@ const LONGEST_PRESS = 10_000;
 /** Resolves when what is pressed is let go of; null: nothing is pressed. */
 let press = null;
 
-globalThis.addEventListener?.('pointerdown', () => {
+globalThis.addEventListener?.('pointerdown', ({ button, target }) => {
+  // Other buttons click nothing.
+  if (button !== 0) return;
   const begun = new Promise((resolve) => {
     // The click comes after the release.
     for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(resolve), { capture: true, once: true });
+    // Of a list that the browser opens, only the choice is told.
+    target.closest?.('select')?.addEventListener('change', () => setTimeout(resolve), { once: true });
     setTimeout(resolve, LONGEST_PRESS);
   });
   press = begun;
@@ -88,17 +92,20 @@ for (const name of ['keydown', 'pointerdown', 'input']) {
   }, true);
 }
 
+/** A row that is drawn anew is the same place. */
+const placeOf = (node) => node?.closest('[data-conversation-id]')?.dataset.conversationId ?? node;
+
 /**
  * For what takes the focus some time after it was asked for.
  *
  * @returns {() => boolean} whether the person has gone elsewhere since, or went on writing in a field: then the focus stays there
  */
 export function watchWriting() {
-  const { body, activeElement: place } = document;
-  const before = deeds;
+  const { body, activeElement } = document;
+  const [before, place] = [deeds, placeOf(activeElement)];
   return () => {
     const now = document.activeElement ?? body;
-    return deeds !== before && now !== body && (now !== place || now.matches('input, textarea, select'));
+    return deeds !== before && now !== body && (placeOf(now) !== place || now.matches('input, textarea, select'));
   };
 }
 

@@ -51,7 +51,10 @@ export function createPins(transcript, page) {
     const mine = asked;
     const pinned = await page.api.listPinnedMessages(conversationId, options);
     if (mine !== asked || conversationId !== page.conversationId()) return;
-    if (pinned.length > 0) bar ??= (await bring(() => import('./pinned_bar.js'))).createPinnedBar(transcript, page);
+    if (pinned.length > 0 && !bar) {
+      const { createPinnedBar } = await bring(() => import('./pinned_bar.js'));
+      bar ??= createPinnedBar(transcript, page);
+    }
     if (conversationId === page.conversationId()) bar?.show(pinned);
   }
 

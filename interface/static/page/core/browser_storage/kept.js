@@ -60,6 +60,8 @@ export class Kept {
   /** Entries that the browser has no room for: they live as long as the page. */
   #unstored = new Set();
   #listeners = new Set();
+  /** Begun once: who has waited in vain does not wait again. */
+  #patience = null;
   #onUnkept;
   /** Takes back what was said of what is not kept; null where nothing was. */
   #takeBack = null;
@@ -92,14 +94,14 @@ export class Kept {
 
   /** Resolves once what the database keeps was read, which is late on a busy machine, or when the patience ends. */
   async ready() {
-    await isSoon(this.#isRead);
+    await (this.#patience ??= isSoon(this.#isRead));
   }
 
   /** The same for a page that is shown already. */
   async loadLate() {
     await this.load();
     const entries = [...this.#entries].flatMap(([kind, known]) => [...known.keys()].map((id) => [kind, id]));
-    this.#tell(entries.filter((entry) => !this.#written.has(JSON.stringify(entry))), { isElsewhere: true });
+    this.#tell(entries.filter((entry) => !this.#written.has(JSON.stringify(entry))), { isElsewhere: true, isLate: true });
   }
 
   /** @returns {any} null for what is not there */
@@ -165,7 +167,8 @@ export class Kept {
   }
 
   /**
-   * Calls `listener({kind, id, isElsewhere})` for each entry that changes, here or in another tab.
+   * Calls `listener({kind, id, isElsewhere, isLate})` for each entry that changes, here or in another tab. `isLate`: what the database
+   * has had all along is read only now.
    *
    * @returns {() => void} stops that
    */
@@ -199,8 +202,8 @@ export class Kept {
     }
   }
 
-  #tell(entries, { isElsewhere }) {
-    for (const [kind, id] of entries) for (const listener of this.#listeners) listener({ kind, id, isElsewhere });
+  #tell(entries, how) {
+    for (const [kind, id] of entries) for (const listener of this.#listeners) listener({ kind, id, ...how });
   }
 }
 

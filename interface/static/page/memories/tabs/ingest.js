@@ -108,7 +108,7 @@ class IngestTab {
       if (!this.#isSeen()) showToast(words.ready, { actionLabel: words.look, onAction: () => this.#page.go({ tab: 'add' }) });
     } catch (error) {
       // A page that is being left fails its requests first, and the next page says why. Not every browser tells that it is being left.
-      if (!this.#isBeingLeft) this.#forgetting = setTimeout(() => this.#page.store.set(RUNNING, null), LEAVING_MS);
+      if (!this.#isBeingLeft || controller.signal.aborted) this.#forgetting = setTimeout(() => this.#page.store.set(RUNNING, null), LEAVING_MS);
       this.#showForm(error.name === 'AbortError' ? '' : words.failed(error.message));
     } finally {
       this.#reading = null;

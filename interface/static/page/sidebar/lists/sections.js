@@ -164,8 +164,8 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
   return {
     async draw() {
       const lists = [listOf('pinned'), listOf('recent')];
-      // A row that is replaced while it is pressed is never clicked.
-      if (lists.some((list) => list.matches(':active'))) await whenReleased();
+      // What is replaced or moved while it is pressed is never clicked.
+      if (document.getElementById('sidebar').matches(':active')) await whenReleased();
       const focused = focusedIn(lists[0]) ?? focusedIn(lists[1]);
       fill('pinned', model.pinned());
       fill('recent', model.recent(NEWEST));
