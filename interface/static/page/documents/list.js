@@ -186,11 +186,13 @@ export function createList(page) {
 
   async function showGraph(place, draw) {
     const graph = await page.attempt(() => page.api.graph(), () => showGraph(place, draw));
+    await whenReleased();
     if (graph) redraw(place, draw(graph));
   }
 
   async function showBin(place) {
     const bin = await page.attempt(() => page.api.bin(), () => showBin(place));
+    await whenReleased();
     if (bin) redraw(place, deletedDocuments(bin, { api: page.api }));
   }
 

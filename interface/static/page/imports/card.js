@@ -4,7 +4,7 @@ import { inOwnWords } from '../core/words/workspace_name.js';
 import { shortTime } from '../core/words/times.js';
 import { formatPanel, learningFrom } from '../memories/query_model.js';
 import { importStrings as words } from '../strings/en/imports.js';
-import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
+import { element, replaceWithFocus, setHidden, uniqueId, whenReleased } from '../ui/dom.js';
 import { actionsOf, choiceOf, isDetailed, isUnderWay, saysOf, shareOf } from './imports_model.js';
 
 const MOST_FAILURES_SHOWN = 20;
@@ -76,6 +76,8 @@ export function createImportCard({ act, imports, workspaces }) {
     more.replaceChildren();
     if (!isDetailed(given)) return;
     const [details, places] = await Promise.all([imports.details(id), state === 'ready' ? workspaces() : []]);
+    // The buttons stand below: what is pressed stays where it is.
+    await whenReleased();
     if (shown !== state) return;
     choice = state === 'ready' ? createChoice(details, places) : null;
     more.replaceChildren(...(choice ? [choice.node] : [...(state === 'done' ? [meaning(details), ...lessons(details)] : []), ...problems(details)]));

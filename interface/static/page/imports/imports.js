@@ -3,7 +3,7 @@
 import { importStrings as words } from '../strings/en/imports.js';
 import { attempt, failureText } from '../ui/notices/attempts.js';
 import { confirmAction } from '../ui/controls/dialog.js';
-import { element, replaceWithFocus, setHidden, uniqueId } from '../ui/dom.js';
+import { element, replaceWithFocus, setHidden, uniqueId, whenReleased } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createImportsApi } from './api.js';
@@ -125,6 +125,7 @@ export async function createImports(page, { startsAtOnce = false } = {}) {
       ask();
       return;
     }
+    await whenReleased();
     if (!isLooked) return;
     place(all);
     if (all.some(isWorking)) ask();

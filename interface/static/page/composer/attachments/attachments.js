@@ -97,10 +97,12 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
     onProblem((await part()).problemsOf(uploads, [...refused, ...more]));
   }
 
-  async function change(wanted, uploaded = []) {
+  /** @param {() => void} [onShown] called before the files are kept: the focus moves at once, or not at all */
+  async function change(wanted, uploaded = [], onShown = () => {}) {
     files = wanted;
     const isKept = onChange(files, uploaded);
     await show();
+    onShown();
     await tellProblems((await isKept) ? [] : [(await part()).sentences.notKept]);
   }
 
@@ -115,8 +117,7 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
     if (stored) page.api.discardFile(stored.attachment_id).catch(() => {});
     refused = [];
     withdrawOffer();
-    await change(files.toSpliced(position, 1));
-    list.removed(name, position);
+    await change(files.toSpliced(position, 1), [], () => list.removed(name, position));
   }
 
   async function cancel(one) {
@@ -125,8 +126,7 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
     one.controller?.abort();
     uploads = uploads.filter((each) => each !== one);
     refused = [];
-    await change(files, [one.id]);
-    list.removed(one.name, files.length + position);
+    await change(files, [one.id], () => list.removed(one.name, files.length + position));
   }
 
   /** What an upload needs of the message. See `bringToServer`. */
@@ -148,8 +148,7 @@ export function createAttachments({ form, input, place, page, most, onChange, sh
   };
 
   async function take(added, uploaded = []) {
-    await change((await part()).inPlace([...files, ...added]), uploaded);
-    if (added.length > 0) list.added(added);
+    await change((await part()).inPlace([...files, ...added]), uploaded, () => added.length > 0 && list.added(added));
   }
 
   /** Of two offers, the newer one stands. @param {(() => void)|null} withdraw null where nothing is offered */

@@ -134,5 +134,11 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
   input.addEventListener('click', follow);
   input.addEventListener('keyup', (event) => ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key) && follow());
 
-  return { follow, close, handleKey };
+  /** What is written next is another text. */
+  function end() {
+    dismissed = -1;
+    close();
+  }
+
+  return { follow, close: end, handleKey };
 }

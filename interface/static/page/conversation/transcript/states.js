@@ -2,7 +2,7 @@ import { bring } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { importOffer } from '../../imports/offer.js';
-import { element } from '../../ui/dom.js';
+import { element, whenReleased } from '../../ui/dom.js';
 
 /** So long after the network has come back what failed for want of it is tried again. */
 const ONLINE_MS = 1000;
@@ -51,11 +51,12 @@ export function createPins(transcript, page) {
     const mine = asked;
     const pinned = await page.api.listPinnedMessages(conversationId, options);
     if (mine !== asked || conversationId !== page.conversationId()) return;
-    if (pinned.length > 0 && !bar) {
-      const { createPinnedBar } = await bring(() => import('./pinned_bar.js'));
-      bar ??= createPinnedBar(transcript, page);
-    }
-    if (conversationId === page.conversationId()) bar?.show(pinned);
+    const { createPinnedBar } = pinned.length > 0 && !bar ? await bring(() => import('./pinned_bar.js')) : {};
+    // It moves all that stands below it.
+    await whenReleased();
+    if (mine !== asked || conversationId !== page.conversationId()) return;
+    if (createPinnedBar) bar ??= createPinnedBar(transcript, page);
+    bar?.show(pinned);
   }
 
   function load() {

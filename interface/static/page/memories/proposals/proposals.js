@@ -4,7 +4,7 @@ import { spoken } from '../memory_model.js';
 import { IngestionPlan } from './plan_model.js';
 import { asksToBeRemembered } from '../../conversation/message_model.js';
 import { attempt } from '../../ui/notices/attempts.js';
-import { element } from '../../ui/dom.js';
+import { element, whenReleased } from '../../ui/dom.js';
 import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoryStrings.proposals;
@@ -63,6 +63,8 @@ class ProposalCard {
     const ruled = await this.#memories.pkbProposeUpdatesByRules(...where, { signal }).catch(() => null);
     if (ruled?.proposals.length && !signal.aborted) this.#offer(new IngestionPlan(ruled), words.modelLooks(ruled.expected_seconds));
     const { plan, error } = await found;
+    // The buttons stand below: what is pressed stays where it is.
+    await whenReleased();
     if (signal.aborted) return;
     if (plan) this.#addFound(plan);
     else if (this.#offered) this.#offered.tell(words.modelFailed(error.message));
