@@ -521,8 +521,8 @@ def test_a_session_that_ended(tabs: Tabs) -> None:
         typed.is_there_once()
     fresh = tabs.server.sign_in(email)
     tabs.client.cookies.update(fresh.cookies)
-    tabs.signed_in_as(fresh)
     tabs.are_there_once()
+    tabs.signed_in_as(fresh)  # from now on another tab may send what is written, too
     for typed in tabs.all:
         typed.again()
     tabs.are_stored_once()

@@ -23,6 +23,7 @@ export function createScrollKeeper(scroller, content, { onScroll, hasEnd }) {
   function toEnd() {
     following = true;
     scroller.scrollTop = scroller.scrollHeight;
+    lastTop = scroller.scrollTop;
   }
 
   function toStart() {

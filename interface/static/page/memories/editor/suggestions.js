@@ -3,7 +3,7 @@ import { memoriesStrings } from '../../strings/en/memories.js';
 import { createLatest } from '../../core/latest.js';
 import { referenceTo } from '../memory_model.js';
 import { accept, openSuggestions } from './suggestions_model.js';
-import { element, setHidden } from '../../ui/dom.js';
+import { element, setHidden, whenReleased } from '../../ui/dom.js';
 import { button } from '../controls.js';
 
 const words = memoriesStrings.editor;
@@ -36,6 +36,8 @@ export function createSuggestions(page, form, { except }) {
   // A model on this machine may take many seconds: what rules say is shown meanwhile.
   async function ask(statement, options) {
     const quick = await page.api.pkbAnalyzeByRules(statement, options);
+    // The buttons below stay where they are pressed.
+    await whenReleased();
     if (!options.signal.aborted) {
       analysis = quick;
       show();
@@ -45,6 +47,7 @@ export function createSuggestions(page, form, { except }) {
 
   const latest = createLatest(ask, {
     delay: DELAY_MS,
+    ready: whenReleased,
     onAnswer: (answer) => {
       analysis = answer;
       note.textContent = '';
