@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import until_held
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -198,3 +199,24 @@ def test_settings_that_are_not_saved_and_those_of_a_conversation_to_come_outlive
     page.get_by_role("button", name="New conversation").first.click()
     run_command(page, "/settings")
     expect(prompt).to_have_value("")
+
+
+def test_a_model_that_is_chosen_after_the_settings_of_a_conversation_to_come_is_its_model(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    dialog = page.get_by_role("dialog", name="Settings of this conversation")
+    run_command(page, "/settings")
+    dialog.get_by_label("System prompt").fill("Talk like a pirate.")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_have_count(0)
+    run_command(page, "/model cheap")
+    expect(page.locator("#model-button")).to_have_text("cheap")
+    told: list[Any] = []
+    page.on("request", lambda request: told.append(request.post_data_json) if request.method == "PATCH" else None)
+    page.fill(INPUT, "Hello")
+    page.keyboard.press("Enter")
+    until_held(page, told, times=2)
+    # Whichever of them the server has last.
+    assert {each["model_overrides"]["main"] for each in told} == {"cheap"}
+    assert "Talk like a pirate." in [each.get("system_prompt") for each in told]

@@ -117,6 +117,9 @@ export function createAnswerChoice(form, page, { onFailed }) {
     if (id === choice.conversationId) choose(settings?.model_overrides?.main ?? null, { isUnsaved: false });
   });
 
+  /** One that is gone would be refused: the server's own answers. */
+  const isChosen = () => choice.isUnsaved && choice.id && !picker?.isGone();
+
   function open(id) {
     choice.conversationId = id;
     const kept = page.kept.get(...pendingOf(id));
@@ -138,18 +141,20 @@ export function createAnswerChoice(form, page, { onFailed }) {
     /** What was chosen before there was a conversation is chosen for this one. */
     rename(id) {
       choice.conversationId = id;
-      // One that is gone would be refused: the server's own answers.
-      if (choice.isUnsaved) withPicker((each) => !each.isGone() && each.save());
-      if (pending === nothingPending) return;
-      page.kept.change([[...pendingOf(null), null], [...pendingOf(id), pending]]);
-      savePending(id, pending.settings);
-      pending = nothingPending;
+      if (pending !== nothingPending) {
+        // They may name a model of before.
+        const settings = isChosen() ? withModel(pending.settings) : pending.settings;
+        page.kept.change([[...pendingOf(null), null], [...pendingOf(id), { ...pending, settings }]]);
+        savePending(id, settings);
+        pending = nothingPending;
+      }
+      if (isChosen()) withPicker((each) => !each.isGone() && each.save());
     },
     /** The name of the model that answers here, '' while nobody knows. */
     answering: () => (choice.id ? picker?.answering() : mainName) ?? '',
     /** The fields of a message to be sent. A model that is gone is refused where a message names it. */
     payload: () => ({
-      ...(choice.isUnsaved && choice.id && !picker?.isGone() ? { model: choice.id } : {}),
+      ...(isChosen() ? { model: choice.id } : {}),
       ...(Object.keys(pending.options).length > 0 ? { options: pending.options } : {}),
     }),
   };

@@ -158,7 +158,12 @@ export function createList(page) {
     if (!isShown) return;
     for (const part of parts) part.renew();
     if (wanted() || (!all && !meanwhile)) renew();
-    else if (all && documents !== before) show(all, '');
+    else if (all && documents !== before) showAll();
+  }
+
+  async function showAll() {
+    await whenReleased();
+    if (isShown && all && !wanted()) show(all, '');
   }
 
   /** It is not known any more what changed. */

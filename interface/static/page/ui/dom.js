@@ -64,12 +64,10 @@ const LONGEST_PRESS = 10_000;
 /** Resolves when what is pressed is let go of; null: nothing is pressed. */
 let press = null;
 
-globalThis.addEventListener?.('pointerdown', ({ button, target }) => {
-  // Other buttons click nothing.
-  if (button !== 0) return;
+globalThis.addEventListener?.('pointerdown', ({ target }) => {
   const begun = new Promise((resolve) => {
-    // The click comes after the release.
-    for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(resolve), { capture: true, once: true });
+    // The click comes after the release, which is not told where the press has opened a menu.
+    for (const end of ['pointerup', 'pointercancel', 'contextmenu']) addEventListener(end, () => setTimeout(resolve), { capture: true, once: true });
     // Of a list that the browser opens, only the choice is told.
     target.closest?.('select')?.addEventListener('change', () => setTimeout(resolve), { once: true });
     setTimeout(resolve, LONGEST_PRESS);
@@ -93,7 +91,10 @@ for (const name of ['keydown', 'pointerdown', 'input']) {
 }
 
 /** A row that is drawn anew is the same place. */
-const placeOf = (node) => node?.closest('[data-conversation-id]')?.dataset.conversationId ?? node;
+const placeOf = (node) => {
+  const row = node?.closest('[data-conversation-id]');
+  return row ? `${node.localName} ${row.dataset.conversationId}` : node;
+};
 
 /**
  * For what takes the focus some time after it was asked for.

@@ -52,11 +52,15 @@ export function createPins(transcript, page) {
     const pinned = await page.api.listPinnedMessages(conversationId, options);
     if (mine !== asked || conversationId !== page.conversationId()) return;
     const { createPinnedBar } = pinned.length > 0 && !bar ? await bring(() => import('./pinned_bar.js')) : {};
-    // It moves all that stands below it.
-    await whenReleased();
-    if (mine !== asked || conversationId !== page.conversationId()) return;
-    if (createPinnedBar) bar ??= createPinnedBar(transcript, page);
-    bar?.show(pinned);
+    const show = () => {
+      if (mine !== asked || conversationId !== page.conversationId()) return;
+      if (createPinnedBar) bar ??= createPinnedBar(transcript, page);
+      bar?.show(pinned);
+    };
+    // It moves all that stands below it. Nothing else waits for that.
+    const released = whenReleased();
+    if (released) released.then(show);
+    else show();
   }
 
   function load() {

@@ -61,9 +61,10 @@ class ProposalCard {
     const found = this.#memories.pkbProposeUpdates(...where, { signal }).then((plan) => ({ plan }), (error) => ({ error }));
     // The model's answer says what is wrong, too.
     const ruled = await this.#memories.pkbProposeUpdatesByRules(...where, { signal }).catch(() => null);
+    // The buttons stand below: what is pressed stays where it is.
+    await whenReleased();
     if (ruled?.proposals.length && !signal.aborted) this.#offer(new IngestionPlan(ruled), words.modelLooks(ruled.expected_seconds));
     const { plan, error } = await found;
-    // The buttons stand below: what is pressed stays where it is.
     await whenReleased();
     if (signal.aborted) return;
     if (plan) this.#addFound(plan);
