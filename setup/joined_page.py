@@ -1,8 +1,9 @@
 """The page's modules joined into a few files by esbuild: `interface/static/built`.
 
 `main.js` with `common.js` is what the page starts with, `later.js` every part that it loads when it is first needed.
-The other pages are one file each. `manifest.json` tells the server which modules the files were made of.
-`bootstrap.min.css` is Bootstrap's style sheet with the rules for classes that a module or a template names.
+The other pages are one file each. Style sheets have the same names as where they come from: those below `page` are
+minified, and `vendor/bootstrap.min.css` has the rules for classes that a module or a template names. `manifest.json`
+tells the server which modules and style sheets all these were made of.
 
 Modules import the words that people read from `page/strings/en`. Each other language has the same files in a folder of
 its own, joined with the words of `page/strings/<language>`: a page loads one language. The English words that a
@@ -32,8 +33,9 @@ PAGE = "page/app/main.js"
 OTHER_PAGES = ("page/app/settings.js", "page/app/shared.js")
 # What these modules load when they need it is joined with their page.
 ANOTHER_PAGES_FOLDER = "settings"
-STYLES = "bootstrap.min.css"
-OPTIONS = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--charset=utf8", "--log-level=warning")
+STYLES = "vendor/bootstrap.min.css"
+OPTIONS = ("--minify", "--charset=utf8", "--log-level=warning")
+JOINED = ("--bundle", "--format=esm", "--target=es2022", "--entry-names=[name]")
 _ENGLISH = "en"
 _WORDS = re.compile(r"(?<=/strings/)en(?=/(\w+\.js)')")
 _ENGLISH_WORDS = re.compile(r"^import \{ \w+ as english \} from '\.\./en/\w+\.js';\n", re.MULTILINE)
@@ -44,30 +46,32 @@ _COMMENT = ("*", "/*", "//")
 
 def is_joined_page_current() -> bool:
     """Whether the page's modules were joined as they are now."""
-    return is_current(BUILT, "page", _mark(_modules()))
+    return is_current(BUILT, "page", _mark(_sources()))
 
 
 def prepare_joined_page() -> None:
     """Join the page's modules, unless that is done already. Needs what `prepare_assets` prepares, and no network."""
     if is_joined_page_current():
         return
-    modules = _modules()
-    mark = _mark(modules)
+    sources = _sources()
+    mark = _mark(sources)
     WORK.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="page-", dir=WORK) as name:
         draft = Path(name) / "built"
         for language in _languages():
             _join_page(Path(name) / language, draft if language == _ENGLISH else draft / language, language)
         _trim_styles(draft / STYLES)
-        made_of = {path.relative_to(STATIC).as_posix(): _hash(path) for path in modules}
+        _minify_styles(draft)
+        made_of = {path.relative_to(STATIC).as_posix(): _hash(path) for path in sources}
         (draft / "manifest.json").write_text(json.dumps({"made_of": made_of}), encoding="utf-8")
         remember(draft, "page", mark)
         remove(BUILT)
         draft.rename(BUILT)
 
 
-def _modules() -> list[Path]:
-    return sorted(path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*js"))
+def _sources() -> list[Path]:
+    files = (path for folder in ("page", "vendor") for path in (STATIC / folder).rglob("*.*"))
+    return sorted(path for path in files if path.suffix in {".js", ".mjs", ".css"})
 
 
 def _pages_sources() -> list[Path]:
@@ -79,18 +83,24 @@ def _pages_sources() -> list[Path]:
 
 def _trim_styles(target: Path) -> None:
     used = named_classes(path.read_text(encoding="utf-8") for path in _pages_sources())
-    sheet = (STATIC / "vendor" / STYLES).read_text(encoding="utf-8")
+    sheet = (STATIC / STYLES).read_text(encoding="utf-8")
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(only_used(sheet, used), encoding="utf-8")
+
+
+def _minify_styles(target: Path) -> None:
+    sheets = sorted((STATIC / "page").rglob("*.css"))
+    _esbuild(target, f"--outbase={STATIC}", *sheets)
 
 
 def _languages() -> list[str]:
     return sorted({_ENGLISH} | {folder.name for folder in (STATIC / "page" / "strings").glob("*/")})
 
 
-def _mark(modules: list[Path]) -> str:
-    names = " ".join(path.relative_to(STATIC).as_posix() for path in modules)
+def _mark(sources: list[Path]) -> str:
+    names = " ".join(path.relative_to(STATIC).as_posix() for path in sources)
     programs = (Path(__file__), Path(style_sheet.__file__))
-    return fingerprint(*programs, STATIC / "vendor" / STYLES, *modules, *_pages_sources()) + names
+    return fingerprint(*programs, *sources, *_pages_sources()) + names
 
 
 def _join_page(copy: Path, target: Path, language: str) -> None:
@@ -100,13 +110,13 @@ def _join_page(copy: Path, target: Path, language: str) -> None:
     folder = copy / "page"
     if language != _ENGLISH:
         _translate(folder, language)
-    _esbuild(target, *(copy / entry for entry in OTHER_PAGES))
+    _esbuild(target, *JOINED, *(copy / entry for entry in OTHER_PAGES))
     modules = (path for path in folder.rglob("*.js") if not path.is_relative_to(folder / ANOTHER_PAGES_FOLDER))
     later = sorted({part for path in modules for part in _take_from_later(path, folder)})
     lines = [f"import * as part{number} from './{part}';" for number, part in enumerate(later)]
     lines += ["export const modules = {", *(f"  '{part}': part{number}," for number, part in enumerate(later)), "};"]
     (folder / "later.js").write_text("\n".join(lines), encoding="utf-8")
-    _esbuild(target, copy / PAGE, folder / "later.js", "--splitting", "--chunk-names=common")
+    _esbuild(target, *JOINED, copy / PAGE, folder / "later.js", "--splitting", "--chunk-names=common")
 
 
 def _translate(folder: Path, language: str) -> None:
@@ -144,9 +154,9 @@ def _take_from_later(path: Path, folder: Path) -> set[str]:
 
 
 def _esbuild(target: Path, *arguments: Path | str) -> None:
-    command = [str(ESBUILD), *OPTIONS, "--entry-names=[name]", f"--outdir={target}", *map(str, arguments)]
+    command = [str(ESBUILD), *OPTIONS, f"--outdir={target}", *map(str, arguments)]
     if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
-        raise SetupError("The page's modules could not be joined; esbuild's messages are above.")
+        raise SetupError("The page's modules and style sheets could not be joined; esbuild's messages are above.")
 
 
 def _hash(path: Path) -> str:

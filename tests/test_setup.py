@@ -168,6 +168,7 @@ def page_folder(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "page/search/panel.js": "import { say } from '../ui/say.js';\nexport const open = () => say('panel');",
         "page/ui/later.js": "export const later = (name) => ['later', name];",
         "page/ui/say.js": "/** @type {import('./never.js').Say} */\nexport const say = (text) => console.warn(text);",
+        "page/ui/base.css": "/* of all */\na {\n  color: red;\n  & b {\n    margin: 0;\n  }\n}\n",
         "vendor/bootstrap.min.css": "a{color:red}",
         "vendor/library.js": "",
     }
@@ -240,11 +241,19 @@ def test_a_joined_page_has_the_rules_for_classes_that_it_or_a_template_names(pag
     template.parent.mkdir()
     template.write_text('<button class="btn other">')
     joined_page.prepare_joined_page()
-    trimmed = page_folder / "built/bootstrap.min.css"
+    trimmed = page_folder / "built/vendor/bootstrap.min.css"
     assert trimmed.read_text() == beginning + "".join(kept)
     template.write_text('<button class="btn off">')
     joined_page.prepare_joined_page()
     assert trimmed.read_text() == sheet
+
+
+def test_a_joined_page_has_its_style_sheets_minified(page_folder: Path) -> None:
+    joined_page.prepare_joined_page()
+    assert (page_folder / "built/page/ui/base.css").read_text() == "a{color:red;& b{margin:0}}\n"
+    (page_folder / "page/ui/base.css").write_text("a {\n  color: blue;\n}\n")
+    joined_page.prepare_joined_page()
+    assert (page_folder / "built/page/ui/base.css").read_text() == "a{color:#00f}\n"
 
 
 def test_a_joined_page_is_made_again_only_when_it_is_deleted_or_a_module_changes(page_folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Static files under addresses that contain a fingerprint of their content, cached by browsers for ever.
 
 The page's modules are served as set-up joined them (`interface/static/built`) while that build was made from the
-modules as they are; else, and where the settings say so, one by one.
+modules and style sheets as they are; else, and where the settings say so, one by one.
 
 Every module imports its words from `page/strings/en`. For another language, set-up joins the page with the words of
 `page/strings/<language>` (`built/<language>`); single modules get them by addresses that name the language,
@@ -54,8 +54,6 @@ _JOINED = {
     ),
     "joined/tree.js": ("vendor/jquery.min.js", "vendor/jstree.min.js"),
 }
-# Set-up makes another form of these files, without what no page needs, whenever it joins the page's modules.
-_TRIMMED = {"vendor/bootstrap.min.css": "built/bootstrap.min.css"}
 _MAIN = "page/app/main.js"
 # What the chat page needs beside its modules without a network: not the large libraries for code, maths, diagrams.
 _SHELL = ("joined/base.css", "joined/interface.css", "joined/tree.js", "page/app/theme.js", "img/mark.svg")
@@ -111,9 +109,10 @@ class Assets:
         self._hashes = {path: _content_hash(path) for (path,) in self._paths.values()}
         self.version = _digest(self._hashes.values())
         self.is_joined = joined and self._has_current_build()
-        trimmed = _TRIMMED if self.is_joined else {}
+        if self.is_joined:
+            self._paths |= {name: self._paths[made] for name in self._paths if (made := _trimmed(name)) in self._paths}
         for name, parts in _JOINED.items():
-            self._paths[name] = tuple(path for part in parts for path in self._paths[trimmed.get(part, part)])
+            self._paths[name] = tuple(path for part in parts for path in self._paths[part])
         self._fingerprints = self._fingerprints_of_groups()
         self._loaded: dict[str, Asset] = {}
         self._lock = threading.Lock()
@@ -169,17 +168,18 @@ class Assets:
         return [*(self.address(name) for name in _SHELL), *self.entry(_MAIN, language=language), *wanted]
 
     def _has_current_build(self) -> bool:
-        """Whether set-up joined the page's modules, and from the modules that are there now."""
-        if not self._paths.keys() >= {_MANIFEST, *_TRIMMED.values()}:
+        """Whether set-up joined the page, and from the modules and style sheets that are there now."""
+        styles = (name for parts in _JOINED.values() for name in parts if name.endswith(".css"))
+        if not self._paths.keys() >= {_MANIFEST, *map(_trimmed, styles)}:
             return False
         made_of = json.loads(self._paths[_MANIFEST][0].read_bytes())["made_of"]
         there = {
             name: self._hashes[path].hex()
             for name, (path,) in self._paths.items()
-            if name.startswith(("page/", "vendor/")) and path.suffix in {".js", ".mjs"}
+            if name.startswith(("page/", "vendor/")) and path.suffix in {".js", ".mjs", ".css"}
         }
         if made_of != there:
-            log.info("the page was joined from other modules: it is served one by one; set-up joins it again")
+            log.info("the page was joined from other files: it is served one by one; set-up joins it again")
         return bool(made_of == there)
 
     def _fingerprints_of_groups(self) -> dict[str, str]:
@@ -211,6 +211,11 @@ def _group_of(name: str) -> str:
     """Files that find each other by relative addresses have one fingerprint."""
     folder = name.partition("/")[0]
     return folder if folder in {"vendor", "built"} or _is_module(name) else name
+
+
+def _trimmed(name: str) -> str:
+    """The form of a style sheet that set-up makes when it joins the page: without what no page needs."""
+    return f"built/{name}"
 
 
 def _is_module(name: str) -> bool:

@@ -13,11 +13,19 @@ from endpoints.http.assets import Assets
 MAIN, SETTINGS = "page/app/main.js", "page/app/settings.js"
 BASE = "joined/base.css"
 FILES = (
-    "built/bootstrap.min.css",
     "built/common.js",
     "built/later.js",
     "built/main.js",
+    "built/page/composer/composer.css",
+    "built/page/conversation/find/find.css",
+    "built/page/conversation/transcript/transcript.css",
+    "built/page/memories/memories.css",
+    "built/page/references/references.css",
+    "built/page/sidebar/sidebar.css",
+    "built/page/ui/base.css",
+    "built/page/ui/theme.css",
     "built/settings.js",
+    "built/vendor/bootstrap.min.css",
     "img/mark.svg",
     "page/app/main.js",
     "page/app/settings.js",
@@ -45,41 +53,43 @@ def folder(tmp_path: Path) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"/* {name} */\n")
     (tmp_path / "frame.html").write_text('<script src="vendor/mermaid.min.js"></script>')
-    modules = (tmp_path / name for name in FILES if name.startswith(("page/", "vendor/")) and name.endswith(".js"))
+    sources = (
+        tmp_path / name for name in FILES if name.startswith(("page/", "vendor/")) and name.endswith((".js", ".css"))
+    )
     made_of = {
         file.relative_to(tmp_path).as_posix(): hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
-        for file in modules
+        for file in sources
     }
     (tmp_path / "built" / "manifest.json").write_text(json.dumps({"made_of": made_of}))
     return tmp_path
 
 
-def addresses(folder: Path) -> dict[str, str]:
+def addresses(folder: Path, *, joined: bool) -> dict[str, str]:
     """The address of each file, as a server that starts now gives it."""
-    assets = Assets(folder)
+    assets = Assets(folder, joined=joined)
     return {name: assets.address(name) for name in (*FILES, BASE)}
 
 
-def changed_by(folder: Path, name: str) -> set[str]:
+def changed_by(folder: Path, name: str, *, joined: bool = True) -> set[str]:
     """The files that have another address once `name` has other content."""
-    before = addresses(folder)
+    before = addresses(folder, joined=joined)
     (folder / name).write_text("/* other */\n")
-    after = addresses(folder)
+    after = addresses(folder, joined=joined)
     return {each for each in before if before[each] != after[each]}
 
 
 def test_an_address_changes_with_its_own_file_alone(folder: Path) -> None:
-    assert changed_by(folder, "page/memories/memories.css") == {"page/memories/memories.css"}
+    memories, base = "page/memories/memories.css", "page/ui/base.css"
     assert changed_by(folder, "img/mark.svg") == {"img/mark.svg"}
-    assert changed_by(folder, "page/ui/base.css") == {"page/ui/base.css", BASE}
+    assert changed_by(folder, memories, joined=False) == {memories}
+    assert changed_by(folder, base, joined=False) == {base, BASE}
 
 
 def test_files_that_find_each_other_by_relative_addresses_change_theirs_together(folder: Path) -> None:
-    # The build is of other modules then, so that its form of the style sheet is not served either.
-    assert changed_by(folder, MAIN) == {MAIN, SETTINGS, BASE}
     assert changed_by(folder, "built/common.js") == {name for name in FILES if name.startswith("built/")}
+    assert changed_by(folder, MAIN, joined=False) == {MAIN, SETTINGS}
     vendored = {name for name in FILES if name.startswith("vendor/")}
-    assert changed_by(folder, "vendor/mermaid.min.js") == vendored
+    assert changed_by(folder, "vendor/mermaid.min.js", joined=False) == vendored
 
 
 def test_the_version_and_the_address_of_a_page_among_the_files_change_with_all_that_it_loads(folder: Path) -> None:
@@ -96,8 +106,11 @@ def test_the_page_is_served_joined_while_the_build_is_of_its_modules(folder: Pat
     assert assets.entry(MAIN) == [assets.address("built/common.js"), assets.address("built/main.js")]
     assert assets.entry(SETTINGS) == [assets.address("built/settings.js")]
     assert assets.loaded_later()["built/later.js"] == assets.address("built/later.js")
-    assert assets[BASE].content.startswith(b"/* built/bootstrap.min.css */")
-    assert Assets(folder, joined=False)[BASE].content.startswith(b"/* vendor/bootstrap.min.css */")
+    assert assets[BASE].content.startswith(b"/* built/vendor/bootstrap.min.css */")
+    assert assets["page/memories/memories.css"].content == b"/* built/page/memories/memories.css */\n"
+    single = Assets(folder, joined=False)
+    assert single[BASE].content.startswith(b"/* vendor/bootstrap.min.css */")
+    assert single["page/memories/memories.css"].content == b"/* page/memories/memories.css */\n"
 
 
 def test_a_page_in_another_language_has_modules_of_its_own(folder: Path) -> None:
@@ -123,20 +136,24 @@ def test_a_single_module_imports_the_words_of_its_language_where_they_are_transl
     assert assets.translated("page/strings/de/panel.js", "de") == assets["page/strings/de/panel.js"].content
 
 
-@pytest.mark.parametrize("change", ["changed", "added", "removed", "never built", "built without styles"])
-def test_a_build_of_other_modules_is_not_served(folder: Path, change: str) -> None:
+CHANGED = {"changed": MAIN, "changed styles": "page/memories/memories.css", "added": "page/search/panel.js"}
+
+
+@pytest.mark.parametrize("change", [*CHANGED, "removed", "never built", "built without styles"])
+def test_a_build_of_other_files_is_not_served(folder: Path, change: str) -> None:
     if change == "never built":
         (folder / "built" / "manifest.json").unlink()
     elif change == "built without styles":
-        (folder / "built" / "bootstrap.min.css").unlink()
+        (folder / "built/page/ui/base.css").unlink()
     elif change == "removed":
         (folder / SETTINGS).unlink()
     else:
-        name = "page/app/main.js" if change == "changed" else "page/search/panel.js"
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("changed()")
+        file = folder / CHANGED[change]
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("changed()")
     assets = Assets(folder)
     assert assets.entry(MAIN) == [assets.address(MAIN)]
+    assert assets[BASE].content.startswith(b"/* vendor/bootstrap.min.css */")
 
 
 def test_single_modules_can_be_asked_for(folder: Path) -> None:

@@ -122,9 +122,9 @@ def test_styles_that_a_page_needs_at_once_come_as_one_file_in_their_order(shared
     styles = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
     folder = ROOT / "interface" / "static"
     parts = [
-        folder / "built" / "bootstrap.min.css",
-        folder / "page" / "ui" / "theme.css",
-        folder / "page" / "ui" / "base.css",
+        folder / "built" / "vendor" / "bootstrap.min.css",
+        folder / "built" / "page" / "ui" / "theme.css",
+        folder / "built" / "page" / "ui" / "base.css",
     ]
     assert [style.split("/", 3)[3] for style in styles] == ["joined/base.css", "joined/interface.css"]
     joined = client.get(styles[0])
