@@ -536,8 +536,8 @@ class Settings(BaseModel):
     )
     page: Literal["joined", "modules"] = _setting(
         "joined",
-        "How the page's own modules are sent: `joined` by set-up into a few files, or as single `modules`, for "
-        "development. After a change and before the next set-up, always as modules.",
+        "How the page's own modules and style sheets are sent: `joined` by set-up into a few files, or as single "
+        "`modules`, for development. After a change and before the next set-up, always as modules.",
     )
     log_format: Literal["text", "json"] = _setting("text", "Log lines as `text` or as `json`.")
     otel_exporter_otlp_endpoint: Annotated[str | None, _reads(_web_address)] = _setting(

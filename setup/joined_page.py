@@ -45,12 +45,15 @@ _COMMENT = ("*", "/*", "//")
 
 
 def is_joined_page_current() -> bool:
-    """Whether the page's modules were joined as they are now."""
+    """Whether the page's modules and style sheets were joined as they are now."""
     return is_current(BUILT, "page", _mark(_sources()))
 
 
 def prepare_joined_page() -> None:
-    """Join the page's modules, unless that is done already. Needs what `prepare_assets` prepares, and no network."""
+    """Join the page's modules and minify its style sheets, unless that is done already.
+
+    Needs what `prepare_assets` prepares, and no network.
+    """
     if is_joined_page_current():
         return
     sources = _sources()
@@ -99,7 +102,7 @@ def _languages() -> list[str]:
 
 def _mark(sources: list[Path]) -> str:
     names = " ".join(path.relative_to(STATIC).as_posix() for path in sources)
-    programs = (Path(__file__), Path(style_sheet.__file__))
+    programs = (Path(__file__), Path(style_sheet.__file__), ROOT / "interface" / "package-lock.json")
     return fingerprint(*programs, *sources, *_pages_sources()) + names
 
 

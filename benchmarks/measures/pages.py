@@ -130,7 +130,7 @@ def sidebar(bench: Bench) -> Iterator[Figure]:
 def _check_joined(client: Client) -> None:
     """What is measured is the page as it is delivered, in a few joined files."""
     joined = "/built/main" in client.get("/interface/").text
-    assert joined, "the page's modules changed since they were joined: `python setup serve` joins them"
+    assert joined, "the page's modules or style sheets changed since they were joined: `python setup serve` joins them"
 
 
 def _sidebar(browser: Browser, client: Client) -> Iterator[Figure]:

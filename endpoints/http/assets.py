@@ -98,8 +98,8 @@ class Assets:
     """The files below `folder`, listed at the start and read on first use.
 
     Also those of `_JOINED`, each made of several. Only listed files are served, whatever an address says; links out of
-    the folder are not listed. joined: whether the page's modules are served as set-up joined them, where it did.
-    version: a fingerprint of all files.
+    the folder are not listed. joined: whether the page's modules and style sheets are served as set-up joined them,
+    where it did. version: a fingerprint of all files.
     """
 
     def __init__(self, folder: Path, *, joined: bool = True) -> None:
@@ -109,10 +109,13 @@ class Assets:
         self._hashes = {path: _content_hash(path) for (path,) in self._paths.values()}
         self.version = _digest(self._hashes.values())
         self.is_joined = joined and self._has_current_build()
-        if self.is_joined:
-            self._paths |= {name: self._paths[made] for name in self._paths if (made := _trimmed(name)) in self._paths}
+        trimmed = (
+            {name: made for name in self._paths if (made := _trimmed(name)) in self._paths} if self.is_joined else {}
+        )
+        # Not those of `vendor`, whose form would decide the addresses of all libraries.
+        self._paths |= {name: self._paths[made] for name, made in trimmed.items() if _group_of(name) == name}
         for name, parts in _JOINED.items():
-            self._paths[name] = tuple(path for part in parts for path in self._paths[part])
+            self._paths[name] = tuple(path for part in parts for path in self._paths[trimmed.get(part, part)])
         self._fingerprints = self._fingerprints_of_groups()
         self._loaded: dict[str, Asset] = {}
         self._lock = threading.Lock()
@@ -169,8 +172,7 @@ class Assets:
 
     def _has_current_build(self) -> bool:
         """Whether set-up joined the page, and from the modules and style sheets that are there now."""
-        styles = (name for parts in _JOINED.values() for name in parts if name.endswith(".css"))
-        if not self._paths.keys() >= {_MANIFEST, *map(_trimmed, styles)}:
+        if _MANIFEST not in self._paths:
             return False
         made_of = json.loads(self._paths[_MANIFEST][0].read_bytes())["made_of"]
         there = {
@@ -178,9 +180,11 @@ class Assets:
             for name, (path,) in self._paths.items()
             if name.startswith(("page/", "vendor/")) and path.suffix in {".js", ".mjs", ".css"}
         }
-        if made_of != there:
+        styles = (name for parts in _JOINED.values() for name in parts if name.endswith(".css"))
+        is_current = bool(made_of == there) and self._paths.keys() >= {*map(_trimmed, styles)}
+        if not is_current:
             log.info("the page was joined from other files: it is served one by one; set-up joins it again")
-        return bool(made_of == there)
+        return is_current
 
     def _fingerprints_of_groups(self) -> dict[str, str]:
         groups = defaultdict[str, list[bytes]](list)
@@ -210,6 +214,8 @@ class Assets:
 def _group_of(name: str) -> str:
     """Files that find each other by relative addresses have one fingerprint."""
     folder = name.partition("/")[0]
+    if folder == "built" and not name.endswith(".js"):
+        return name
     return folder if folder in {"vendor", "built"} or _is_module(name) else name
 
 
