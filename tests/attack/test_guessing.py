@@ -39,8 +39,9 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> Hashes:
 
 
 @pytest.fixture
-def guess(app: Flask, hashes: Hashes) -> Guess:
-    """Sign in: guess("ada@example.org", address="192.0.2.1")."""
+def guess(app: Flask, hashes: Hashes, later: Callable[[float], None]) -> Guess:
+    """Sign in: guess("ada@example.org", address="192.0.2.1"). No time passes by itself, however slow the machine is."""
+    assert later
 
     def sign_in(
         email: str, password: str = "a guess at it", *, address: str = "192.0.2.1", device: str = ""
@@ -56,15 +57,15 @@ def guess(app: Flask, hashes: Hashes) -> Guess:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
-    """Moves the clock by seconds."""
-    shift = timedelta()
+    """Moves the clock by seconds; it stands still otherwise."""
+    moment = datetime.now(UTC)
 
     def move(seconds: float) -> None:
-        nonlocal shift
-        shift += timedelta(seconds=seconds)
+        nonlocal moment
+        moment += timedelta(seconds=seconds)
 
     for module in (clock, throttle):
-        monkeypatch.setattr(module, "now", lambda: datetime.now(UTC) + shift)
+        monkeypatch.setattr(module, "now", lambda: moment)
     return move
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
+from tests.midnight import away_from_midnight
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,14 +21,6 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 # How long a test takes at most, in seconds.
 LONGEST_TEST = 120
-
-
-def away_from_midnight() -> None:
-    """Where the day by UTC, by which quotas count, is about to end: wait for the next one."""
-    now = datetime.now(UTC)
-    left = (now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1) - now).total_seconds()
-    if left < LONGEST_TEST:
-        time.sleep(left + 1)
 
 
 def until_done(administrator: Client, kind: str) -> None:
@@ -45,7 +37,7 @@ def test_an_administrator_sets_a_quota_which_the_person_meets_and_sees(
     live_server: LiveServer, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     page_problems.expect("429")
-    away_from_midnight()
+    away_from_midnight(LONGEST_TEST)
     administrator = live_server.sign_up("ada@example.org")
     until_done(administrator, "expire_proposals")
     assert administrator.post("/users", {"email": "linus@example.org", "password": PASSWORD}).status == 201

@@ -86,7 +86,7 @@ def page_in_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 NAMES = (
     "Anaphora", r"ANAPHORA_\w+", "Esc", r"(?<!\w)/[a-z]+", r"\.md", r"@agent_\w+", r"@claim_\d+", r"@moy_aresei_\w{4}",
     r"\S+@example\.org", r"@?conversation_\w+", r"\b(?:main|cheap|embedding|small)\b", r"qwen[\w.-]+",
-    r"#\d+ · \w{6}", r"Understood\.", r"\w+, \d+\. \w+ \d{4} um [\d:]+", r"\d+\. \w+\.?, [\d:]+",
+    r"#\d+ · \w{6}", r"Understood\.", r"\w+, \d+\. \w+ \d{4} um [\d:]+", r"\d+\. \w+\.?(?: \d{4})?, [\d:]+",
 )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def test_a_hidden_message_is_folded_and_kept_from_the_model(
     expect(body(page, 1)).to_be_hidden()
     send(page, "What did I say?")
     expect(body(page, 6)).to_have_text("Understood.")
-    assert "4711" not in shared_model.prompt()
+    assert "The code is 4711" not in shared_model.prompt()
     send(page, f"And what is {talk.reference(1)}?")
     expect(body(page, 8)).to_have_text("Understood.")
     assert "The code is 4711." in shared_model.prompt()

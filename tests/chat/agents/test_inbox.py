@@ -41,6 +41,7 @@ from language_models.errors import ModelUnavailableError
 from language_models.testing import Hold, Prompt, Reply, ScriptedChatModel
 from tests.activity.conftest import ADA, database, post, recipes, room, statements, take_turn, users_dir
 from tests.chat.conftest import ScriptedModels, wait_until
+from tests.midnight import away_from_midnight
 
 __all__ = ["database", "post", "recipes", "room", "statements", "take_turn", "users_dir"]
 MESSAGE = {"recipe": "general-discussion", "type": "chat_message"}
@@ -415,6 +416,7 @@ def test_an_agent_answers_by_itself_only_as_often_as_it_may_and_the_rest_waits(h
 
 @pytest.mark.contract
 def test_an_agent_that_waits_for_a_quota_tells_it_once_and_its_item_says_why(house: House) -> None:
+    away_from_midnight(20)
     house.quota = Quota(messages_a_day=1)
     house.desk = house.new_desk()
     helper = house.agent("Helper", MESSAGE)

@@ -252,7 +252,7 @@ def test_nobody_reaches_the_documents_of_others(library: Library) -> None:
     library.write({"secret.md": "The code is 4711."}, email=OTHER)
     events = library.say("[[secret]] [[../secret]]")
     assert [entry["status"] for entry in events[0]["references"]] == ["not_found", "not_found"]
-    assert "4711" not in library.talk.last_prompt
+    assert "The code is 4711" not in library.talk.last_prompt
 
 
 def test_twenty_links_take_one_query_and_no_summary_by_a_model(

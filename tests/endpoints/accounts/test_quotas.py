@@ -21,9 +21,16 @@ from endpoints.http.scope import EXTENSION
 from language_models.testing import ScriptedChatModel
 from settings import MappedFolder
 from tests.endpoints.conftest import PASSWORD, Person, refused, told
+from tests.midnight import away_from_midnight
 from vault.documents import Vaults
 
 pytestmark = pytest.mark.contract
+
+
+@pytest.fixture(autouse=True)
+def within_one_day() -> None:
+    """No test begins in the last seconds of a day, by which is counted."""
+    away_from_midnight(20)
 
 
 @pytest.fixture
