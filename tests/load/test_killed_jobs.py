@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,9 +86,11 @@ def test_an_import_whose_server_is_killed_is_ended_by_the_other_and_nothing_is_d
     there = Client(installation.waiting.port, cookies=dict(ada.cookies))
     path = started(ada)
     eventually(lambda: there.get(path).json()["imported"] > 0)
-    killed_at = installation.kill_the_working_one(IMPORTS)
+    assert installation.working.process is not None
+    installation.working.process.send_signal(signal.SIGSTOP)  # it does no more until it is killed
     half_way = there.get(path).json()
     assert (half_way["state"], half_way["imported"] < CONVERSATIONS) == ("running", True)
+    killed_at = installation.kill_the_working_one(IMPORTS)
     eventually(lambda: there.get(path).json()["state"] == "done")
     record(**{"import of a killed server: seconds until it is done": round(time.monotonic() - killed_at, 1)})
     done = there.get(path).json()

@@ -13,12 +13,11 @@ from chat.runtime.large_pages import full_regions, settle_memory, use_large_page
 _FILLED = """
 from chat.runtime.large_pages import use_large_pages
 kept = [bytes([n % 256]) * 500 for n in range(60_000)]
-moved = use_large_pages()
+use_large_pages()
 assert all(text == bytes([n % 256]) * 500 for n, text in enumerate(kept))
 kept += [bytes([n % 256]) * 500 for n in range(60_000)]
-again = use_large_pages()
+use_large_pages()
 assert kept[:60_000] == kept[60_000:]
-print(moved, again)
 """
 _LISTED = """\
 7f0000100000-7f0000a00000 rw-p 00000000 00:00 0
@@ -50,9 +49,9 @@ def test_large_pages_are_asked_for_where_memory_of_no_file_is_well_filled() -> N
 
 
 def test_what_lies_in_memory_is_the_same_afterwards_in_large_pages_and_small_ones() -> None:
-    ran = subprocess.run([sys.executable, "-c", _FILLED], capture_output=True, text=True, check=True)
-    moved, again = map(int, ran.stdout.split())
-    assert 0 <= moved <= again
+    # How much of it lies in large pages is the system's matter: it may have none left the second time.
+    ran = subprocess.run([sys.executable, "-c", _FILLED], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_memory_is_settled_once_in_a_process_soon_and_again_after_a_minute() -> None:

@@ -69,7 +69,7 @@ def refused_at_start(server: LiveServer, *command: str) -> str:
         env=server._environ() | {"ANAPHORA_PORT": str(free_port())},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert ended.returncode == 1, ended.stderr

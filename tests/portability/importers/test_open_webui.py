@@ -169,9 +169,9 @@ def test_a_block_behind_quoted_ones_is_read_whatever_stands_in_the_thoughts(tmp_
 
 def test_many_quoted_blocks_take_no_longer_than_their_text(tmp_path, read_one):
     hostile = f"```\n{REASONING}```\n" * 20_000
-    began = time.monotonic()
+    began = time.thread_time()
     assert answer(read_one, tmp_path, content=hostile).text == hostile.strip()
-    assert time.monotonic() - began < 20
+    assert time.thread_time() - began < 20
 
 
 @pytest.mark.parametrize(("error", "said"), [({"content": "No model."}, "No model."), (True, ""), ("Broken", "Broken")])
