@@ -48,7 +48,8 @@ _WRITTEN_AT_ONCE = 256 * 1024
 ROOM_FOR_FORM = 64 * 1024
 """In bytes: what a form may have around its file."""
 _DECODED_AT_ONCE = 64 * 1024
-_LONGEST_BOUNDARY = 70
+_LONGEST_BOUNDARY = 256
+"""RFC 2046 allows 70 characters; some clients (Werkzeug's) make longer ones now and then."""
 
 
 class Target(Protocol):

@@ -59,9 +59,14 @@ def test_a_form_is_taken_without_the_loop_as_well(app: Flask, ada: Person) -> No
     data = {"file": (io.BytesIO(LINE % b"Hi"), "a")}
     named = ada.post("/import?name=b.jsonl", data=data, content_type="multipart/form-data")
     assert (named.status_code, named.json["file_name"]) == (201, "b.jsonl")
+    long = form(LINE % b"Hi").replace(b"--xyz", b"--" + b"x" * 200)
+    media = f"multipart/form-data; boundary={'x' * 200}"
+    assert ada.post("/import", data=long, content_type=media).status_code == 201
+    too_long = ada.post("/import", data=long, content_type=f"multipart/form-data; boundary={'x' * 300}")
+    assert refused(too_long) == (400, "bad_request")
     broken = ada.post("/import", data=form(LINE % b"Hi")[:-12], content_type=FORM.decode())
     assert refused(broken) == (400, "bad_request")
-    assert len(uploads(app)) == 2
+    assert len(uploads(app)) == 3
 
 
 @pytest.mark.parametrize(
