@@ -43,7 +43,7 @@ OWNERS = {
     "uvicorn": ("endpoints",),
     "sqlalchemy": ("database", "search", "truth_management_system", "vault.search"),
     "sqlite3": ("database",),
-    "psycopg": ("database.engine.postgresql",),
+    "psycopg": ("database.engine.pipeline", "database.engine.postgresql"),
     "dill": ("portability.bundles",),
     "aiohttp": ("language_models",),
     "anthropic": ("language_models.anthropic",),

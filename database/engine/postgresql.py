@@ -33,6 +33,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from .backend import UNEXPLAINED, ServerHold
 from .clock import StoreTime
 from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
+from .pipeline import PipelinedConnection
+from .statements import Numbered
 
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""
@@ -47,6 +49,7 @@ _SECONDS_FOR_ANOTHER_START = 20.0
 """So long a server waits while another one that starts puts the store in order."""
 _LOOK_EVERY = 0.05
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGIN, _COMMIT = Numbered("BEGIN"), Numbered("COMMIT")
 _NUL, _REPLACEMENT = "\x00", "\ufffd"
 _TWO_TO_63 = 2**63
 
@@ -104,6 +107,7 @@ class PostgreSQLDatabase:
         # The driver sends a number as the smallest type that holds it, which fits any column and function.
         dialect.colspecs = {**dialect.colspecs, Integer: Integer, BigInteger: BigInteger, Float: Float}
         vars(dialect).update(_WRITING if writing else _READING_AHEAD)
+        event.listen(engine, "do_connect", _connected)
         event.listen(engine, "connect", _adapt)
         return engine
 
@@ -113,9 +117,9 @@ class PostgreSQLDatabase:
 
     def _begin(self, connection: Any, *, writing: bool) -> None:
         lock = f"SELECT pg_advisory_xact_lock({self.writer_lock})"
-        if writing and _is_pipelined(connection):  # which takes single statements
-            connection.execute("BEGIN")
-            connection.execute(lock)
+        if writing and connection.sender.is_pipelined:  # which takes single statements
+            connection.sender.send(_BEGIN, ())
+            connection.sender.send(Numbered(lock), ())
         elif writing:
             connection.execute(f"BEGIN; {lock}")
         elif not _is_begun(connection):
@@ -178,57 +182,20 @@ def _has_news(connection: Any) -> bool:
 
 
 def _roll_back(connection: Any) -> None:
-    _read_answer(connection)
+    if connection.pgconn.pipeline_status == PipelineStatus.OFF:
+        _read_answer(connection)
     connection.rollback()
-
-
-def _is_pipelined(connection: Any) -> bool:
-    return bool(connection.pgconn.pipeline_status != PipelineStatus.OFF)
 
 
 def _commit(connection: Any) -> None:
     """Commit what was written; within a pipeline the end of that waits for it."""
-    if _is_pipelined(connection):
-        connection.execute("COMMIT")
+    if connection.sender.is_pipelined:
+        connection.sender.send(_COMMIT, ())
     else:
         connection.commit()
 
 
-@contextmanager
-def _answered(cursor: Any) -> Iterator[None]:
-    """Wait for the answer of what is executed within the block, also in a pipeline: SQLAlchemy looks at it at once."""
-    connection = cursor.connection
-    if _is_pipelined(connection):
-        with connection.pipeline():  # the end of an inner one waits for everything
-            yield
-    else:
-        yield
-
-
-def _execute(cursor: Any, statement: str, parameters: Any, context: object = None) -> None:
-    del context
-    with _answered(cursor):
-        cursor.execute(statement, parameters)
-
-
-def _execute_many(cursor: Any, statement: str, parameters: Any, context: object = None) -> None:
-    del context
-    with _answered(cursor):
-        cursor.executemany(statement, parameters)
-
-
-def _execute_without_parameters(cursor: Any, statement: str, context: object = None) -> None:
-    del context
-    with _answered(cursor):
-        cursor.execute(statement)
-
-
-_WRITING = {
-    "do_commit": _commit,
-    "do_execute": _execute,
-    "do_executemany": _execute_many,
-    "do_execute_no_params": _execute_without_parameters,
-}
+_WRITING = {"do_commit": _commit}
 _READING_AHEAD = {"do_commit": _commit_and_begin, "do_rollback": _roll_back}
 """What the dialect of a writer, and of a reader, does in its own way, by the names of SQLAlchemy's methods."""
 
@@ -319,6 +286,10 @@ class _IntegerDumper(IntDumper):
 def _store_time(element: StoreTime, compiler: SQLCompiler, **how: Any) -> str:
     seconds = f"make_interval(secs => CAST({compiler.process(element.clauses, **how)} AS DOUBLE PRECISION))"
     return f"""to_char(clock_timestamp() AT TIME ZONE 'UTC' + {seconds}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+
+def _connected(_dialect: object, _record: object, arguments: Any, options: Any) -> PipelinedConnection:
+    return PipelinedConnection.connect(*arguments, **options)
 
 
 def _adapt(connection: psycopg.Connection[Any], _record: object) -> None:

@@ -6,9 +6,10 @@ ten times as long.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter, methodcaller
 from time import monotonic
@@ -26,9 +27,28 @@ Row = tuple[Any, ...]
 _ROWS_AT_ONCE = 64
 _INSERTED_AT_ONCE = 10_000
 _ASK_EVERY = 2.0
+_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _SPAN = "span"
 """The key of a connection's `info` that holds the span of the statement that is executed."""
 _ALL, _FIRST = methodcaller("fetchall"), methodcaller("fetchone")
+
+
+class Numbered:
+    """A statement with `%(name)s` in it, as the server takes it: with `$1`. names: of the parameters, in order."""
+
+    __slots__ = ("names", "sql")
+
+    def __init__(self, sql: str) -> None:
+        self.names: list[str] = []
+        self.sql = _PARAMETER.sub(self._number, sql).encode()
+
+    def _number(self, found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return "%"
+        if name not in self.names:
+            self.names.append(name)
+        return f"${self.names.index(name) + 1}"
 
 
 class Prepared:
@@ -61,21 +81,21 @@ class Prepared:
         if connection.dialect.name == "sqlite":
             rows: list[Row] = self._ask(connection, parameters, _ALL)
             return lambda: rows
-        form, dialect = self._form(connection.dialect), connection.dialect
-        cursor = connection.connection.cursor()
-        values = form.values(parameters)
+        form, dialect, sender = self._form(connection.dialect), connection.dialect, _sender(connection)
+        values = form.made(parameters)
         for heard in connection.engine.dispatch.before_cursor_execute:
-            heard(connection, cursor, form.sql, values, None, False)
+            heard(connection, None, form.sql, values, None, False)
         span = tracing.statement_span(form.sql, system=dialect.name)
 
         def read() -> list[Row]:
-            with closing(cursor), _as_sqlalchemy_raises(dialect, form.sql):
-                found = form.decoded(cursor.fetchall())
+            with _as_sqlalchemy_raises(dialect, form.sql):
+                found = form.decoded(answer.rows())
             span.end()
             return found
 
         with _as_sqlalchemy_raises(dialect, form.sql):
-            cursor.execute(form.sql, values)
+            answer = sender.send(form.numbered, form.ordered(values))
+            sender.settle_unless_pipelined()
         return read
 
     def some(self, connection: Connection, **parameters: Any) -> Generator[Row, None, None]:
@@ -100,11 +120,10 @@ class Prepared:
     def _ask(self, connection: Connection, parameters: Any, read: Callable[[Any], Any] | None) -> Any:
         """What `read` makes of the cursor, decoded. In one function: each call costs a tenth of a small statement."""
         form = self._forms.get(connection.dialect.name) or self._form(connection.dialect)
+        if form.numbered is not None:
+            return _ask_postgresql(connection, form, parameters, read)
         many = not isinstance(parameters, dict)
-        if many:
-            values = [form.values(each) for each in parameters]
-        else:
-            values = form.values(parameters) if form.encoders or form.constants else form.arranged(parameters)
+        values = [form.made(each) for each in parameters] if many else form.made(parameters)
         cursor: Any = (connection._dbapi_connection or connection.connection).dbapi_connection.cursor()  # type: ignore[union-attr]
         span = None if tracing.tracer is None else tracing.statement_span(form.sql, system=connection.dialect.name)
         try:
@@ -162,11 +181,10 @@ def pipelined(connection: Connection) -> Iterator[None]:
     or the end of the block raises that, as SQLAlchemy raises it. Statements by SQLAlchemy are waited for, as ever.
     Within another such block it is a part of that one.
     """
-    driver: Any = connection.connection.dbapi_connection
-    if connection.dialect.name == "sqlite" or driver.pgconn.pipeline_status:
+    if connection.dialect.name == "sqlite":
         yield
         return
-    with _as_sqlalchemy_raises(connection.dialect, ""), driver.pipeline():
+    with _as_sqlalchemy_raises(connection.dialect, ""), _sender(connection).pipelined():
         yield
 
 
@@ -220,15 +238,22 @@ class _Form:
     """A statement as one kind of database takes it.
 
     arranged: from parameters by name to what the driver wants. constants: parameters that the statement brought along.
-    encoders: by parameter. decoders: by the number of the column.
+    made: from parameters by name to what is arranged of them, encoded. numbered: as PostgreSQL takes it. ordered: from
+    that to its parameters. encoders: by parameter. decoders: by the number of the column.
     """
 
     sql: str
     returns_rows: bool
     arranged: Callable[[Mapping[str, Any]], Any]
+    numbered: Numbered | None
+    ordered: Callable[[Mapping[str, Any]], Any]
     constants: Mapping[str, Any]
     encoders: Sequence[tuple[str, Callable[[Any], Any]]]
     decoders: Sequence[tuple[int, Callable[[Any], Any]]]
+    made: Callable[[Mapping[str, Any]], Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made", self.values if self.encoders or self.constants else self.arranged)
 
     def values(self, parameters: Mapping[str, Any]) -> Any:
         if self.encoders or self.constants:
@@ -247,6 +272,35 @@ class _Form:
         return tuple(values)
 
 
+def _ask_postgresql(
+    connection: Connection, form: _Form, parameters: Any, read: Callable[[Any], Any] | None
+) -> list[Row] | Row | None:
+    """As `Prepared._ask`; what reads nothing waits for nothing within `pipelined`."""
+    many = not isinstance(parameters, dict)
+    values = [form.made(each) for each in parameters] if many else [form.made(parameters)]
+    dialect, sender = connection.dialect, _sender(connection)
+    for heard in connection.engine.dispatch.before_cursor_execute:
+        heard(connection, None, form.sql, values if many else values[0], None, many)
+    span = tracing.statement_span(form.sql, system=dialect.name)
+    try:
+        with _as_sqlalchemy_raises(dialect, form.sql):
+            answers = [sender.send(form.numbered, form.ordered(each)) for each in values]
+            if read is None or not form.returns_rows:
+                sender.settle_unless_pipelined()
+                return []
+            found = answers[0].rows()
+    finally:
+        span.end()
+    if read is _FIRST:
+        return form.decoded_row(found[0]) if found else None
+    return form.decoded(found)
+
+
+def _sender(connection: Connection) -> Any:
+    driver: Any = (connection._dbapi_connection or connection.connection).dbapi_connection
+    return driver.sender
+
+
 @contextmanager
 def attempt(connection: Connection) -> Iterator[None]:
     """One statement that a constraint may refuse without harm to the rest of the transaction."""
@@ -260,10 +314,8 @@ def attempt(connection: Connection) -> Iterator[None]:
 
 def _await_answers(connection: Connection) -> None:
     """Raise here what refuses a change that nobody waited for, within `pipelined`."""
-    driver: Any = connection.connection.dbapi_connection
-    if driver.pgconn.pipeline_status:
-        with _as_sqlalchemy_raises(connection.dialect, ""), driver.pipeline():
-            pass  # the end of an inner one waits for everything
+    with _as_sqlalchemy_raises(connection.dialect, ""):
+        _sender(connection).settle()
 
 
 def _form_of(statement: SelectBase | Insert | Update | Delete, columns: list[str] | None, dialect: Dialect) -> _Form:
@@ -273,8 +325,11 @@ def _form_of(statement: SelectBase | Insert | Update | Delete, columns: list[str
     encoders = ((name, kind.bind_processor(dialect)) for name, kind in types.items())
     shown = enumerate(column.type.dialect_impl(dialect) for column in statement.exported_columns)
     decoders = ((number, kind.result_processor(dialect, None)) for number, kind in shown)
+    numbered = Numbered(compiled.string) if dialect.name == "postgresql" else None
     return _Form(
         sql=compiled.string,
+        numbered=numbered,
+        ordered=_arranger(numbered.names if numbered else None),
         returns_rows=bool(len(statement.exported_columns)),
         arranged=_arranger(compiled.positiontup) if dialect.positional else _chooser(list(compiled.binds)),
         constants={name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required},

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import Connection, Engine, bindparam, event, insert, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from database import schema
 from database.accounts.quotas import Quota, asked_to_take_message
@@ -211,6 +211,47 @@ def test_a_writer_that_stands_still_keeps_no_other_process_from_writing(
         assert subjects(connection) == ["bob", "ann"]
     for each in (halted, other):
         each.close()
+
+
+_SUBJECTS = Prepared(select(login_attempts.c.subject))
+
+
+@pytest.mark.parametrize("urgency", [Urgency.CHANGE, Urgency.STREAM, Urgency.ACCEPT])
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_writer_that_stood_still_hears_that_the_store_was_busy_whatever_it_says_next(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, urgency: Urgency, reads: bool
+) -> None:
+    monkeypatch.setattr(postgresql, "IDLE_WRITER_MS", 100)
+    store = Database(database_at(url), folder=tmp_path)
+
+    def stand_still(connection: Connection) -> None:
+        _SUBJECTS.rows(connection)
+        time.sleep(0.5)
+        if reads:
+            _SUBJECTS.rows(connection)
+        else:
+            _SUBJECTS.run(connection)
+
+    with pytest.raises(StorageBusyError):
+        store.write(stand_still, urgency=urgency)
+    store.write(_SUBJECTS.rows, urgency=urgency)
+    store.close()
+
+
+def test_what_is_refused_and_passed_over_takes_the_whole_transaction_with_it(store: Database) -> None:
+    twice = Prepared(insert(login_attempts), columns=tuple(login_attempts.c.keys()))
+    row = dict.fromkeys(login_attempts.c.keys(), None)
+
+    def pass_over(connection: Connection) -> None:
+        twice.run(connection, **row)
+        with pytest.raises(DBAPIError):
+            attempt(connection, "ann")
+        attempt(connection, "eve")
+
+    with pytest.raises(StorageFailedError):
+        store.write(pass_over, urgency=Urgency.ACCEPT)
+    with store.reading() as connection:
+        assert subjects(connection) == []
 
 
 @pytest.mark.parametrize("urgency", [Urgency.CHANGE, Urgency.ACCEPT])
