@@ -38,7 +38,7 @@ class CrashTest:
     witnesses: list[Witness] = field(default_factory=list)
 
     def run(self, kills: int) -> None:
-        """Kill and check so many times, and as often again where chance let too few answers be cut, or be whole.
+        """Kill and check so many times, and more often where chance let too few answers be cut, or be whole.
 
         Raises AssertionError with what was lost.
         """
@@ -46,7 +46,7 @@ class CrashTest:
         self.model.scripts |= {"main": talkative(0.004), "cheap": saying("One Title For All Of Them")}
         client = self.server.sign_up()
         lasting = [client.create_conversation() for _ in range(LASTING)]
-        for number in range(2 * kills):
+        for number in range(8 * kills):
             if number >= kills and min(self.outcomes["interrupted"], self.outcomes["seen whole"]) > kills:
                 break
             fresh = [client.create_conversation() for _ in range(TALKERS - LASTING)]
