@@ -365,8 +365,8 @@ def test_five_failures_make_wait_and_each_further_one_makes_wait_longer(database
         waits.append(throttle.seconds_to_wait(**who))
         later(seconds=waits[-1])
         assert throttle.seconds_to_wait(**who) == 0
-    # What the machine takes passes, too.
-    assert waits == pytest.approx([15, 30, 60], abs=2)
+    # What the machine takes has passed already; nobody waits for longer.
+    assert [0 <= full - wait <= 2 for full, wait in zip((15, 30, 60), waits, strict=True)] == [True] * 3
 
 
 def test_the_wait_is_bounded_even_when_the_clock_is_set_back(database: Database, later: Any) -> None:
