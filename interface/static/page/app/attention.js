@@ -41,6 +41,7 @@ function shareReading(store, marks) {
 /** Notifies of answers that end while the page can't be seen; offers to do so once, when somebody comes back to one. */
 function tellElsewhere({ store, events, isMine }) {
   let wasMissed = false;
+  const waiting = new Set();
 
   function tell({ id: messageId, conversation_id: conversationId }) {
     const conversation = store.conversation(conversationId);
@@ -50,8 +51,16 @@ function tellElsewhere({ store, events, isMine }) {
     });
   }
 
+  /** Whoever comes back sees in the lists what has ended. */
+  function welcome() {
+    if (document.hidden) return;
+    waiting.forEach(clearTimeout);
+    waiting.clear();
+    offer();
+  }
+
   function offer() {
-    if (document.hidden || !wasMissed || offeredNotifications.get() || !isUndecided()) return;
+    if (!wasMissed || offeredNotifications.get() || !isUndecided()) return;
     offeredNotifications.set(true);
     showToast(words.offer, { actionLabel: words.accept, onAction: turnOnNotifications });
   }
@@ -60,10 +69,14 @@ function tellElsewhere({ store, events, isMine }) {
     if (!document.hidden) return;
     for (const turn of told.filter(isEnd)) {
       wasMissed = true;
-      setTimeout(tell, READ_ELSEWHERE_MS, turn);
+      const timer = setTimeout(() => {
+        waiting.delete(timer);
+        tell(turn);
+      }, READ_ELSEWHERE_MS);
+      waiting.add(timer);
     }
   });
-  document.addEventListener('visibilitychange', offer);
+  document.addEventListener('visibilitychange', welcome);
 }
 
 /**
