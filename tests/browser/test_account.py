@@ -103,6 +103,12 @@ def test_a_device_logged_out_from_another_is_out(
     telephone.keyboard.press("Enter")
     expect(telephone.locator("#toasts")).to_contain_text("You are logged out. What you typed is kept in this browser.")
     expect(telephone.locator("#outbox")).to_contain_text("Is anybody there?")
+    # Who is refused again is not told again: what they are pressing stays.
+    telephone.evaluate("document.querySelector('.toast-message').dataset.mark = 'first'")
+    with telephone.expect_response(lambda answer: answer.status == 401):
+        telephone.evaluate("dispatchEvent(new Event('online'))")
+    telephone.evaluate("fetch('/healthz').then((response) => response.text())")
+    expect(telephone.locator(".toast-message[data-mark=first]")).to_be_visible()
     telephone.get_by_role("button", name="Log in").click()
     expect(telephone.get_by_role("heading", name="Log in")).to_be_visible()
     log_in(telephone, email_of(person))

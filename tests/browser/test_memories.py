@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems, wait_until
+from tests.browser.chromium import PageProblems, until_held, wait_until
 from tests.browser.history import hold_talk
 from tests.browser.memories_panel import (
     MemoriesPanel,
@@ -25,7 +25,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, ViewportSize
+    from playwright.sync_api import APIResponse, Page, Route, ViewportSize
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -161,6 +161,24 @@ def test_a_memory_is_changed_with_what_it_is_filed_under(person: Client, open_pa
     saved = claim(person, known["claim_id"])
     assert sorted(tag["name"] for tag in saved["tags"]) == ["city", "family"]
     assert saved["friendly_id"] == known["friendly_id"]
+
+
+def test_an_older_answer_does_not_take_back_what_was_changed_since(person: Client, open_page: OpenPage) -> None:
+    known = remember(person, "Mira lives in Graz")
+    page = open_page(person, address())
+    panel = MemoriesPanel(page)
+    expect(panel.row("Mira lives in Graz")).to_be_visible()
+    older: list[tuple[Route, APIResponse]] = []
+    page.route(f"**/pkb/claims/{known['claim_id']}", lambda route: older.append((route, route.fetch())), times=1)
+    assert person.put(f"/pkb/claims/{known['claim_id']}", {"statement": "Mira lives in Linz"}).status == 200
+    until_held(page, older)
+    panel.choose(panel.row("Mira lives in Graz"), "Retract")
+    expect(panel.rows).to_have_count(0)
+    route, answer = older.pop()
+    with page.expect_response("**/pkb/claims?*"):
+        route.fulfill(response=answer)
+    page.evaluate("fetch('/healthz').then((response) => response.text())")
+    expect(panel.rows).to_have_count(0)
 
 
 def test_a_retracted_memory_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:

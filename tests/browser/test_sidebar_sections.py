@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, make_workspace
 from tests.browser.screens import THEMES, WIDE, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import APIResponse, Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -196,6 +196,8 @@ def test_the_bin_gives_back_and_erases(person: Client, open_page: OpenPage) -> N
     section = unfold(page, "bin")
     expect(titles(page, "bin")).to_have_text(["Rest", "Gone", "Back"])
     expect(section.locator(".sidebar-row-note").first).to_have_text("30 days left")
+    older: list[tuple[Route, APIResponse]] = []
+    page.route("**/bin/assistant", lambda route: older.append((route, route.fetch())), times=1)
     section.get_by_role("button", name="Restore “Back”").click()
     expect(SidebarPage(page).row("Back")).to_be_visible()
     expect(titles(page, "bin")).to_have_text(["Rest", "Gone"])
@@ -205,6 +207,13 @@ def test_the_bin_gives_back_and_erases(person: Client, open_page: OpenPage) -> N
     expect(titles(page, "bin")).to_have_count(2)
     section.get_by_role("button", name="Erase “Gone” for good").click()
     page.locator("dialog").get_by_role("button", name="Erase for good").click()
+    expect(titles(page, "bin")).to_have_text(["Rest"])
+    # It was asked twice after Restore: the older answer, which comes only now, changes nothing.
+    until_held(page, older)
+    route, answer = older.pop()
+    with page.expect_event("requestfinished", lambda request: request.url == route.request.url):
+        route.fulfill(response=answer)
+    page.evaluate("fetch('/healthz').then((response) => response.text())")
     expect(titles(page, "bin")).to_have_text(["Rest"])
     assert person.post(f"/restore_conversation/{gone.conversation_id}").status == 404
 

@@ -85,6 +85,25 @@ def test_messages_are_moved_and_keep_their_references(person: Client, open_page:
     assert texts_of(person, talk)[:2] == ["How much light?", "How much water?"]
 
 
+def test_references_of_messages_that_were_selected_early_are_copied_once_they_are_known(
+    person: Client, open_page: OpenPage
+) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, "/healthz")
+    held: list[Route] = []
+    for told_by in ("**/get_conversation_details/**", "**/list_conversation_by_user/**"):
+        page.route(told_by, lambda route: held.append(route))
+    page.goto(talk.path)
+    page.get_by_label("Select message 2").check()
+    copy = page.get_by_role("toolbar", name="Selected messages").get_by_role("button", name="Copy references")
+    expect(copy).to_be_disabled()
+    until_held(page, held, times=2)
+    for route in held:
+        route.continue_()
+    expect(copy).to_be_enabled()
+    assert copied(page, copy.click) == talk.reference(2)
+
+
 def test_several_messages_are_selected_moved_and_their_references_copied(person: Client, open_page: OpenPage) -> None:
     talk, page = open_talk(person, open_page, "How much water?", "How much light?")
     bar = page.get_by_role("toolbar", name="Selected messages")

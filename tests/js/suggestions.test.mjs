@@ -82,6 +82,30 @@ test('sources that fail or take too long are named, the others are heard', async
   assert.deepEqual(failed.toSorted(), ['broken', 'slow', 'thrown']);
 });
 
+function deferred() {
+  const parts = {};
+  parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
+  return parts;
+}
+
+test('of a source that answers late, the answer comes late', async () => {
+  const slow = deferred();
+  const heard = deferred();
+  const sources = { quick: async () => [1], slow: () => slow.promise };
+  const found = await askTogether(sources, { longestWait: 20, onLate: heard.resolve });
+  assert.deepEqual(found, { answers: { quick: [1] }, failed: ['slow'] });
+  slow.resolve([2]);
+  assert.deepEqual(await heard.promise, { answers: { quick: [1], slow: [2] }, failed: [] });
+});
+
+test('a source that fails late has failed', async () => {
+  const slow = deferred();
+  const found = await askTogether({ slow: () => slow.promise }, { longestWait: 20, onLate: () => assert.fail('nothing came') });
+  slow.reject(new Error('out of order'));
+  await slow.promise.catch(() => {});
+  assert.deepEqual(found, { answers: {}, failed: ['slow'] });
+});
+
 test('a command is read with what follows it, over several lines too', () => {
   assert.deepEqual(readCommand('/memory I like tea,\nblack'), { name: 'memory', rest: 'I like tea,\nblack', isKnown: true });
   assert.deepEqual(readCommand('  /HELP '), { name: 'help', rest: '', isKnown: true });

@@ -272,8 +272,7 @@ export class ConversationPage {
   }
 
   async #load(messageId, signal) {
-    const { conversationId } = this.#conversation;
-    const writes = watchWriting();
+    const [{ conversationId }, writes] = [this.#conversation, watchWriting()];
     const [details] = await Promise.all([
       this.#store.loadConversation(() => this.#api.getConversationDetails(conversationId, { signal })),
       this.#transcript.open(messageId, { signal }),
@@ -343,6 +342,7 @@ export class ConversationPage {
   #takeChanges(details) {
     this.#conversation = withDetails(this.#conversation, details);
     this.#header.show(this.#conversation);
+    this.#selection.renew();
   }
 
   #showWhetherEmpty() {

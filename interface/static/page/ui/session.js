@@ -13,12 +13,15 @@ const words = shellStrings.session;
  *   for `createApi`
  */
 export function watchSession({ email, kept }) {
-  let told = null;
+  let told = { text: null, remove() {} };
   const signIn = () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
 
   function tell(text, action) {
-    told?.();
-    told = showToast(text, { kind: 'error', lasting: true, ...action });
+    // What stands there already stays: somebody may be pressing its button.
+    if (told.text === text) return;
+    told.remove();
+    const mine = { text, remove: showToast(text, { kind: 'error', lasting: true, onGone: () => { mine.text = null; }, ...action }) };
+    told = mine;
   }
 
   const forms = [...document.querySelectorAll('form[action="/logout"]')];

@@ -27,7 +27,7 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
   let mention = null;
   let dismissed = -1;
 
-  const latest = createLatest((asked, { signal }) => OFFERS[asked.kind].ask(asked, { api, conversationId: conversationId(), signal }), {
+  const latest = createLatest((asked, { signal, onMore }) => OFFERS[asked.kind].ask(asked, { api, conversationId: conversationId(), signal, onMore }), {
     delay: 150,
     onAnswer: show,
     onError: (error, asked) => (error.status === 404 ? show([], asked) : suggestions.tell(words.searchFailed)),

@@ -113,7 +113,7 @@ const messages = {
 
 /** Everything that has a name, in groups; where one source fails, what the other knows. */
 const anything = {
-  async ask({ query }, { api, signal }) {
+  async ask({ query }, { api, signal, onMore }) {
     const sources = {
       agents: async () => agentsOf(await api.suggestReferences(query, { limit: MOST_OF_A_KIND }, { signal })),
       conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
@@ -121,7 +121,7 @@ const anything = {
       messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),
     };
     const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));
-    return { query, ...(await askTogether(asked)) };
+    return { query, ...(await askTogether(asked, { onLate: (found) => onMore({ query, ...found }) })) };
   },
   groups: ({ query, answers }) => suggestionGroups(answers, query).map(({ kind, hits }) => ({
     label: words.groups[kind],
@@ -200,8 +200,8 @@ const models = {
 };
 
 /**
- * What there is to offer for each kind of mention: `ask(mention, {api, conversationId, signal})` gives the answer that `groups`, `keys` and
- * `failed` read, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing;
+ * What there is to offer for each kind of mention: `ask(mention, {api, conversationId, signal, onMore})` gives the answer that `groups`, `keys` and
+ * `failed` read, and calls `onMore` with a fuller one where a source answers late, `known(mention, {api, events, onMore})` does so where nobody has to be asked; `none` is said where nothing matches, '' to say nothing;
  * where `isWhole(answer)`, what is typed lacks nothing, and Enter takes no row by itself.
  */
 export const OFFERS = { any: anything, group: joinable, activity: activities, document: documents, conversation: conversations, message: messages, command: commands, value: values, model: models };

@@ -54,5 +54,6 @@ export function createSelection(place, page, { move, remove }) {
     for (const message of [...selected.values()]) set(message, false);
   }
 
-  return { set, clear, adopt: (card) => card.setSelected(selected.has(card.message.message_id)) };
+  // `renew` is for what comes later than the messages: what references to them begin with.
+  return { set, clear, renew: show, adopt: (card) => card.setSelected(selected.has(card.message.message_id)) };
 }

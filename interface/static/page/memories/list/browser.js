@@ -3,7 +3,7 @@ import { touchedClaims, withChanges } from '../changes_model.js';
 import { PAGE_SIZE } from '../query_model.js';
 import { ClaimSelection, MOST_SELECTED } from './selection_model.js';
 import { warningsIn } from '../../core/words/said.js';
-import { element, setHidden } from '../../ui/dom.js';
+import { element, setHidden, whenReleased } from '../../ui/dom.js';
 import { createMemoryActions } from './actions.js';
 import { createBulkBar } from './bulk.js';
 import { MemoryList } from './list.js';
@@ -35,10 +35,11 @@ export function createMemoryBrowser(page, {
   let matching = 0;
   let total = 0;
   let followed = Promise.resolve();
+  let timesShown = 0;
   const counted = element('p', { class: 'memories-count', role: 'status' });
   const selectAll = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.list.selectPage, title: words.list.selectPage });
   const warnings = element('ul', { class: 'memories-warnings', hidden: true });
-  const actions = createMemoryActions(page, { replace: (claim) => list.replace(withPin(claim)), refresh });
+  const actions = createMemoryActions(page, { replace, refresh });
   const bulk = createBulkBar(page, selection, { onCleared: () => showSelection(), onAll: selectMatching, refresh });
   const head = element('div', { class: 'memories-list-head' }, selectAll, counted, bulk.node);
   const pager = createPager(onPage);
@@ -51,6 +52,11 @@ export function createMemoryBrowser(page, {
   const loader = createLoader(list.node);
   const foot = element('div', { class: 'memories-list-foot' }, pager.node);
   const node = element('div', { class: 'memories-browser' }, head, warnings, loader.node, foot);
+
+  function replace(claim) {
+    timesShown += 1;
+    list.replace(withPin(claim));
+  }
 
   /** The pins of the open conversation are not the memory's own. */
   function withPin(claim) {
@@ -95,6 +101,7 @@ export function createMemoryBrowser(page, {
 
   function showPage(claims, counts) {
     total = counts;
+    timesShown += 1;
     list.show(claims.map(withPin));
     const range = pager.show({ page: pageNumber(), total, shown: claims.length });
     matching = askFor ? total : 0;
@@ -122,9 +129,11 @@ export function createMemoryBrowser(page, {
   async function showChanges(changes) {
     const claimIds = belongs && touchedClaims(changes);
     if (!claimIds || loader.outcome() !== 'loaded') return refresh();
-    const state = page.state();
+    const [state, times] = [page.state(), timesShown];
     const found = new Map(await Promise.all(claimIds.map(lookUp)));
-    if (state !== page.state()) return refresh();
+    await whenReleased();
+    // What was changed here meanwhile may be newer than the answers.
+    if (state !== page.state() || times !== timesShown) return refresh();
     const after = withChanges({ claims: list.claims, total }, found, { belongs, takesNew: takesNew(), size: PAGE_SIZE });
     if (after.claims.length === 0 && after.total > 0) return refresh();
     loader.say(null);

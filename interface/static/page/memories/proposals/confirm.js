@@ -65,10 +65,10 @@ class MemoryConfirm {
   /** The types and domains that the person has beside those that everybody has. */
   async #offerNames() {
     const { signal } = this.#controller;
-    const { answers } = await askTogether({
+    const offer = ({ answers }) => this.#fields.offer({ types: answers.types?.types, domains: answers.domains?.domains });
+    offer(await askTogether({
       types: () => this.#memories.pkbTypes({ signal }), domains: () => this.#memories.pkbDomains({ signal }),
-    });
-    this.#fields.offer({ types: answers.types?.types, domains: answers.domains?.domains });
+    }, { onLate: offer }));
   }
 
   async #suggest() {

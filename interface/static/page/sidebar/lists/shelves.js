@@ -58,9 +58,24 @@ function addRows(list, rows) {
  * @returns {{show: (section: 'archived'|'bin', list: HTMLElement) => Promise<void>}}
  */
 export function createShelves({ api, domain, on, keep, onRestored }) {
+  const timesAsked = new WeakMap();
+
+  /** A list is asked for anew. @returns {() => boolean} whether it was not since: an older answer may come after a newer one */
+  function ask(list) {
+    timesAsked.set(list, (timesAsked.get(list) ?? 0) + 1);
+    return newest(list);
+  }
+
+  function newest(list) {
+    const times = timesAsked.get(list);
+    return () => timesAsked.get(list) === times;
+  }
+
   async function archivePage(list, cursor) {
+    const isNewest = cursor ? newest(list) : ask(list);
     const query = { archived_only: true, limit: PAGE, cursor };
     const { conversations, cursor: next } = await api.listConversationsPage(domain, query);
+    if (!isNewest()) return;
     keep(conversations);
     const rows = conversations.map((conversation) => conversationRow(conversation, on));
     if (next) rows.push(moreButton(() => orTell(list, () => archivePage(list, next))));
@@ -119,8 +134,10 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
   }
 
   async function bin(list) {
+    const isNewest = ask(list);
     const found = await api.listBin(domain);
     if (list.matches(':active')) await whenReleased();
+    if (!isNewest()) return;
     replaceRows(list, found.length ? [emptyButton(found.length, list), ...binRows(found, list, 0)] : [note(words.binEmpty)]);
   }
 
