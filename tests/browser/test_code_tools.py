@@ -11,8 +11,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
+from tests.browser.history import told
 from tests.browser.screens import findings
-from tests.browser.transcript import body, card, copied, open_talk
+from tests.browser.transcript import body, card, copied
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -43,8 +44,15 @@ def test_code_tables_and_formulas_have_their_tools(
     person: Client, open_page: OpenPage, shared_model: RecordingModel, page_problems: PageProblems
 ) -> None:
     page_problems.expect("Executing inline event handler violates")
-    shared_model.scripts["main"] = saying(ANSWER, "\nThat is all.", delay=0.2)
-    _, page = open_talk(person, open_page, "Show me.")
+    shared_model.scripts["main"] = saying(ANSWER, "\nThat is all.", delay=0.2, pause_after=1)
+    # The speed is that between two pieces that the server took apart.
+    conversation_id = person.create_conversation()
+    answering = person.send(conversation_id, "Show me.")
+    assert any(event.get("text") for event in answering)
+    shared_model.release()
+    assert list(answering)[-1]["done"]
+    page = open_page(person, told(person, conversation_id).path)
+    expect(page.locator(".message-card")).to_have_count(2)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     answer = body(page, 2)
     block, drawing = answer.locator(".code-block").first, answer.locator(".code-block").last

@@ -188,6 +188,7 @@ def test_a_messages_text_and_its_id_are_copied(
 ) -> None:
     shared_model.scripts["main"] = saying("Twice a *day*:\n\n```sh\nwater --twice\n```")
     talk, page = open_talk(person, open_page, "How much water?")
+    expect(page.locator("#composer-input")).to_be_focused()  # the conversation's name has come as well
     whole = copied(page, card(page, 2).get_by_role("button", name="Copy text").click)
     assert whole == "Twice a *day*:\n\n```sh\nwater --twice\n```"
     assert copied(page, card(page, 2).get_by_role("button", name="Copy code").click) == "water --twice"

@@ -7,8 +7,8 @@
 
 /** In the place of a path: so many documents changed that they are not named. */
 const MANY = '*';
-/** A rename is told as a document that is gone and one that was created. Further apart, these are two things. */
-const RENAMED_WITHIN_MS = 5000;
+/** A rename is told as a document that is gone and one that was created, on a busy machine some seconds later. Further apart, these are two things. */
+const RENAMED_WITHIN_MS = 60_000;
 
 /** Whether some of the changed documents are not named. */
 export const areManyChanged = (changes) => changes.some(({ id }) => id === MANY);
