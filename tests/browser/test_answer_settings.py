@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import until_held
+from tests.browser.transcript import keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -179,6 +180,7 @@ def test_settings_that_are_not_saved_and_those_of_a_conversation_to_come_outlive
     run_command(page, "/settings")
     expect(prompt).to_have_value("Talk like a pirate.")
     expect(dialog.get_by_role("status")).to_contain_text("is here again")
+    keep_toasts(page)
     dialog.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("are saved")
 

@@ -16,6 +16,7 @@ from tests.attachments.made_files import HEIC, pdf_of, picture_of
 from tests.browser.chromium import PageProblems, until_held, until_kept
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
+from tests.browser.transcript import keep_toasts
 from tests.fakes import RecordingModel
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -385,6 +386,7 @@ def test_a_text_file_is_kept_as_a_document_instead_and_linked(
     open_page: OpenPage, person: Client, shared_model: RecordingModel
 ) -> None:
     page = open_page(person)
+    keep_toasts(page)
     chip = page.locator(".file-chip")
     offer = page.locator(".toast-message").filter(has_text="goes with this message alone.")
     page.fill(INPUT, "Read this:")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems, until_held, until_ready
 from tests.browser.history import hold_talk, messages
-from tests.browser.transcript import suggested
+from tests.browser.transcript import keep_toasts, suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -72,6 +72,7 @@ def test_commands_are_offered_with_what_they_take_completed_and_carried_out(
     talk = hold_talk(person, "Bread at home")
     conversation_id = talk.conversation_id
     page = open_page(person, talk.path)
+    keep_toasts(page)
     expect(page.locator(".message-card")).not_to_have_count(0)
     page.focus(INPUT)
     page.keyboard.type("/")
@@ -250,6 +251,7 @@ def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(
     chip.nth(1).get_by_role("button", name="data.csv", exact=True).click()
     expect(page.get_by_role("dialog").locator("pre")).to_have_text("a,b\n1,2\n")
     page.keyboard.press("Escape")
+    keep_toasts(page)
     page.evaluate(PASTE, "long words " * 500)
     toast(page, "You pasted 5,500 characters.").get_by_role("button", name="Attach as a file").click()
     expect(chip).to_have_count(3)
@@ -283,6 +285,7 @@ def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(
 
     # A pasted text that was sent is not offered as a file any more.
     page.focus(INPUT)
+    keep_toasts(page)
     page.evaluate(PASTE, "more words " * 500)
     expect(toast(page, "You pasted 5,500 characters.")).to_be_visible()
     page.keyboard.press("Enter")

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk, messages
 from tests.browser.screens import findings
-from tests.browser.transcript import suggested
+from tests.browser.transcript import keep_toasts, suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -222,6 +222,7 @@ def test_markup_in_a_memory_is_text_wherever_it_shows(open_page: OpenPage, perso
 
 def test_a_command_adds_a_memory_after_a_look_at_it(open_page: OpenPage, person: Client) -> None:
     page = open_page(person)
+    keep_toasts(page)
     write(page, f"/memory {TEA}")
     page.keyboard.press("Enter")
     card = page.get_by_role("form", name="New memory")
@@ -250,6 +251,7 @@ def test_a_memory_that_nobody_heard_was_added_is_added_once(
     open_page: OpenPage, person: Client, page_problems: PageProblems
 ) -> None:
     page = open_page(person)
+    keep_toasts(page)
     page_problems.expect("ERR_FAILED")
     page.route("**/pkb/claims", lose_the_answer)
     write(page, f"/memory {TEA}")
@@ -352,6 +354,7 @@ def test_a_conflict_that_the_form_showed_is_recorded(
     shared_model.scripts["cheap"] = saying("{}", pause_after=0)
     person.post("/pkb/claims", {"statement": "I am allergic to peanuts"})
     page = open_page(person)
+    keep_toasts(page)
     write(page, "/memory I'm not allergic to peanuts")
     page.keyboard.press("Enter")
     card = page.get_by_role("form", name="New memory")

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems, until_held
 from tests.browser.screens import findings
-from tests.browser.transcript import suggested
+from tests.browser.transcript import keep_toasts, suggested
 from tests.fakes import Answer, RecordingModel, calling, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -331,6 +331,7 @@ def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_
     expect(text).to_have_value("My text.")
 
     page.reload()
+    keep_toasts(page)
     expect(text).to_have_value("My text.")
     save.click()
     conflict.get_by_role("button", name="Take this text").click()
@@ -352,16 +353,19 @@ def test_a_new_document_is_not_begun_where_there_is_one_or_may_be_none(
     page_problems.expect("404")
     write(person, "notes/other.md", "What was written before.")
     page = open_page(person, "/interface/?panel=documents")
+    keep_toasts(page)
     panel = page.locator("#documents")
     name = panel.get_by_role("textbox", name="Path of a new document")
     name.fill("notes/.hidden")
     name.press("Enter")
     expect(page.locator(".toast-message")).to_contain_text("hidden")
+    page.locator(".toast-message").get_by_role("button", name="Dismiss").click()
     expect(name).to_have_value("notes/.hidden")
     name.fill("notes/other")
     name.press("Enter")
     told = page.locator(".toast-message").filter(has_text="There is a document of that path already")
     expect(told).to_be_visible()
+    told.get_by_role("button", name="Dismiss").click()
     expect(panel.locator(".document-text")).to_have_text("What was written before.")
     page.go_back()
 

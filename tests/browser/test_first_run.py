@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, messages
+from tests.browser.transcript import keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -126,6 +127,7 @@ def test_keys_lead_everywhere(person: Client, open_page: OpenPage) -> None:
     older = hold_talk(person, "Growing tomatoes", "How much water?")
     hold_talk(person, "Baking bread", "How much salt?")
     page = open_page(person)
+    keep_toasts(page)
     expect(page.locator("#workspaces-container a[data-conversation-id]")).to_have_count(2)
     page.locator("#chatView").focus()
     page.keyboard.press("?")

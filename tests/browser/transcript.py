@@ -37,6 +37,18 @@ AT_END = """() => {
 _MARK_WHAT_FLASHES = """() => new MutationObserver((changes) => {
   for (const { target } of changes) if (target.classList.contains('flash')) target.dataset.flashed = '';
 }).observe(document.body, { subtree: true, attributeFilter: ['class'] })"""
+# What somebody points at stays: so does what is pointed at from its first moment on, and again whenever that ends.
+_KEEP_TOASTS = """() => {
+  const point = (toast) => toast.dispatchEvent(new PointerEvent('pointerenter'));
+  const keep = (toast) => {
+    for (const end of ['pointerleave', 'focusout']) toast.addEventListener(end, () => point(toast));
+    point(toast);
+  };
+  new MutationObserver((changes) => {
+    const added = changes.flatMap(({ addedNodes }) => [...addedNodes]);
+    added.filter((node) => node.matches?.('.toast-message')).forEach(keep);
+  }).observe(document, { childList: true, subtree: true });
+}"""
 
 
 def card(page: Page, number: int) -> Locator:
@@ -91,6 +103,14 @@ def copied(page: Page, copy: Callable[[], object]) -> str:
 def mark_what_flashes(page: Page) -> None:
     """From now on, what is lit up for a moment can be seen afterwards, too: by `data-flashed`."""
     page.evaluate(_MARK_WHAT_FLASHES)
+
+
+def keep_toasts(page: Page) -> None:
+    """From now on until it is loaded anew, toasts of the page stay until they are answered or dismissed.
+
+    Otherwise they are gone after some seconds, on a busy machine before anybody looks.
+    """
+    page.evaluate(_KEEP_TOASTS)
 
 
 def opened_id(page: Page) -> str:
