@@ -14,7 +14,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, make_workspace, messages
 from tests.browser.screens import NARROW, SETTINGS, WIDTHS, findings
 from tests.browser.sidebar_page import by_right_click, show_sidebar
-from tests.browser.transcript import mark_what_flashes, suggested
+from tests.browser.transcript import keep_toasts, mark_what_flashes, suggested
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -103,6 +103,7 @@ def test_the_welcome_the_list_of_shortcuts_and_an_empty_page(person: Client, ope
 @pytest.mark.shows("messages", "references", "message-menu", "message-editor", "message-deleted")
 def test_a_conversation_and_what_is_done_with_messages(told: Talk, person: Client, open_page: OpenPage) -> None:
     page = open_page(person, told.path)
+    keep_toasts(page)
     cards = page.locator(".message-card")
     expect(cards).to_have_count(4)
     expect(cards.nth(1).locator(".katex")).to_have_count(2)
@@ -259,12 +260,14 @@ def look_at_the_sidebar(page: Page, size: ViewportSize) -> None:
     sidebar.choose(sidebar.row("Garden (1)"), "Delete")
     assert findings(page, "workspace-delete-dialog", shown=page.locator("dialog[open]"), sizes=sizes) == []
     page.get_by_role("button", name="Cancel").click()
+    keep_toasts(page)
     sidebar.choose(sidebar.row("Painting the fence"), "Delete")
     undo = page.locator("#toasts").get_by_role("button", name="Undo")
     undo.focus()
     assert findings(page, "undo", shown=undo, sizes=sizes) == []
     undo.click()
     expect(sidebar.row("Painting the fence")).to_be_visible()
+    page.locator("#toasts").get_by_role("button", name="Dismiss").click()
 
     page.locator(".sidebar-user").click()
     assert findings(page, "sidebar-user-menu", shown=page.locator("#user-menu"), sizes=sizes) == []

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import hold_talk
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.transcript import body, card, refuse, send, texts_of
+from tests.browser.transcript import body, card, keep_toasts, refuse, send, texts_of
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -152,11 +152,12 @@ def test_what_is_deleted_in_another_window_goes_from_this_one(person: Client, op
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     hold_talk(person, "Drying basil", "How long?")
     page = open_page(person, talk.path)
+    keep_toasts(page)
     expect(body(page, 2)).to_have_text("Understood.")
     other = page.context.new_page()
     other.goto("/interface/")
     SidebarPage(other).choose(SidebarPage(other).row("Growing tomatoes"), "Delete")
-    expect(page.locator("#toasts")).to_contain_text("deleted in another window")  # it stays for a moment
+    expect(page.locator("#toasts")).to_contain_text("deleted in another window")
     expect(SidebarPage(other).row("Growing tomatoes")).to_have_count(0)
     expect(SidebarPage(page).row("Growing tomatoes")).to_have_count(0)
     expect(SidebarPage(page).row("Drying basil")).to_have_count(1)

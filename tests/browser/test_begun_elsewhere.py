@@ -19,6 +19,7 @@ from tests.browser.transcript import (
     card,
     choose,
     edit,
+    keep_toasts,
     open_talk,
     opened_id,
     refuse,
@@ -84,6 +85,7 @@ def test_what_failed_is_tried_again_in_the_conversation_it_was_begun_in(
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
     other = hold_talk(person, "Watching trains", "When?")
     page = open_page(person, talk.path)
+    keep_toasts(page)
     for asks, do in MESSAGE_ACTIONS:
         page.route(asks, refuse, times=1)
         do(page)

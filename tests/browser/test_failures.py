@@ -15,7 +15,19 @@ from tests.browser.history import former_texts, hold_talk, messages, store_talk
 from tests.browser.memories_panel import MemoriesPanel, address, remember, told
 from tests.browser.screens import NARROW, WIDTHS, problems
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.transcript import AGAIN, FIRST_PAGE, answer_again, body, card, choose, edit, opened_id, refuse, send
+from tests.browser.transcript import (
+    AGAIN,
+    FIRST_PAGE,
+    answer_again,
+    body,
+    card,
+    choose,
+    edit,
+    keep_toasts,
+    opened_id,
+    refuse,
+    send,
+)
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -117,6 +129,7 @@ def test_what_is_done_with_messages_is_tried_again_and_done_once(
     page_problems.expect("404")  # a second try to delete finds that the first one did
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
     page = open_page(person, talk.path)
+    keep_toasts(page)
     shared_model.scripts["main"] = saying("Twice a day.")
     answer_again(page, 2)
     expect(body(page, 2)).to_have_text("Twice a day.")
@@ -249,6 +262,7 @@ def test_each_part_of_the_memories_is_asked_for_again(
     with told(person):
         remember(person, "I sleep badly at full moon")
     page = open_page(person, address())
+    keep_toasts(page)
     panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(1)
     parts = {

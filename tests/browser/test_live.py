@@ -14,7 +14,7 @@ from tests.browser.chromium import wait_until
 from tests.browser.history import hold_talk, make_workspace, messages
 from tests.browser.memories_panel import MemoriesPanel, remember, told
 from tests.browser.sidebar_page import SidebarPage, titles
-from tests.browser.transcript import body, card
+from tests.browser.transcript import body, card, keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -60,6 +60,7 @@ def test_what_a_program_does_to_conversations_and_workspaces_is_seen_without_ask
     one, two, three, four = (talk.conversation_id for talk in talks)
     garden = make_workspace(person, "Garden")
     page = open_page(person, talks[3].path)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     expect(sidebar.row("One")).to_be_visible()
     expect(body(page, 2)).to_have_text("Understood.")
@@ -175,6 +176,7 @@ def test_answers_are_marked_while_they_are_written_and_until_they_are_read_in_an
 ) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person, hold_talk(person, "Drying basil", "How long?").path)
+    keep_toasts(page)
     expect(body(page, 2)).to_have_text("Understood.")
     page.evaluate(ALLOW_NOTIFICATIONS)
     second = page.context.new_page()

@@ -15,7 +15,7 @@ from tests.activity.packages import install
 from tests.browser.chromium import until_held
 from tests.browser.history import hold_talk, messages
 from tests.browser.screens import findings
-from tests.browser.transcript import body, card, copied, opened_id, send
+from tests.browser.transcript import body, card, copied, keep_toasts, opened_id, send
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -178,6 +178,7 @@ def test_an_activity_is_moved_to_a_conversation_that_is_chosen(person: Client, o
     reply = {"type": "chat_message", "payload": {"text": "Indeed."}, "reply_to": event["id"]}
     person.post(address, reply)
     page, other = open_page(person, talk.path), open_page(person, game.path)
+    keep_toasts(page)
     line = page.locator(".activity-line")
     page.get_by_role("button", name="Conversation details").click()
     rail = page.get_by_role("complementary", name="Conversation details")

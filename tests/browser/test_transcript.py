@@ -23,6 +23,7 @@ from tests.browser.transcript import (
     choose,
     clipboard,
     copied,
+    keep_toasts,
     mark_what_flashes,
     open_talk,
     opened_id,
@@ -126,6 +127,7 @@ def test_several_messages_are_selected_moved_and_their_references_copied(person:
 def test_what_is_said_stands_above_the_bar_of_selected_messages(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "How much light?")
     page = open_page(person, talk.path, viewport=NARROW)
+    keep_toasts(page)
     choose(page, 3, "Select")
     bar = page.get_by_role("toolbar", name="Selected messages")
     expect(bar).to_be_visible()
@@ -189,6 +191,7 @@ def test_a_messages_text_and_its_id_are_copied(
     shared_model.scripts["main"] = saying("Twice a *day*:\n\n```sh\nwater --twice\n```")
     talk, page = open_talk(person, open_page, "How much water?")
     expect(page.locator("#composer-input")).to_be_focused()  # the conversation's name has come as well
+    keep_toasts(page)
     whole = copied(page, card(page, 2).get_by_role("button", name="Copy text").click)
     assert whole == "Twice a *day*:\n\n```sh\nwater --twice\n```"
     assert copied(page, card(page, 2).get_by_role("button", name="Copy code").click) == "water --twice"

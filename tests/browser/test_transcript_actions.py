@@ -18,6 +18,7 @@ from tests.browser.transcript import (
     card,
     choose,
     edit,
+    keep_toasts,
     open_talk,
     opened_id,
     refuse,
@@ -50,6 +51,7 @@ def variant_switch(page: Page, number: int) -> Locator:
 
 def test_a_message_is_deleted_at_once_and_brought_back(person: Client, open_page: OpenPage) -> None:
     talk, page = open_talk(person, open_page, "How much water?", "How much light?")
+    keep_toasts(page)
     choose(page, 1, "Delete")
     expect(page.locator(".message-card")).to_have_count(3)
     expect(body(page, 1)).to_have_text("Understood.")
@@ -68,6 +70,7 @@ def test_a_message_is_deleted_at_once_and_brought_back(person: Client, open_page
 
 def test_selected_messages_are_deleted_and_brought_back_together(person: Client, open_page: OpenPage) -> None:
     talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
+    keep_toasts(page)
     bar = page.get_by_role("toolbar", name="Selected messages")
     for number in (1, 4, 5):
         page.get_by_label(f"Select message {number}").check()
@@ -245,6 +248,7 @@ def test_an_attempt_that_fails_says_so_and_leaves_the_answer(
     person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:
     _, page = open_talk(person, open_page, "How much water?")
+    keep_toasts(page)
     shared_model.scripts["main"] = saying("Half a", "never", break_after=1)
     answer_again(page, 2)
     expect(toasts(page)).to_contain_text("The answer could not be made again.")
@@ -304,6 +308,7 @@ def test_a_toast_leaves_a_message_that_is_changed_and_on_a_phone_the_list_of_com
     person: Client, open_page: OpenPage
 ) -> None:
     _, page = open_talk(person, open_page, "How much water?", "\n".join(["And light?"] * 40))
+    keep_toasts(page)
     page.set_viewport_size(WIDE)
     choose(page, 3, "Edit")
     choose(page, 4, "Delete")
@@ -369,6 +374,7 @@ def test_what_was_done_outlives_a_restart_and_goes_into_a_copy(
     page_problems.expect("ERR_CONNECTION")  # what is asked while the server is away
     person = live_server.sign_up()
     talk, page = open_talk(person, open_page, "How much water?", "How much light?", "How much salt?")
+    keep_toasts(page)
     recording_model.scripts["main"] = saying("Twice a day.")
     answer_again(page, 2)
     expect(body(page, 2)).to_have_text("Twice a day.")
