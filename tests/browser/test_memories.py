@@ -20,7 +20,7 @@ from tests.browser.memories_panel import (
     store_memories,
 )
 from tests.browser.screens import MEMORIES, findings
-from tests.browser.transcript import AT_END, copied
+from tests.browser.transcript import AT_END, copied, keep_toasts
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -64,6 +64,7 @@ def test_ten_thousand_memories_are_listed_a_page_at_a_time(
     panel.node.get_by_role("checkbox", name="Select all on this page").check()
     panel.node.get_by_role("button", name="Select the first 500").click()
     expect(panel.node.locator(".memories-bulk-count")).to_have_text("500 selected")
+    keep_toasts(page)
     panel.node.get_by_role("button", name="Retract").click()
     expect(panel.toasts).to_contain_text("Retracted 500 memories")
     panel.count("1–50 of 9,500")
@@ -100,6 +101,7 @@ def test_what_is_suggested_is_taken_by_a_click_and_never_replaces_what_was_typed
     person: Client, open_page: OpenPage
 ) -> None:
     page = open_page(person, address())
+    keep_toasts(page)
     panel = MemoriesPanel(page)
     page.locator("#add-memory").click()
     page.locator("#memory-statement").fill("I prefer running outside in the morning for my health")
@@ -132,6 +134,7 @@ def test_what_was_typed_is_there_again_after_leaving(person: Client, open_page: 
 def test_a_near_duplicate_can_take_the_place_of_the_old_one(person: Client, open_page: OpenPage) -> None:
     old = remember(person, "I drink black tea in the morning")
     page = open_page(person, address())
+    keep_toasts(page)
     panel = MemoriesPanel(page)
     expect(panel.rows).to_have_count(1)
     page.locator("#add-memory").click()
@@ -184,6 +187,7 @@ def test_an_older_answer_does_not_take_back_what_was_changed_since(person: Clien
 def test_a_retracted_memory_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:
     known = remember(person, "I play the flute")
     panel = MemoriesPanel(open_page(person, address()))
+    keep_toasts(panel.page)
     panel.choose(panel.row("I play the flute"), "Retract")
     expect(panel.rows).to_have_count(0)
     assert claim(person, known["claim_id"])["status"] == "retracted"
@@ -203,6 +207,7 @@ def test_many_are_changed_at_once_and_taken_back_at_once(person: Client, open_pa
     for n in range(6):
         remember(person, f"Thing number {n}", context_domain="personal")
     page = open_page(person, address())
+    keep_toasts(page)
     panel = MemoriesPanel(page)
     panel.row("Thing number 4").locator(".memory-select").click()
     panel.row("Thing number 1").locator(".memory-select").click(modifiers=["Shift"])
@@ -258,6 +263,7 @@ def test_pins_are_kept_for_all_and_for_one_conversation(person: Client, open_pag
 def test_a_reference_is_copied_and_a_memory_goes_with_the_next_message(person: Client, open_page: OpenPage) -> None:
     known = remember(person, "I am allergic to nuts")
     page = open_page(person, address(), viewport=COVERED)
+    keep_toasts(page)
     panel = MemoriesPanel(page)
     badge = panel.rows.first.locator(".memories-badge")
     assert copied(page, badge.click) == f"@{known['friendly_id']}"

@@ -22,6 +22,7 @@ from tests.browser.memories_panel import (
     store_memories,
     told,
 )
+from tests.browser.transcript import keep_toasts
 from tests.http_client import Client
 from tests.live_server import LiveServer
 
@@ -38,7 +39,9 @@ def context_named(client: Client, name: str) -> dict[str, Any] | None:
 
 
 def open_tab(open_page: OpenPage, client: Client, tab: str) -> MemoriesPanel:
-    return MemoriesPanel(open_page(client, address(tab=tab)))
+    page = open_page(client, address(tab=tab))
+    keep_toasts(page)
+    return MemoriesPanel(page)
 
 
 def test_contexts_are_made_renamed_described_and_deleted(person: Client, open_page: OpenPage) -> None:
@@ -194,6 +197,7 @@ def test_memories_are_found_in_a_text_and_kept_as_approved(person: Client, open_
     expect(page.locator("#execute-plan")).to_have_text("Keep 2 memories")
 
     page.reload()
+    keep_toasts(page)
     expect(rows.nth(0).get_by_label("Statement")).to_have_value("I prefer green tea to coffee.")
     page.locator("#execute-plan").click()
     expect(panel.node).to_contain_text("2 added")
