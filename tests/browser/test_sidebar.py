@@ -13,7 +13,7 @@ from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, told, workspace
 from tests.browser.screens import problems
 from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10
-from tests.browser.transcript import clipboard, copied
+from tests.browser.transcript import clipboard, copied, keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 
@@ -57,6 +57,7 @@ def test_both_menus_are_the_same_however_they_are_opened(person: Client, open_pa
 def test_the_full_reference_of_a_conversation_is_copied(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     sidebar = SidebarPage(open_page(person))
+    keep_toasts(sidebar.page)
     sidebar.choose(sidebar.row("Growing tomatoes"), "Copy Full Reference")
     expect(sidebar.page.locator("#toasts")).to_contain_text("Copied")
     assert clipboard(sidebar.page) == f"@conversation_{talk.friendly_id}"
@@ -65,6 +66,7 @@ def test_the_full_reference_of_a_conversation_is_copied(person: Client, open_pag
 def test_the_menu_is_worked_by_keys_alone(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     sidebar = SidebarPage(open_page(person))
+    keep_toasts(sidebar.page)
     by_shift_f10(sidebar, sidebar.row("Growing tomatoes"))
     expect(sidebar.menu_item("Copy Conversation Reference")).to_be_focused()
     sidebar.page.keyboard.press("Enter")
@@ -109,6 +111,7 @@ def test_renaming_changes_the_name_everywhere_and_no_reference(person: Client, o
 def test_references_copied_from_a_clone_lead_to_the_clone(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person, talk.path)
+    keep_toasts(page)
     expect(page.locator(".message-card")).to_have_count(2)
     sidebar = SidebarPage(page)
     sidebar.choose(sidebar.row("Growing tomatoes"), "Clone")
@@ -127,6 +130,7 @@ def test_references_copied_from_a_clone_lead_to_the_clone(person: Client, open_p
 def test_a_deleted_conversation_comes_back_by_undo(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     # All of it has come, so that nothing is refused for being asked for after it is deleted.
     with page.expect_response("**/pinned_messages"), page.expect_response("**/activities?*"):
@@ -450,6 +454,7 @@ def test_titles_and_names_that_are_code_stay_text(person: Client, open_page: Ope
     make_workspace(person, name)
     talk = hold_talk(person, title)
     page = open_page(person, talk.path)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     expect(sidebar.row(title)).to_be_visible()
     expect(sidebar.row(name)).to_be_visible()

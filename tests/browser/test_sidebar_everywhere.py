@@ -13,6 +13,7 @@ from tests.browser.chromium import until_held
 from tests.browser.history import hold_talk, make_workspace
 from tests.browser.screens import NARROW, WIDTHS, findings
 from tests.browser.sidebar_page import SidebarPage, by_shift_f10, part, show_sidebar, titles, unfold
+from tests.browser.transcript import keep_toasts
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def test_the_focus_of_a_row_that_goes_goes_to_its_neighbour_and_comes_back_from_
 ) -> None:
     talks = [hold_talk(person, title) for title in ("One", "Two", "Three", "Four")]
     page = open_page(person, talks[0].path)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     # A conversation that has come leads to where it is answered.
     expect(page.locator("#composer-input")).to_be_focused()

@@ -13,6 +13,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, workspace
 from tests.browser.screens import NARROW, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, show_sidebar, titles, unfold
+from tests.browser.transcript import keep_toasts
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def choose_all(sidebar: SidebarPage, *names: str) -> Locator:
 def test_a_conversation_forks_at_the_message_that_is_chosen(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?", "Which pots?", "When to plant?")
     page = open_page(person, viewport=NARROW)
+    keep_toasts(page)
     sidebar = show_sidebar(page)
     sidebar.choose(sidebar.row("Growing tomatoes"), "Fork…")
     dialog = page.locator("dialog[open]")
@@ -164,6 +166,7 @@ def test_a_deleted_workspace_comes_back_by_undo(person: Client, open_page: OpenP
     hold_talk(person, "Growing tomatoes", workspace_id=garden)
     before = person.get("/list_workspaces/assistant").json()
     page = open_page(person)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     sidebar.open(sidebar.row("House"))
     sidebar.choose(sidebar.row("Garden (1)"), "Delete")

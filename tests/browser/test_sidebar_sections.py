@@ -13,6 +13,7 @@ from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, make_workspace
 from tests.browser.screens import THEMES, WIDE, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, titles, unfold
+from tests.browser.transcript import keep_toasts
 from tests.http_client import Client
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ def test_the_archive_is_asked_for_when_it_opens_and_gives_back(person: Client, o
 def test_archiving_is_undone(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     page = open_page(person)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     sidebar.choose(sidebar.row("Growing tomatoes"), "Archive")
     expect(sidebar.row("Growing tomatoes")).to_have_count(0)
@@ -192,6 +194,7 @@ def test_the_bin_gives_back_and_erases(person: Client, open_page: OpenPage) -> N
     for talk in (back, gone, rest):
         assert person.delete(f"/delete_conversation/{talk.conversation_id}").status == 200
     page = open_page(person)
+    keep_toasts(page)
     expect(page.locator("#sidebar-status")).to_have_text("No conversations yet.")
     section = unfold(page, "bin")
     expect(titles(page, "bin")).to_have_text(["Rest", "Gone", "Back"])
@@ -227,6 +230,7 @@ def test_the_bin_gives_back_and_erases(person: Client, open_page: OpenPage) -> N
 def test_what_is_deleted_while_the_bin_is_open_appears_in_it(person: Client, open_page: OpenPage) -> None:
     hold_talk(person, "Growing tomatoes")
     page = open_page(person)
+    keep_toasts(page)
     unfold(page, "bin")
     expect(part(page, "bin")).to_contain_text("The bin is empty.")
     sidebar = SidebarPage(page)
@@ -257,6 +261,7 @@ def test_several_conversations_are_chosen_flagged_and_deleted_with_one_undo(
 ) -> None:
     talks = [hold_talk(person, title) for title in ("One", "Two", "Three")]
     page = open_page(person)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     expect(sidebar.row("Three")).to_be_visible()
     row = choose_all(sidebar, "One", "Two")
@@ -315,6 +320,7 @@ def test_a_range_is_archived_and_brought_back_at_once(person: Client, open_page:
     for title in ("One", "Two", "Three"):
         hold_talk(person, title)
     page = open_page(person)
+    keep_toasts(page)
     sidebar = SidebarPage(page)
     sidebar.row("Three").click()
     expect(sidebar.row("Three")).to_have_attribute("aria-selected", "true")
