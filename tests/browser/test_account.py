@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk
 from tests.browser.screens import findings
+from tests.browser.transcript import keep_toasts
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 from tests.openid_provider import OLD_FASHIONED, running_provider
@@ -122,6 +123,7 @@ def test_a_token_is_shown_once_works_and_ends_when_revoked(
     server: LiveServer, person: Client, open_page: OpenPage
 ) -> None:
     page = open_page(person, "/settings#tokens")
+    keep_toasts(page)
     expect(page.locator("#token-list")).to_contain_text("No tokens yet.")
     page.get_by_role("textbox", name="Name", exact=True).fill("Backup script")
     page.get_by_label("Read-only").check()
@@ -150,6 +152,7 @@ def test_a_new_password_logs_out_every_other_device(server: LiveServer, person: 
     email = email_of(person)
     other = server.sign_in(email)
     page = open_page(person, "/settings")
+    keep_toasts(page)
     page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_label("New password").fill("another fine password")
     page.get_by_role("button", name="Change password").click()
@@ -165,6 +168,7 @@ def test_a_new_password_logs_out_every_other_device(server: LiveServer, person: 
 
 def test_what_is_told_about_oneself_is_kept(person: Client, open_page: OpenPage) -> None:
     page = open_page(person, "/settings")
+    keep_toasts(page)
     page.get_by_label("About me").fill("I grow <b>tomatoes</b>.")
     page.get_by_label("How to answer me").fill("Briefly.")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -208,6 +212,7 @@ def test_a_lost_password_is_replaced_by_an_administrators_link(
     page_problems.expect("404")
     email = email_of(person)
     page = open_page(administrator, "/settings#people")
+    keep_toasts(page)
     page.get_by_role("button", name=f"Password link…: {email}").click()
     address = page.get_by_role("textbox", name=f"Password link for {email}").input_value()
     assert findings(page, "password-link", shown=page.locator("dialog[open]")) == []
@@ -233,6 +238,7 @@ def test_an_account_is_deleted_by_its_owner_with_the_password(
     email = email_of(person)
     hold_talk(person, "Growing tomatoes", "My secret fertiliser")
     page = open_page(person, "/settings")
+    keep_toasts(page)
     page.get_by_role("button", name="Delete account…").click()
     dialog = page.locator("dialog[open]")
     expect(dialog).to_contain_text("conversations, memories, documents, files, agents")
@@ -256,6 +262,7 @@ def test_an_account_is_deleted_by_its_owner_with_the_password(
 def test_an_administrator_deletes_an_account(administrator: Client, person: Client, open_page: OpenPage) -> None:
     email = email_of(person)
     page = open_page(administrator, "/settings#people")
+    keep_toasts(page)
     page.get_by_role("button", name=f"Delete…: {email}").click()
     page.locator("dialog[open]").get_by_role("button", name="Delete account").click()
     expect(page.locator("#toasts")).to_contain_text(f"{email} is closed")

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems, until_ready
 from tests.browser.history import hold_talk
 from tests.browser.screens import NARROW, findings
+from tests.browser.transcript import keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -96,6 +97,7 @@ def test_what_could_not_be_loaded_or_saved_is_tried_again(
 ) -> None:
     page_problems.expect("ERR_FAILED")
     page = open_page(person, "/settings")
+    keep_toasts(page)
     page.route("**/limits", lambda route: route.abort(), times=1)
     look_at(page, "Server limits")
     failed = page.locator(".settings-section:visible").get_by_role("alert")
@@ -204,6 +206,7 @@ def test_an_administrator_makes_disables_and_enables_accounts(
     page_problems.expect("409")
     administrator = live_server.sign_up("ada@example.org")
     page = open_page(administrator, "/settings#people")
+    keep_toasts(page)
     own = page.locator("#people-list .record", has_text="ada@example.org")
     expect(own).to_contain_text("you")
     expect(own.get_by_role("button")).to_have_count(0)

@@ -12,7 +12,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, store_talk
 from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.transcript import copied
+from tests.browser.transcript import copied, keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -57,6 +57,7 @@ def test_a_conversation_is_shared_renewed_and_withdrawn(
 ) -> None:
     page_problems.expect("404")
     page = open_page(person, garden.path)
+    keep_toasts(page)
     dialog = share_dialog(page, "Garden <i>plans</i>")
     expect(dialog).to_contain_text("Anyone with the link can read 2 messages as they are now")
     page.keyboard.press("Enter")

@@ -16,7 +16,7 @@ from tests.browser.chromium import PageProblems
 from tests.browser.history import hold_talk, messages
 from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage
-from tests.browser.transcript import open_talk, send
+from tests.browser.transcript import keep_toasts, open_talk, send
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import LiveServer
@@ -87,6 +87,7 @@ def test_a_conversation_is_saved_as_a_file_and_tried_again_where_that_failed(
 ) -> None:
     talk = hold_talk(person, "Bröd & butter", "How much water?")
     page = open_page(person, talk.path)
+    keep_toasts(page)
     expect(page.locator(".message-card")).to_have_count(2)
 
     def refuse(route: Route) -> None:
