@@ -34,6 +34,7 @@ _ANSWER_SECONDS = 0.5
 _LISTEN_SECONDS = 0.5
 _PING_SECONDS = 2.0
 _SILENT_SECONDS = 6.0
+"""So long a ping may be unanswered."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _GONE = "Valkey at REDIS_URL can't be reached (%s): processes learn of each other from the store, limits count locally"
 
@@ -189,20 +190,24 @@ class Broker:
             self._ended.wait(pause)
 
     def _hear(self, subscription: PubSub) -> None:
-        """Pass on announcements of other processes. Raises RedisError, OSError if the connection is lost or silent."""
+        """Pass on announcements of other processes. Raises RedisError, OSError if the connection is lost or silent.
+
+        Silence is a ping that was unanswered for too long before the last look: this process may have stood still.
+        """
         subscription.subscribe(self.key("announcements"))
         heard_at = pinged_at = time.monotonic()
         while not self._ended.is_set():
+            looked_at = time.monotonic()
             message = subscription.get_message(timeout=_LISTEN_SECONDS)
-            now = time.monotonic()
             if message is not None:
-                heard_at = now
+                heard_at = time.monotonic()
                 self._take(message)
-            elif now - heard_at > _SILENT_SECONDS:
+            elif pinged_at <= heard_at:
+                if looked_at - heard_at > _PING_SECONDS:
+                    pinged_at = time.monotonic()
+                    subscription.ping()
+            elif looked_at - pinged_at > _SILENT_SECONDS:
                 raise ConnectionError("it is silent")
-            elif now - max(heard_at, pinged_at) > _PING_SECONDS:
-                pinged_at = now
-                subscription.ping()
 
     def _take(self, message: dict[str, object]) -> None:
         data = message["data"]

@@ -156,22 +156,70 @@ def test_what_waits_to_be_sent_is_bounded(new_broker: NewBroker, monkeypatch: py
     monkeypatch.undo()
 
 
-def test_a_silent_connection_counts_as_gone(new_broker: NewBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the network between them is cut, and nobody closes the connection."""
-    monkeypatch.setattr(brokers, "_SILENT_SECONDS", -1.0)
+class Line:
+    """A subscription, and the clock of the process that listens to it.
+
+    looks: what each look finds, and how many seconds pass meanwhile; nothing in half a second after the last one.
+    """
+
+    def __init__(self, broker: Broker, *looks: tuple[str, float]) -> None:
+        self.now = 1_000.0
+        self.pinged_at: list[float] = []
+        self._looks = iter(looks)
+        self._broker = broker
+
+    def monotonic(self) -> float:
+        self.now += 0.001
+        return self.now
+
+    def subscribe(self, channel: str) -> None:
+        assert channel.endswith(":announcements")
+
+    def ping(self) -> None:
+        self.pinged_at.append(self.now)
+
+    def get_message(self, timeout: float) -> dict[str, object] | None:
+        kind, seconds = next(self._looks, ("", timeout))
+        self.now += seconds
+        if kind == "close":
+            self._broker._ended.set()
+        return {"type": kind, "data": b""} if kind else None
+
+
+def heard_on(monkeypatch: pytest.MonkeyPatch, *looks: tuple[str, float]) -> Line:
+    """The line after a broker has listened to it, until it was closed. Raises ConnectionError."""
     broker = Broker("redis://127.0.0.1:1", installation="ours")
+    line = Line(broker, *looks)
+    monkeypatch.setattr(brokers, "time", line)
+    broker._hear(line)  # type: ignore[arg-type]
+    return line
 
-    class Silent:
-        """A subscription on which nothing arrives."""
 
-        def subscribe(self, channel: str) -> None:
-            assert channel.endswith(":announcements")
-
-        def get_message(self, timeout: float) -> None:
-            assert timeout > 0
-
+def test_a_silent_connection_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the network between them is cut, and nobody closes the connection."""
+    broker = Broker("redis://127.0.0.1:1", installation="ours")
+    line = Line(broker, ("subscribe", 0.0))
+    monkeypatch.setattr(brokers, "time", line)
     with pytest.raises(ConnectionError, match="silent"):
-        broker._hear(Silent())  # type: ignore[arg-type]
+        broker._hear(line)  # type: ignore[arg-type]
+    (pinged_at,) = line.pinged_at
+    assert 2.0 < pinged_at - 1_000.0 < 3.5
+    assert 6.0 < line.now - pinged_at < 7.5
+
+
+def test_a_process_that_stood_still_asks_before_it_takes_valkey_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = heard_on(monkeypatch, ("subscribe", 0.0), ("", 60.0), ("", 0.5), ("pong", 0.1), ("", 0.5), ("close", 0.5))
+    assert len(line.pinged_at) == 1
+
+
+@pytest.mark.parametrize("answered", ["pong", "message"])
+def test_an_answer_that_came_while_the_process_stood_still_is_read_first(
+    monkeypatch: pytest.MonkeyPatch, answered: str
+) -> None:
+    """The look that it stood still in may end without it, as where its time had passed."""
+    quiet = [("", 0.5)] * 6
+    line = heard_on(monkeypatch, ("subscribe", 0.0), *quiet, ("", 60.0), (answered, 0.0), *quiet, ("close", 0.5))
+    assert len(line.pinged_at) == 2
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
