@@ -203,6 +203,8 @@ class FollowedTurns:
         current = {stream.answers[-1] for stream in quiet}
         written = await in_thread(still_written, database=self._database, message_ids=current)
         for stream in quiet:
+            if stream.closed or stream.checked_at > now:  # it was told of meanwhile
+                continue
             stream.checked_at = now - stream.quiet_seconds + _CHECK_SECONDS
             if stream.answers[-1] not in written:
                 await self._end(stream)

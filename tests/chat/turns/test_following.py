@@ -215,6 +215,28 @@ class TestUnkept:
         told = seen.result(SECONDS)
         assert (told[-1]["done"], told[-1]["answer_status"]) == (True, "interrupted")
 
+    def test_what_is_told_while_the_store_is_asked_whether_it_runs_is_not_taken_for_its_death(
+        self,
+        other: OtherProcess,
+        follow: Callable[..., FollowedStream],
+        watching: Any,
+        loop: asyncio.AbstractEventLoop,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        stream, told = follow(kept=False), [events.text("A litre."), events.done("complete")]
+
+        def ended_meanwhile(**_asked: Any) -> set[str]:
+            known = stream.last_seq
+            other.tells(told[known], first=known + 1)
+            wait_until(lambda: stream.last_seq > known)
+            return set()
+
+        seen = watching(stream)
+        monkeypatch.setattr("chat.turns.following.still_written", ended_meanwhile)
+        assert joined(seen.result(SECONDS)) == "A litre."
+        wait_until(lambda: not asyncio.all_tasks(loop))
+        assert stream.last_seq == len(told)
+
     def test_where_its_process_can_not_be_asked_nobody_follows_it(
         self, other: OtherProcess, follow: Callable[..., FollowedStream], watching: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
