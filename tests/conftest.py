@@ -18,6 +18,7 @@ from tests import made_once, tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
+from tests.preloaded import PATIENCE_WITH_KNOWLEDGE
 from tests.scaled import Engines, is_scaled
 from tests.valkey import ValkeyServer
 
@@ -89,8 +90,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture(autouse=True)
 def patient_with_the_knowledge_base(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long a busy machine takes to open a knowledge base is no matter of a test."""
-    monkeypatch.setattr("chat.context.knowledge._PATIENCE", 60.0)
+    """As servers are that are forked off."""
+    monkeypatch.setattr("chat.context.knowledge._PATIENCE", PATIENCE_WITH_KNOWLEDGE)
 
 
 @pytest.fixture(scope="session")

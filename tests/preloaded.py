@@ -1,7 +1,8 @@
 """`server.py` in processes that are forked off one which has imported its modules.
 
 Importing takes most of the time of a start, and a run of the tests starts hundreds of servers. What a forked one runs
-is `server.py` as it is, from its first line to the exit of the process.
+is `server.py` as it is, from its first line to the exit of the process, but that it is as patient with the knowledge
+base as `tests/conftest.py` has the test process be.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from chat.context import knowledge
+
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["server", "endpoints.serving.asgi_server", __name__])
+
+PATIENCE_WITH_KNOWLEDGE = 60.0
+"""Seconds. How long a busy machine takes to open a knowledge base is no matter of a test."""
 
 
 class PreloadedProcess:
@@ -62,6 +68,7 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
             os.dup2(file.fileno(), standard)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves run under `nohup`
     sys.argv[:] = [str(program)]
+    knowledge._PATIENCE = PATIENCE_WITH_KNOWLEDGE
     try:
         runpy.run_path(str(program), run_name="__main__")
     finally:

@@ -58,7 +58,7 @@ def full_disk(server: LiveServer) -> Iterator[None]:
 @contextmanager
 def locked(users_dir: str) -> Iterator[None]:
     """While the context lasts another program holds the store's only lock for writing."""
-    with closing(sqlite3.connect(Path(users_dir) / "users.db", isolation_level=None)) as other:
+    with closing(sqlite3.connect(Path(users_dir) / "users.db", isolation_level=None, timeout=60)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")

@@ -37,7 +37,7 @@ def test_one_command_serves_and_ctrl_c_ends_all(scaled: LiveServer) -> None:
     conversation_id = ada.create_conversation()
     list(ada.send(conversation_id, "Who is there?"))
     assert [message["text"] for message in messages_of(ada, conversation_id)] == ["Who is there?", "Hello from two."]
-    assert ada.get("/readyz").json()["broker"] == "ok"
+    eventually(lambda: ada.get("/readyz").json()["broker"] == "ok")
     with pytest.raises(AssertionError, match="Another serve-scaled uses"):
         LiveServer(scaled.folder, program=scaled.program).start()
     assert scaled.interrupt() == 0

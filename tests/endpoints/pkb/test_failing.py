@@ -75,7 +75,7 @@ def test_a_server_starts_without_its_knowledge_base_and_takes_it_up_when_it_is_m
     events = list(client.send(client.create_conversation(), "@my_mornings how am I?"))
     assert {entry["status"] for entry in events[0]["references"]} == {"unavailable"}
     assert "".join(event["text"] for event in events) == "Understood."
-    assert "pkb.sqlite is damaged" in server.log()
+    eventually(lambda: "pkb.sqlite is damaged" in server.log())
     mended = file.with_suffix(".mended")
     mended.write_bytes(whole)
     mended.replace(file)
