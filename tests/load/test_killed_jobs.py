@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 from tests.load.figures import record
 from tests.load.invariants import broken_invariants
+from tests.load.server_held_back import PROGRAM, Limit
 from tests.load.test_failing_storage import eventually
 from tests.load.test_killed_import import CONVERSATIONS, started
 from tests.postgresql import NOW, PostgreSQLServer
@@ -27,16 +27,21 @@ IMPORTS, JOBS = "imports", "jobs"
 
 
 class Installation:
-    """A server that has all duties, one beside it, and their store."""
+    """A server that has all duties, one beside it, and their store. Both work as far as `limit` lets them."""
 
     def __init__(self, folder: Path, url: str, environ: dict[str, str]) -> None:
         self.store = url.replace("postgresql+psycopg", "postgresql", 1)
         self.data_dir = folder / "data"
-        environ |= {"DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(self.data_dir)}
-        self.working = LiveServer(folder / "working", environ, is_preloaded=True).start()
+        self.limit = Limit(folder / "limit")
+        environ |= {"DATABASE_URL": url, "ANAPHORA_DATA_DIR": str(self.data_dir), **self.limit.environ}
+        self.working, self.waiting = (
+            LiveServer(folder / name, environ, program=PROGRAM, is_preloaded=True) for name in ("working", "waiting")
+        )
+        self.working.start()
         for duty in (IMPORTS, JOBS):
             eventually(lambda duty=duty: self.owner(duty) is not None)
-        self.waiting = LiveServer(folder / "waiting", environ, is_preloaded=True).start()
+        ((self._first_owner,),) = self.asked("SELECT DISTINCT owner FROM duties WHERE name IN (%s, %s)", IMPORTS, JOBS)
+        self.waiting.start()
 
     def asked(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """What the store answers."""
@@ -49,12 +54,11 @@ class Installation:
         return held[0][0] if held else None
 
     def kill_the_working_one(self, duty: str) -> float:
-        """Kill it; when that was."""
-        former = self.owner(duty)
-        assert former is not None
+        """Kill it, and let the other one do all; when that was."""
         self.working.kill()
         killed_at = time.monotonic()
-        eventually(lambda: self.owner(duty) not in (None, former))
+        self.limit.lift()
+        eventually(lambda: self.owner(duty) not in (None, self._first_owner))
         record(**{f"{duty} of a killed server: seconds until another has them": round(time.monotonic() - killed_at, 1)})
         return killed_at
 
@@ -84,10 +88,9 @@ def test_an_import_whose_server_is_killed_is_ended_by_the_other_and_nothing_is_d
 ) -> None:
     ada = installation.working.sign_up()
     there = Client(installation.waiting.port, cookies=dict(ada.cookies))
+    installation.limit.allow(3)
     path = started(ada)
     eventually(lambda: there.get(path).json()["imported"] > 0)
-    assert installation.working.process is not None
-    installation.working.process.send_signal(signal.SIGSTOP)  # it does no more until it is killed
     half_way = there.get(path).json()
     assert (half_way["state"], half_way["imported"] < CONVERSATIONS) == ("running", True)
     killed_at = installation.kill_the_working_one(IMPORTS)
