@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +62,7 @@ class RecordingModel:
     """An OpenAI-compatible service on loopback that keeps every request body and answers by script.
 
     scripts: by model name, what to answer; a function is given the request body. Models: `main` and `cheap`.
+    hung_up: how often somebody hung up, by the name of the model that was asked.
     """
 
     scripts: dict[str, Script] = field(default_factory=_first_scripts)
@@ -69,7 +71,7 @@ class RecordingModel:
     headers: list[dict[str, str]] = field(default_factory=list)
     port: int = 0
     running: int = 0
-    hung_up: int = 0
+    hung_up: Counter[str] = field(default_factory=Counter)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _loop: asyncio.AbstractEventLoop | None = None
     _gates: dict[int, tuple[Script, asyncio.Event]] = field(default_factory=dict)
@@ -116,7 +118,7 @@ class RecordingModel:
             self.scripts = _first_scripts()
             self.requests.clear()
             self.headers.clear()
-            self.hung_up = 0
+            self.hung_up.clear()
 
     def wait_until(self, condition: Callable[[RecordingModel], bool], *, seconds: float = 60.0) -> None:
         """Wait until `condition` holds; it is asked again whenever a request comes, ends or is hung up on."""
@@ -160,7 +162,7 @@ class RecordingModel:
         try:
             return await self._answered(request, body, answer, released=self._gate(script))
         except (asyncio.CancelledError, ConnectionResetError):
-            self._note(hung_up=1)
+            self._note(hung_up=[body["model"]])
             raise asyncio.CancelledError from None  # either way the client has gone, which is no error of ours
         finally:
             self._note(running=-1)
@@ -224,14 +226,14 @@ class RecordingModel:
         body: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
         running: int = 0,
-        hung_up: int = 0,
+        hung_up: Sequence[str] = (),
     ) -> None:
         with self._changed:
             if body is not None:
                 self.requests.append(body)
                 self.headers.append(headers or {})
             self.running += running
-            self.hung_up += hung_up
+            self.hung_up.update(hung_up)
             self._changed.notify_all()
 
 

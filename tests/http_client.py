@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
@@ -119,3 +119,8 @@ class Client:
                     self.cookies[name] = morsel.value
                 else:
                     self.cookies.pop(name, None)
+
+
+def told(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The events without the heartbeats, which are sent wherever a stream is silent for long."""
+    return (event for event in events if not event.get("heartbeat"))

@@ -94,17 +94,26 @@ class PostgreSQLServer:
         self.engine.make_database(name)
         return self.engine.url(name)
 
-    def take_back(self, url: str) -> None:
-        """Empty the store at `url`, so that another test can have it."""
+    def take_back(self, url: str, *, of_killed: bool = False) -> None:
+        """Empty the store at `url`, so that another test can have it.
+
+        of_killed: of servers that were killed. Whole transactions that they had sent may be committed later yet.
+        """
+        if of_killed:
+            self.cut_connections(to=url)
         if url not in self._emptying:
             self._emptying[url] = psycopg.connect(self.engine.dsn(str(make_url(url).database)), autocommit=True)
         self._emptying[url].execute(_EMPTY)
         self._unused.append(url)
 
-    def cut_connections(self) -> None:
-        """Close all other connections to the server, as its restart would; they are closed when this returns."""
+    def cut_connections(self, *, to: str | None = None) -> None:
+        """Close all other connections to the server, or to the store at this URL, as its restart would.
+
+        They are closed when this returns.
+        """
         ended = f"pg_terminate_backend(pid, {_LONGEST_END_MS})"
-        self.execute(f"SELECT {ended} FROM pg_stat_activity WHERE application_name = 'anaphora'")
+        those = "application_name = 'anaphora'" + (f" AND datname = '{make_url(to).database}'" if to else "")
+        self.execute(f"SELECT {ended} FROM pg_stat_activity WHERE {those}")
 
     def execute(self, statements: str, *, database: str = "postgres") -> None:
         """Run statements as the server's owner."""

@@ -65,10 +65,12 @@ class ScaledServer(LiveServer):
         return self
 
     def kill(self) -> int:
-        """SIGKILL, to the processes and the supervisor."""
+        """SIGKILL, to the processes and the supervisor, which starts none anew meanwhile."""
         if self.process is None:
             return 0
         self.was_killed = True
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         for pid in self.processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -109,7 +111,7 @@ class Engines:
             server.stop()
             close_store(server.users_dir)
             if own is None:
-                self.postgresql.take_back(url)
+                self.postgresql.take_back(url, of_killed=server.was_killed)
 
 
 @contextmanager

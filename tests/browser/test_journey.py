@@ -144,7 +144,7 @@ def test_stop_keeps_what_was_said(page: Page, shared_model: RecordingModel) -> N
     expect(page.locator(".message-card").nth(1)).to_contain_text("Said.")
     expect(page.locator(".message-card").nth(1)).not_to_contain_text("Never said.")
     shared_model.release()
-    shared_model.wait_until(lambda model: model.hung_up >= 1)
+    shared_model.wait_until(lambda model: model.hung_up.total() >= 1)
 
 
 def test_typing_at_offers_conversations_and_then_their_messages(page: Page, shared_model: RecordingModel) -> None:

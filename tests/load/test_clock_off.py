@@ -44,7 +44,7 @@ def pair(
     finally:
         right.kill()
         wrong.kill()
-        postgresql_server.take_back(url)
+        postgresql_server.take_back(url, of_killed=True)
 
 
 def test_with_a_clock_that_is_off_leases_hold_and_nothing_is_lost_or_done_twice(pair: Pair) -> None:

@@ -21,7 +21,7 @@ from database.connection import open_store
 from database.engine import sqlite
 from tests.endpoints.conftest import Person
 from tests.fakes import RecordingModel, saying
-from tests.http_client import Client
+from tests.http_client import Client, told
 from tests.live_server import ROOT, LiveServer, free_port
 from tests.load.crash import messages_of
 from tests.load.invariants import broken_invariants
@@ -81,7 +81,7 @@ def test_a_full_disk_in_mid_answer_is_said_and_over_when_there_is_room_again(
 ) -> None:
     recording_model.scripts["main"] = saying(*PIECES, pause_after=5)
     conversation_id, other = owner.create_conversation(), owner.create_conversation()
-    events = owner.send(conversation_id, "Go on")
+    events = told(owner.send(conversation_id, "Go on"))
     seen = list(itertools.islice(events, 2))
     while "piece 4" not in seen[-1]["text"]:
         seen.append(next(events))
@@ -100,7 +100,7 @@ def test_a_full_disk_in_mid_answer_is_said_and_over_when_there_is_room_again(
     assert stored["status"] == "interrupted"
     assert WHOLE.startswith(stored["text"])
     assert stored["text"].startswith("".join(event["text"] for event in seen))
-    again = list(owner.stream(f"/stream/{stored['message_id']}?after=0"))
+    again = list(told(owner.stream(f"/stream/{stored['message_id']}?after=0")))
     assert again[: len(seen)] == seen
     assert "".join(event["text"] for event in again) == stored["text"]
     for each in (conversation_id, other):
@@ -113,7 +113,7 @@ def test_while_another_program_holds_the_store_answers_wait_and_reading_goes_on(
 ) -> None:
     recording_model.scripts["main"] = saying(*PIECES, pause_after=5)
     conversation_id = owner.create_conversation()
-    events = owner.send(conversation_id, "Go on")
+    events = told(owner.send(conversation_id, "Go on"))
     seen = [next(events), next(events)]
     with locked(live_server.users_dir):
         recording_model.release()

@@ -11,7 +11,7 @@ import pytest
 from database.connection import close_store, open_store
 from database.turns.turns import accept_turn
 from tests.fakes import RecordingModel, saying
-from tests.http_client import Client
+from tests.http_client import Client, told
 from tests.live_server import LiveServer
 from tests.load.invariants import broken_invariants
 
@@ -180,10 +180,10 @@ def test_a_message_whose_response_was_lost_is_sent_again_and_stored_once(
     recording_model.wait_until(lambda model: bool(model.requests_to("main")))
     connection.close()
 
-    first = list(ada.stream(f"/send_message/{conversation_id}", body))
+    first = list(told(ada.stream(f"/send_message/{conversation_id}", body)))
     assert first[0]["seq"] == 1
     assert first[-1]["answer_status"] == "complete"
     start_anew(server)
-    assert list(ada.stream(f"/send_message/{conversation_id}", body)) == first
+    assert list(told(ada.stream(f"/send_message/{conversation_id}", body))) == first
     assert [message["sender"] for message in listed(ada, conversation_id)] == ["user", "model"]
     assert len(recording_model.requests_to("main")) == 1

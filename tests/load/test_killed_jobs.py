@@ -80,7 +80,7 @@ def installation(
     made = Installation(tmp_path, url, recording_model.environ | {"REDIS_URL": valkey.url})
     yield made
     made.end()
-    postgresql_server.take_back(url)
+    postgresql_server.take_back(url, of_killed=True)
 
 
 def test_an_import_whose_server_is_killed_is_ended_by_the_other_and_nothing_is_doubled(

@@ -6,19 +6,22 @@ import itertools
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
 
 from tests.fakes import Answer, RecordingModel, saying
-from tests.http_client import Client
+from tests.http_client import Client, told
 from tests.live_server import ROOT, LiveServer, free_port
 from tests.load.crash import messages_of
 from tests.load.invariants import broken_invariants
+from tests.load.server_unhurried import PROGRAM
+from tests.scaled import is_scaled
 
 PIECES = tuple(f"piece {number}, " for number in range(20))
 WHOLE = "".join(PIECES)
@@ -29,10 +32,23 @@ def ada(live_server: LiveServer) -> Client:
     return live_server.sign_up()
 
 
+@pytest.fixture
+def unhurried(
+    request: pytest.FixtureRequest, tmp_path: Path, recording_model: RecordingModel, joined_page: None
+) -> Iterator[LiveServer]:
+    """A server that, told to stop, leaves its responses far more time than it leaves their turns."""
+    if is_scaled(request.config):
+        yield request.getfixturevalue("live_server")
+        return
+    server = LiveServer(tmp_path / "server", recording_model.environ, program=PROGRAM, is_preloaded=True)
+    yield server.start()
+    server.stop()
+
+
 def first_events(client: Client, conversation_id: str, count: int, text: str = "Go on") -> list[dict[str, Any]]:
     """The first events of an answer, whose sender then closes the tab."""
     with closing(client.send(conversation_id, text)) as events:
-        return list(itertools.islice(events, count))
+        return list(itertools.islice(told(events), count))
 
 
 def heard(events: list[dict[str, Any]]) -> str:
@@ -44,8 +60,7 @@ def answer_id(events: list[dict[str, Any]]) -> str:
 
 
 def whole_stream(client: Client, message_id: str, after: int = 0) -> list[dict[str, Any]]:
-    events = client.stream(f"/stream/{message_id}?after={after}")
-    return [event for event in events if not event.get("heartbeat")]
+    return list(told(client.stream(f"/stream/{message_id}?after={after}")))
 
 
 def test_an_answer_whose_tab_was_closed_completes_and_two_viewers_follow_it_from_where_they_like(
@@ -78,7 +93,7 @@ def test_an_answer_nobody_watches_completes(ada: Client, recording_model: Record
     recording_model.wait_until(lambda model: model.running == 0)
     assert whole_stream(ada, message_id)[-1]["done"] is True
     assert messages_of(ada, conversation_id)[1]["text"] == WHOLE
-    assert recording_model.hung_up == 0
+    assert recording_model.hung_up.total() == 0
 
 
 def test_of_two_sends_at_once_into_one_conversation_one_is_taken_and_one_is_told(
@@ -94,9 +109,9 @@ def test_of_two_sends_at_once_into_one_conversation_one_is_taken_and_one_is_told
     with ThreadPoolExecutor(2) as pool:
         sends = [pool.submit(send, text) for text in ("one", "two")]
         # The answer pauses until the other one has been told: after its end it would be right to take both.
-        [told], [taken] = wait(sends, return_when=FIRST_COMPLETED)
+        [refused], [taken] = wait(sends, return_when=FIRST_COMPLETED)
         recording_model.release()
-    assert (told.result().status, told.result().json()["code"]) == (409, "turn_in_progress")
+    assert (refused.result().status, refused.result().json()["code"]) == (409, "turn_in_progress")
     assert taken.result().status == 200
     assert len(messages_of(ada, conversation_id)) == 2
 
@@ -127,7 +142,7 @@ def test_a_stopped_answer_keeps_what_was_said_and_hangs_up_on_the_model(
     events = ada.send(conversation_id, "Go on")
     seen = list(itertools.takewhile(lambda event: "piece 4" not in event["text"], events))
     assert ada.post(f"/cancel_response/{conversation_id}").json()["cancelled"] is True
-    recording_model.wait_until(lambda model: model.hung_up == 1)
+    recording_model.wait_until(lambda model: model.hung_up["main"] == 1)
     rest = list(events)
     assert rest[-1]["done"] is True
     assert not any("error" in event for event in seen + rest)
@@ -161,9 +176,11 @@ def test_stopping_at_any_moment_ends_the_answer_and_frees_the_conversation(
     assert broken_invariants(live_server.store) == {}
 
 
+@pytest.mark.live
 def test_a_server_told_to_stop_ends_every_stream_properly_and_keeps_what_was_said(
-    live_server: LiveServer, ada: Client, recording_model: RecordingModel
+    unhurried: LiveServer, recording_model: RecordingModel
 ) -> None:
+    ada = unhurried.sign_up()
     slow = Answer(deltas=PIECES, pause_after=5)
     recording_model.scripts["main"] = lambda request: (
         saying(*PIECES, delay=0.02) if "soon" in request["messages"][-1]["content"] else slow
@@ -173,19 +190,19 @@ def test_a_server_told_to_stop_ends_every_stream_properly_and_keeps_what_was_sai
     with ThreadPoolExecutor(6) as pool:
         sent = [pool.submit(lambda c=c, t=t: list(ada.send(c, t))) for c, t in zip(conversations, texts, strict=True)]
         recording_model.wait_until(lambda model: len(model.requests_to("main")) == 6)
-        code = live_server.stop()
-        answers = [[event for event in each.result() if not event.get("heartbeat")] for each in sent]
+        code = unhurried.stop()
+        answers = [list(told(each.result())) for each in sent]
     assert code in (0, -signal.SIGTERM)
     assert all(events[-1].get("done") for events in answers)
     assert [heard(events) for events in answers[::2]] == [WHOLE] * 3
     assert all(any("error" in event for event in events) for events in answers[1::2])
-    assert "Traceback" not in live_server.log()
-    live_server.start()
+    assert "Traceback" not in unhurried.log()
+    unhurried.start()
     for events, conversation_id, status in zip(answers, conversations, ["complete", "interrupted"] * 3, strict=True):
         stored = messages_of(ada, conversation_id)[1]
         assert (stored["text"], stored["status"]) == (heard(events), status)
         assert whole_stream(ada, stored["message_id"]) == events
-    assert broken_invariants(live_server.store) == {}
+    assert broken_invariants(unhurried.store) == {}
 
 
 def test_a_stopping_server_takes_no_new_turns(
@@ -264,9 +281,9 @@ def test_edits_moves_and_deletes_during_an_answer_are_serialised_with_it(
     assert [message["message_index"] for message in stored] == list(range(1, len(stored) + 1))
     by_id = {message["message_id"]: message for message in stored}
     assert (by_id[running]["text"], by_id[running]["status"]) == (WHOLE, "complete")
-    told = rest[-2]["message_ids"]
-    assert told["response_message_index"] == by_id[running]["message_index"]
-    assert told["response_message_short_hash"] == by_id[running]["message_short_hash"]
+    ids = rest[-2]["message_ids"]
+    assert ids["response_message_index"] == by_id[running]["message_index"]
+    assert ids["response_message_short_hash"] == by_id[running]["message_short_hash"]
     kept = {message["message_id"]: message["message_short_hash"] for message in before}
     assert all(by_id[each]["message_short_hash"] == kept[each] for each in kept if each in by_id)
     assert broken_invariants(live_server.store) == {}
@@ -321,7 +338,7 @@ def test_a_conversation_deleted_in_mid_answer_frees_the_model_and_comes_back_wit
     events = ada.send(conversation_id, "Go on")
     next(event for event in events if "piece 4" in event["text"])
     assert ada.delete(f"/delete_conversation/{conversation_id}").status == 200
-    recording_model.wait_until(lambda model: model.hung_up == 1)
+    recording_model.wait_until(lambda model: model.hung_up["main"] == 1)
     assert list(events)[-1]["done"] is True
     assert ada.post(f"/restore_conversation/{conversation_id}").status == 200
     stored = messages_of(ada, conversation_id)[1]

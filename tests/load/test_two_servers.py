@@ -59,7 +59,7 @@ def two_servers(folder: Path, postgresql: PostgreSQLServer, model: RecordingMode
     finally:
         for server in servers:
             server.kill()
-        postgresql.take_back(url)
+        postgresql.take_back(url, of_killed=True)
 
 
 @pytest.fixture

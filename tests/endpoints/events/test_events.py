@@ -16,6 +16,7 @@ from database.accounts.sessions import revoke_all_sessions
 from database.changes import renew_epoch
 from endpoints.http.scope import EXTENSION
 from tests.endpoints.conftest import Person, account, refused
+from tests.http_client import told
 from tests.live_server import LiveServer
 
 pytestmark = pytest.mark.contract
@@ -124,11 +125,11 @@ def test_too_many_streams_of_one_person_are_refused(ada: Person, monkeypatch: py
 
 def test_the_servers_loop_tails_the_changes_and_ends_the_stream_when_it_stops(live_server: LiveServer) -> None:
     first, second = live_server.sign_up(), live_server.sign_in("ada@example.org")
-    lines = second.stream("/events")
+    lines = told(second.stream("/events"))
     assert next(lines)["hello"]
     made = first.create_conversation()
-    told = next(lines)
-    assert (told["kind"], told["change"], told["id"]) == ("conversation", "created", made)
+    change = next(lines)
+    assert (change["kind"], change["change"], change["id"]) == ("conversation", "created", made)
     assert live_server.stop() in (0, -signal.SIGTERM)
     assert list(lines) == []
     # The stream has ended by itself: nobody had to break it off.
