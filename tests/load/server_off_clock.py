@@ -1,7 +1,7 @@
 """`server.py` on a machine whose clock is wrong: CLOCK_OFF says by how many seconds it is ahead.
 
 Everything in the process that asks what time it is gets that clock. Clocks that only measure how long something takes
-are right, as they are on such a machine.
+are right, as they are on such a machine. Its leases are those of `server_long_leases.py`.
 """
 
 from __future__ import annotations
@@ -32,5 +32,8 @@ if __name__ == "__main__":
     time.time_ns = lambda: _time_ns() + int(OFF * 1e9)
     datetime.datetime = WrongDatetime  # type: ignore[misc]
     sys.path[0] = str(ROOT)
+    from tests.load.server_long_leases import lengthen_leases
+
+    lengthen_leases()
     sys.argv[0] = str(ROOT / "server.py")
     runpy.run_path(sys.argv[0], run_name="__main__")
