@@ -214,7 +214,7 @@ def test_the_bin_gives_back_and_erases(person: Client, open_page: OpenPage) -> N
     # It was asked twice after Restore: the older answer, which comes only now, changes nothing.
     until_held(page, older)
     route, answer = older.pop()
-    with page.expect_event("requestfinished", lambda request: request.url == route.request.url):
+    with page.expect_event("requestfinished", lambda request: request == route.request):
         route.fulfill(response=answer)
     page.evaluate("fetch('/healthz').then((response) => response.text())")
     expect(titles(page, "bin")).to_have_text(["Rest"])

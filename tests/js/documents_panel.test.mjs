@@ -70,6 +70,8 @@ test('a document that is shown was changed, deleted, renamed, or may be another 
     assert.deepEqual(fate(changes, changes.slice(1)), { path: 'dir/b.md', version: '1' }, 'the second change comes later');
   }
   assert.deepEqual(fate([told('created', 'copy.md', { version: '1' }, '2026-05-01T09:00:00+00:00'), rename[0]]), { path: null, version: null });
+  const again = [told('created', 'a.md', { version: '1' }), told('gone', 'a.md')];
+  assert.deepEqual(fate(again), { path: null, version: null }, 'it was created itself a moment ago');
   assert.equal(fate([...rename, told('changed', 'c.md')], [told('changed', 'c.md')]), null, 'what was looked at before does not count again');
 });
 

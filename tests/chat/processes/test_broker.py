@@ -181,6 +181,7 @@ class Line:
     def get_message(self, timeout: float) -> dict[str, object] | None:
         kind, seconds = next(self._looks, ("", timeout))
         self.now += seconds
+        assert self.now < 1_100, "it listens on"
         if kind == "close":
             self._broker._ended.set()
         return {"type": kind, "data": b""} if kind else None

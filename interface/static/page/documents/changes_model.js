@@ -8,7 +8,7 @@
 /** In the place of a path: so many documents changed that they are not named. */
 const MANY = '*';
 /** A rename is told as a document that is gone and one that was created, on a busy machine some seconds later. Further apart, these are two things. */
-const RENAMED_WITHIN_MS = 60_000;
+const RENAMED_WITHIN_MS = 20_000;
 
 /** Whether some of the changed documents are not named. */
 export const areManyChanged = (changes) => changes.some(({ id }) => id === MANY);
@@ -52,7 +52,7 @@ export function fateOf({ path, version }, told, fresh) {
 
 function successorOf(gone, version, told) {
   const isNear = ({ at }) => Math.abs(Date.parse(at) - Date.parse(gone.at)) <= RENAMED_WITHIN_MS;
-  return told.findLast((each) => each.change === 'created' && each.fields.version === version && isNear(each));
+  return told.findLast((each) => each.change === 'created' && each.id !== gone.id && each.fields.version === version && isNear(each));
 }
 
 function fate(last, successor) {

@@ -16,11 +16,17 @@ export function watchSession({ email, kept }) {
   let told = { text: null, remove() {} };
   const signIn = () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
 
-  function tell(text, action) {
+  function tell(text, actionLabel, action) {
     // What stands there already stays: somebody may be pressing its button.
     if (told.text === text) return;
     told.remove();
-    const mine = { text, remove: showToast(text, { kind: 'error', lasting: true, onGone: () => { mine.text = null; }, ...action }) };
+    const mine = { text, remove: () => {} };
+    const onGone = () => { mine.text = null; };
+    const onAction = () => {
+      onGone();
+      action();
+    };
+    mine.remove = showToast(text, { kind: 'error', lasting: true, actionLabel, onAction, onGone });
     told = mine;
   }
 
@@ -45,8 +51,8 @@ export function watchSession({ email, kept }) {
     onUnauthorized({ quiet }) {
       // Nobody is taken away from what they wrote, or read.
       if (!quiet && kept()?.isEmpty) signIn();
-      else tell(words.ended, { actionLabel: words.signIn, onAction: signIn });
+      else tell(words.ended, words.signIn, signIn);
     },
-    onOtherAccount: () => tell(words.other(email), { actionLabel: words.reload, onAction: () => location.reload() }),
+    onOtherAccount: () => tell(words.other(email), words.reload, () => location.reload()),
   };
 }

@@ -32,14 +32,12 @@ export function createScrollKeeper(scroller, content, { onScroll, hasEnd }) {
   }
 
   /** Only a move upwards is somebody leaving the end: content that grows moves the end away, not the person. */
-  function noteMove() {
-    if (scroller.scrollTop < lastTop - 1 && distanceToEnd() > AT_END_PX) following = false;
-    else if (distanceToEnd() <= AT_END_PX) following = true;
-    lastTop = scroller.scrollTop;
-  }
+  const hasLeft = () => scroller.scrollTop < lastTop - 1 && distanceToEnd() > AT_END_PX;
 
   scroller.addEventListener('scroll', () => {
-    noteMove();
+    if (hasLeft()) following = false;
+    else if (distanceToEnd() <= AT_END_PX) following = true;
+    lastTop = scroller.scrollTop;
     if (scheduled) return;
     scheduled = true;
     requestAnimationFrame(() => {
@@ -78,7 +76,7 @@ export function createScrollKeeper(scroller, content, { onScroll, hasEnd }) {
    * @param {Iterable<HTMLElement>} cards in order
    */
   function keepInPlace(change, cards) {
-    noteMove(); // The event of a move in this frame is still to come.
+    if (hasLeft()) following = false; // The event of a move in this frame is still to come.
     const edge = scroller.getBoundingClientRect().top;
     const visible = [...cards].filter((card) => card.getBoundingClientRect().bottom > edge);
     const places = visible.map((card) => [card, card.getBoundingClientRect().top]);

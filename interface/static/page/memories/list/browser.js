@@ -133,7 +133,7 @@ export function createMemoryBrowser(page, {
     const found = new Map(await Promise.all(claimIds.map(lookUp)));
     await whenReleased();
     // What was changed here meanwhile may be newer than the answers.
-    if (state !== page.state() || times !== timesShown) return refresh();
+    if (state !== page.state() || times !== timesShown || loader.outcome() !== 'loaded') return refresh();
     const after = withChanges({ claims: list.claims, total }, found, { belongs, takesNew: takesNew(), size: PAGE_SIZE });
     if (after.claims.length === 0 && after.total > 0) return refresh();
     loader.say(null);

@@ -71,8 +71,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
     return () => timesAsked.get(list) === times;
   }
 
-  async function archivePage(list, cursor) {
-    const isNewest = cursor ? newest(list) : ask(list);
+  async function archivePage(list, cursor = null, isNewest = cursor ? newest(list) : ask(list)) {
     const query = { archived_only: true, limit: PAGE, cursor };
     const { conversations, cursor: next } = await api.listConversationsPage(domain, query);
     if (!isNewest()) return;
@@ -133,8 +132,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
     return rows;
   }
 
-  async function bin(list) {
-    const isNewest = ask(list);
+  async function bin(list, isNewest = ask(list)) {
     const found = await api.listBin(domain);
     if (list.matches(':active')) await whenReleased();
     if (!isNewest()) return;
@@ -153,9 +151,11 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
   return {
     async show(section, list) {
       if (!list.childElementCount) list.replaceChildren(note(words.loading));
+      const isNewest = ask(list);
       try {
-        await (section === 'bin' ? bin(list) : archivePage(list));
+        await (section === 'bin' ? bin(list, isNewest) : archivePage(list, null, isNewest));
       } catch (error) {
+        if (!isNewest()) return;
         const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });
         again.addEventListener('click', () => this.show(section, list));
         const failure = note(words.failed(error.message));
