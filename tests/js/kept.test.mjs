@@ -112,6 +112,16 @@ test('files that the server does not have yet are kept one by one, until they ar
   assert.deepEqual([drafts.uploads('c1'), await isUploadKept(elsewhere, 'u1'), drafts.uploads('c2').length], [[], false, 1]);
 });
 
+test('files that the server does not have yet come in the order in which they were chosen', async () => {
+  const memory = createMemory();
+  const kept = await memory.openTab();
+  for (const [id, place] of [['c', 1], ['a', 3], ['b', 2]]) {
+    await keepUpload(kept, 'c1', { id, name: `${id}.pdf`, file: new Blob(['%PDF']), place, problem: '' });
+  }
+  await settled();
+  assert.deepEqual(createDrafts(await memory.openTab()).uploads('c1').map(({ id }) => id), ['c', 'b', 'a']);
+});
+
 const DAY_MS = 24 * 3600 * 1000;
 
 /** A server that has conversations by their ids alone, whatever their domains; `fails`: with which error it answers for others. */

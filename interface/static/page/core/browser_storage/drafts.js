@@ -23,7 +23,9 @@ function saidBy({ text, files, attached, replyTo }) {
  */
 export function createDrafts(kept) {
   const draft = (conversationId) => kept.get(DRAFT, idOf(conversationId)) ?? {};
-  const uploads = (conversationId) => kept.all(UPLOAD).map(([, upload]) => upload).filter(({ conversation }) => conversation === idOf(conversationId));
+  const uploads = (conversationId) => kept.all(UPLOAD).map(([, upload]) => upload)
+    .filter(({ conversation }) => conversation === idOf(conversationId))
+    .toSorted((one, other) => one.place - other.place);
 
   function set(conversationId, text, attached = [], replyTo = null) {
     const isEmpty = text.trim() === '' && attached.length === 0 && replyTo === null;
@@ -55,7 +57,7 @@ export function createDrafts(kept) {
      */
     setFiles: (conversationId, files, uploaded = []) =>
       kept.change([[FILES, idOf(conversationId), files.length > 0 ? files : null], ...uploaded.map((id) => [UPLOAD, id, null])]),
-    /** @returns {Array<{id: string, name: string, file: File, place: number, problem: string}>} files that the server doesn't have yet */
+    /** @returns {Array<{id: string, name: string, file: File, place: number, problem: string}>} files that the server doesn't have yet, in the order in which they were chosen */
     uploads,
     isEmpty: (conversationId) => [DRAFT, FILES].every((kind) => kept.get(kind, idOf(conversationId)) === null) && uploads(conversationId).length === 0,
     /** @returns {string[]} conversations whose drafts nobody touched since `moment`, in milliseconds */
