@@ -11,6 +11,7 @@ from flask import Flask
 from itsdangerous import URLSafeTimedSerializer
 from joserfc.jwk import OctKey, RSAKey
 
+from database.accounts import throttle
 from database.accounts.throttle import provider_limits
 from endpoints.accounts import openid, openid_sign_in
 from settings import Settings
@@ -217,7 +218,9 @@ def test_a_description_may_leave_these_out_but_not_name_an_unsafe_one(
     assert is_refused(app.test_client().get("/oidc/start", headers=BROWSER), 503, "provider_unavailable")
 
 
-def test_answers_that_keep_failing_are_slowed_down(app: Flask) -> None:
+def test_answers_that_keep_failing_are_slowed_down(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = throttle.now()
+    monkeypatch.setattr(throttle, "now", lambda: moment)
     client = app.test_client()
     allowed = provider_limits("127.0.0.1")[0].allowed
     statuses = [client.get("/oidc/callback?code=x&state=y").status_code for _ in range(allowed + 1)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from endpoints.http.scope import EXTENSION
 from tests.endpoints.conftest import Person, refused
 
 pytestmark = pytest.mark.contract
@@ -50,7 +52,11 @@ def test_what_it_replaced_is_replaced_once(ada: Person) -> None:
     assert statements(ada) == [STATEMENT]
 
 
-def test_added_from_many_connections_at_once_it_is_one(ada: Person, app: Flask) -> None:
+def test_added_from_many_connections_at_once_it_is_one(
+    ada: Person, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = app.extensions[EXTENSION].knowledge.database()
+    monkeypatch.setattr(database, "config", replace(database.config, write_timeout=300.0))
     answers: list[TestResponse] = []
 
     def try_it() -> None:

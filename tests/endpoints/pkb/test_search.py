@@ -30,8 +30,16 @@ def vectors(app: Flask) -> KnowledgeAccess:
     model = WordVectors({"workouts": "exercise"}, dimensions=512)
     chat = ScriptedChatModel(replies=lambda _prompt: Reply('{"queries": ["other balderdash"]}'))
     access = KnowledgeAccess(state.database.folder, models=lambda: KnowledgeModels(chat=chat, embedding=model))
+    access._config = replace(access._config, embedding_timeout=300.0)
     app.extensions[EXTENSION] = replace(state, knowledge=access)
     return access
+
+
+def embed_all(vectors: KnowledgeAccess) -> None:
+    """In as many portions as it takes."""
+    upkeep = EmbeddingUpkeep(vectors)
+    while upkeep.embed_pending():
+        pass
 
 
 def resolved(person: Person, reference: str) -> responses.ResolvedReference:
@@ -57,7 +65,7 @@ def test_a_list_leaves_out_what_only_happens_to_be_the_nearest(
     named = {"Morning workouts": "the_first", "Tea is good": "the_second", "Bern is far": "the_third"}
     for statement, friendly_id in named.items():
         ada.remember(statement, friendly_id=friendly_id)
-    EmbeddingUpkeep(vectors).embed_pending()
+    embed_all(vectors)
     path = f"/pkb/claims?strategy={strategy}&query="
     listed = {
         query: [claim.statement for claim in told(ada.get(path + query), responses.ClaimPage).claims]
@@ -75,7 +83,7 @@ def test_the_pages_of_a_search_are_one_ranking_cut_in_pieces(
     for statements in (fitting, in_part):
         drafts = [{"statement": statement} for statement in statements]
         assert ada.post("/pkb/claims/bulk", json={"claims": drafts}).json["failed_count"] == 0
-    EmbeddingUpkeep(vectors).embed_pending()
+    embed_all(vectors)
 
     def page(limit: int, offset: int) -> responses.ClaimPage:
         query = {"query": "noted below", "strategy": strategy, "limit": limit, "offset": offset}

@@ -119,10 +119,11 @@ def test_a_long_head_within_the_bounds_is_taken(connect: Connect) -> None:
 def test_idle_connections_and_heads_that_do_not_end_are_closed(
     connect: Connect, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_HEAD_SECONDS", 2.0)
     client = connect()
     client.sendall(begun)
-    answered = rest(client)
+    answered = client.recv(12) if begun.endswith(b"\r\n\r\n") else b""
+    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.1)
+    answered += rest(client)
     assert answered.startswith(b"HTTP/1.1 200 ") == begun.endswith(b"\r\n\r\n")
 
 

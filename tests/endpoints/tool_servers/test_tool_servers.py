@@ -45,6 +45,7 @@ def settings(settings: Settings) -> Settings:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long a busy machine takes for a call is no matter of a test."""
     monkeypatch.setattr(personal, "_SECONDS", 300.0)
+    monkeypatch.setattr(personal, "_PATIENCE", 300.0)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
 from endpoints.tools.models import ToolItem
 from language_models.testing import Reply, ScriptedChatModel, calling
+from search.patterns.expressions import Deadline
 from tests.endpoints.conftest import Person, refused, told
 from tests.endpoints.export.test_archive_imported import imported
 
@@ -70,7 +72,10 @@ def test_a_read_only_token_calls_the_tools_that_only_read(app: Flask, ada: Perso
 
 @pytest.mark.contract
 @pytest.mark.parametrize("is_indexed", [False, True])
-def test_tools_that_search_work_on_both_engines(ada: Person, eve: Person, app: Flask, is_indexed: bool) -> None:
+def test_tools_that_search_work_on_both_engines(
+    ada: Person, eve: Person, app: Flask, is_indexed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat.tools.search.Deadline", partial(Deadline, 300.0))
     for person in (ada, eve):
         person.say(person.new_conversation(), f"the sour dough of {person.email}")
     if is_indexed:
