@@ -28,8 +28,9 @@ RELEASES = released()
 OPEN_BOTH = """
     from database.connection import close_store, open_store
     from truth_management_system.config import PKBConfig
-    from truth_management_system.database import get_database
+    from truth_management_system.database import get_database, pkb_database
 
+    pkb_database._READERS_WAIT_MS = 60_000  # of two processes, the one that ends later writes its log back
     open_store({users_dir!r})
     close_store({users_dir!r})
     get_database(PKBConfig(db_path={users_dir!r} + "/pkb.sqlite")).close()

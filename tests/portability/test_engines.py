@@ -288,12 +288,13 @@ transfer(Place(Path(sys.argv[1])), Place(Path(sys.argv[1]), sys.argv[2]), listen
 
 
 def test_a_killed_transfer_goes_on_and_no_server_serves_meanwhile(
-    source: Place, postgresql: Place, tmp_path: Path
+    source: Place, postgresql: Place, tmp_path: Path, postgresql_server: PostgreSQLServer
 ) -> None:
     for copies in (2, 12):
         command = [sys.executable, "-c", _KILLED, str(source.data_dir), str(postgresql.database_url), str(copies)]
         killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
+        postgresql_server.cut_connections(to=str(postgresql.database_url))  # the server may not have seen it yet
         with pytest.raises(StoreBeingFilledError):
             open_database(tmp_path / "x", database_url=postgresql.database_url)
     other = Place(tmp_path / "other")

@@ -36,7 +36,9 @@ def empty_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase:
 
 def stored_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase:
     """An empty one in a file of `folder`, or in the PostgreSQL database at `database_url`."""
-    return get_database(PKBConfig(db_path=folder / "pkb.sqlite", database_url=database_url))
+    # How long a busy machine takes is no matter of a test.
+    path = folder / "pkb.sqlite"
+    return get_database(PKBConfig(path, database_url=database_url, embedding_timeout=60.0, write_timeout=60.0))
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int],
     made: dict[int, StructuredAPI] = {}
     model = LetterVectors()
     for count in (FEW, MANY):
-        db = get_database(PKBConfig(db_path=folder / f"{count}.sqlite"))
+        db = get_database(PKBConfig(db_path=folder / f"{count}.sqlite", embedding_timeout=60.0))
         list(seed_knowledge(db, user_email=ANN, plan=KnowledgePlan(claims=count)))
         EmbeddingIndexer(db, model).index_pending(batch=1_000)
         made[count] = StructuredAPI(db, {}, db.config, ANN, models=KnowledgeModels(embedding=model))

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg.pq import PipelineStatus, TransactionStatus
 
+from database.engine import pipeline
 from database.engine.pipeline import PipelinedConnection
 from database.engine.statements import Numbered
 from tests.postgresql import PostgreSQLServer
@@ -137,12 +138,21 @@ def test_a_server_that_ends_the_connection_is_an_error_and_the_connection_is_clo
 
 
 def test_who_is_interrupted_while_waiting_does_not_take_up_the_answers_of_others(
-    connection: PipelinedConnection, postgresql_server: PostgreSQLServer
+    connection: PipelinedConnection, postgresql_server: PostgreSQLServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pipeline, "_SECONDS_TO_CANCEL", 60.0)
     main = threading.get_ident()
+    url = postgresql_server.empty_store()
+    other = psycopg.connect(url.replace("postgresql+psycopg", "postgresql", 1), autocommit=True)
+    running = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"
+
+    def wait_until_running(count: int) -> None:
+        until = time.monotonic() + 120
+        while other.execute(running).fetchone() != (count,):
+            assert time.monotonic() < until
 
     def interrupt() -> None:
-        time.sleep(0.3)
+        wait_until_running(1)
         signal.pthread_kill(main, signal.SIGUSR1)
 
     class StoppedError(Exception):
@@ -154,7 +164,7 @@ def test_who_is_interrupted_while_waiting_does_not_take_up_the_answers_of_others
     former = signal.signal(signal.SIGUSR1, stop)
     try:
         threading.Thread(target=interrupt).start()
-        answer = connection.sender.send(Numbered("SELECT pg_sleep(60)"), ())
+        answer = connection.sender.send(Numbered("SELECT pg_sleep(600)"), ())
         with pytest.raises(StoppedError):
             answer.rows()
     finally:
@@ -162,10 +172,6 @@ def test_who_is_interrupted_while_waiting_does_not_take_up_the_answers_of_others
     with pytest.raises(psycopg.OperationalError):
         connection.rollback()
     assert connection.closed
-    url = postgresql_server.empty_store()
-    running = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"
-    until = time.monotonic() + 30
-    with psycopg.connect(url.replace("postgresql+psycopg", "postgresql", 1), autocommit=True) as other:
-        while other.execute(running).fetchone() != (0,):
-            assert time.monotonic() < until, "the server goes on"
+    wait_until_running(0)
+    other.close()
     postgresql_server.take_back(url)

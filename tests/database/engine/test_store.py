@@ -32,8 +32,9 @@ pytestmark = pytest.mark.contract
 
 
 def test_what_was_begun_comes_before_what_begins_and_indexing_comes_last(users_dir: str) -> None:
-    store, order, gate = open_store(users_dir), list[str](), threading.Event()
-    blocking = store.submit(lambda _: gate.wait(60))
+    store, order, begun, gate = open_store(users_dir), list[str](), threading.Event(), threading.Event()
+    blocking = store.submit(lambda _: (begun.set(), gate.wait(60))[1])
+    assert begun.wait(60)
     jobs = [
         store.submit(lambda _, urgency=urgency: order.append(urgency.name), urgency=urgency)
         for urgency in (Urgency.INDEX, Urgency.CHANGE, Urgency.ACCEPT, Urgency.STREAM, Urgency.ACCEPT)

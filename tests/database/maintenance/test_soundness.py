@@ -140,6 +140,18 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     close_store(settings.users_dir)
 
 
+def restore(file: Path, sound: bytes) -> None:
+    """In place: at no moment is it empty, or a part."""
+    with file.open("r+b") as damaged:
+        damaged.write(sound)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a busy machine takes for the first write is no matter of a test."""
+    monkeypatch.setattr(soundness, "_PROBE_SECONDS", 60.0)
+
+
 @pytest.fixture
 def app(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Flask]]:
     """Start an application that serves."""
@@ -187,7 +199,7 @@ def test_damaged_pages_give_no_answer_but_one_that_says_so_until_the_file_is_who
     refused = client.post("/login", json={"email": ADA, "password": "correct horse battery"})
     assert (refused.status_code, refused.json["code"]) == (503, "storage_damaged")
 
-    file.write_bytes(sound)
+    restore(file, sound)
     eventually(lambda: client.get("/readyz").json["store"] == "ok")
     for conversation_id in conversations:
         assert len(client.get(f"/list_messages_by_conversation/{conversation_id}").json) == 2
@@ -205,7 +217,7 @@ def test_a_damaged_knowledge_base_gives_no_memories_until_its_file_is_whole(
     started = app()
     ready = started.test_client().get("/readyz")
     assert (ready.json["store"], ready.json["knowledge"]) == ("ok", "failed")
-    file.write_bytes(sound)
+    restore(file, sound)
     eventually(lambda: bool(started.extensions[EXTENSION].knowledge.is_available()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from language_models.ports import Speed
 from language_models.testing import Reply, ScriptedChatModel
 from tests.truth_management_system.conftest import stored_knowledge_base
 from tests.truth_management_system.search.word_vectors import WordVectors
-from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI
+from truth_management_system import PKBDatabase, StructuredAPI
 from truth_management_system.analysis.model_questions import KnowledgeModels
 
 ANN, BEN = "ann@example.org", "ben@example.org"
@@ -60,7 +61,7 @@ def make_api(db: PKBDatabase) -> MakeApi:
         user_email: str = ANN,
         **settings: Any,
     ) -> StructuredAPI:
-        config = PKBConfig(db_path=db.config.db_path, **settings)
+        config = replace(db.config, **settings)
         models = KnowledgeModels(chat=model, embedding=vectors)
         return StructuredAPI(db, {}, config, user_email, models=models)
 

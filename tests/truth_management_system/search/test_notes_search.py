@@ -20,7 +20,8 @@ pytestmark = pytest.mark.contract
 
 
 def titles(db: PKBDatabase, query: str, *, model: WordVectors | None = None, **wanted: Any) -> list[str | None]:
-    return [note.title for note, _ in NoteSearch(db=db, user_email=ANN, model=model).find(query, **wanted).pairs]
+    search = NoteSearch(db=db, user_email=ANN, model=model, within=60.0)
+    return [note.title for note, _ in search.find(query, **wanted).pairs]
 
 
 def test_notes_are_found_by_title_and_by_body_titles_first(db: PKBDatabase, ann: Person, ben: Person):
