@@ -62,8 +62,8 @@ class MessagesHttp(ProviderHttp):
         await self._clients.aclose()
 
     async def _client(self) -> AsyncAnthropic:
-        # The import takes a second, which the loop of the server does not have.
-        await asyncio.to_thread(import_module, "anthropic")
+        # The import takes a second, which the loop of the server does not have. The client imports its resources later.
+        await asyncio.to_thread(import_module, "anthropic.resources")
         return await self._clients.current()
 
     def _opened(self) -> AsyncAnthropic:

@@ -20,7 +20,8 @@ HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 
 
 @pytest.fixture(autouse=True)
-def _closed_afterwards() -> Iterator[None]:
+def _closed_afterwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(blocking, "_GRACE", 60.0)
     yield
     blocking.close()
 

@@ -52,6 +52,7 @@ def test_a_model_that_is_out_of_order_is_left_alone_for_a_while(monkeypatch: pyt
         raise ModelUnavailableError("Out of order")
 
     monkeypatch.setattr(model, "embed", fails)
+    monkeypatch.setattr(circuit_breaker, "_PAUSE", 600.0)
     for query in ("car", "dog"):
         with pytest.raises(ModelUnavailableError):
             query_vector(model, query)

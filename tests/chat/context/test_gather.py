@@ -46,7 +46,7 @@ def stopped_at(gate: Gate, ref: str, runner: TurnRunner, *, before_end: Callable
     stream = runner.start(conversation, gate.talk.query(f"Is {ref} right?", _conversation_loader=gate))
     assert gate.reached.wait(60)
     runner.cancel(user_email=EMAIL, conversation_id=conversation.conversation_id)
-    wait_until(lambda: stream.message_id in runner._stopping)
+    wait_until(lambda: stream.closed or stream.message_id in runner._stopping)
     before_end()
     events = parsed(stream.lines())
     wait_until(lambda: runner.running() == 0)
@@ -55,7 +55,10 @@ def stopped_at(gate: Gate, ref: str, runner: TurnRunner, *, before_end: Callable
     return events
 
 
-def test_a_turn_stopped_while_it_gathers_finds_out_first(talk: Talk, runner: TurnRunner) -> None:
+def test_a_turn_stopped_while_it_gathers_finds_out_first(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat.context.gather._PATIENCE", 60.0)
     ref, message_id = named(talk)
     gate = Gate(talk)
     events = stopped_at(gate, ref, runner, before_end=gate.open.set)

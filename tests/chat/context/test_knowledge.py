@@ -147,7 +147,8 @@ class TestEmbedding:
         access.close()
 
     @pytest.fixture
-    def upkeep(self, embedding: KnowledgeAccess) -> EmbeddingUpkeep:
+    def upkeep(self, embedding: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch) -> EmbeddingUpkeep:
+        monkeypatch.setattr("chat.context.knowledge._EMBED_SECONDS", 60.0)
         return EmbeddingUpkeep(embedding)
 
     def test_pending_memories_of_everybody_get_their_vectors(

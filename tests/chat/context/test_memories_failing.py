@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,7 @@ class TestSearch:
     def vectors(self, talk: Talk) -> Iterator[WordVectors]:
         model = WordVectors()
         access = KnowledgeAccess(talk.database.folder, models=lambda: KnowledgeModels(embedding=model))
+        access._config = replace(access._config, embedding_timeout=300.0)
         talk.configure(knowledge=access)
         remember(access, "I prefer morning workouts")
         yield model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -387,6 +388,7 @@ def test_a_person_who_has_nothing_costs_one_statement_more(
 
 def test_a_turn_embeds_its_question_once_for_memories_and_messages(remembering: Talk, model: Thesaurus) -> None:
     knowledge = KnowledgeAccess(remembering.database.folder, models=lambda: KnowledgeModels(embedding=model))
+    knowledge._config = replace(knowledge._config, embedding_timeout=300.0)
     remembering.configure(knowledge=knowledge)
     knowledge.for_user(EMAIL).add_claim("My car is an old estate", "fact", "personal", auto_extract=False)
     EmbeddingUpkeep(knowledge).embed_pending()

@@ -125,6 +125,7 @@ def test_stopping_while_an_answer_is_being_stored_lets_nobody_else_answer(
     talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = room(Reply("Yes."), Reply("No."))
+    monkeypatch.setattr("chat.turns.steps._TITLE_AFTER", 600.0)
     held = storing_held_back(runner, monkeypatch)
     conversation = talk.new()
     stream = runner.start(conversation, talk.query("Is it so?", **several))

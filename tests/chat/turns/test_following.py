@@ -160,12 +160,13 @@ def test_a_turn_that_ended_without_telling_so_is_told_from_its_stored_answer(
 
 
 def test_a_turn_whose_conversation_is_deleted_ends_for_its_watchers(
-    other: OtherProcess, follow: Callable[..., FollowedStream], watching: Any
+    other: OtherProcess, follow: Callable[..., FollowedStream], watching: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = watching(follow())
     other.ends("A litre a day.")
     delete_conversation(**other._where())
     assert isinstance(seen.result(SECONDS), list)
+    monkeypatch.setattr("chat.turns.following._CHECK_SECONDS", 60.0)
     assert follow().closed is False  # it is looked for anew
 
 

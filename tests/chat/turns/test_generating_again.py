@@ -100,8 +100,9 @@ def test_a_bundle_holds_one_text_of_each_answer(talk: Talk, tmp_path: Path) -> N
 
 
 def test_a_process_that_stood_still_loses_its_turn_to_the_one_that_makes_the_answer_again(
-    talk: Talk, runner: TurnRunner
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("chat.turns.runner.RENEW_SECONDS", 600.0)
     still, writing = Hold(), Hold()
     talk.models.main_model = ScriptedChatModel(replies=[Reply("old ", still, "words"), Reply("new ", writing, "words")])
     conversation, other = talk.new(), TurnRunner(database=talk.database, metrics=Metrics())

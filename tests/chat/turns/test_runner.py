@@ -195,7 +195,10 @@ def test_of_eight_sends_at_once_one_wins(talk: Talk, runner: TurnRunner) -> None
     assert len(talk.again(conversation).get_message_list()) == 2
 
 
-def test_draining_takes_no_new_turns_and_stores_the_running_ones_as_interrupted(talk: Talk, runner: TurnRunner) -> None:
+def test_draining_takes_no_new_turns_and_stores_the_running_ones_as_interrupted(
+    talk: Talk, runner: TurnRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runners, "_STOP_SECONDS", 60.0)
     talk.models.main_model = ScriptedChatModel.hanging("half ")
     conversation = talk.new()
     stream = runner.start(conversation, talk.query("tell me"))

@@ -111,6 +111,7 @@ def test_the_last_lines_of_a_process_that_ends_badly_are_in_the_log_and_the_erro
     said = "for number in range(150): print('line', number, file=sys.stderr, flush=True)"
     script = f"import os, signal, sys\n{said}\n{last}"
     monkeypatch.setattr(embedded_process, "_COMMAND", [sys.executable, "-c", script])
+    monkeypatch.setattr(embedded_process, "_LISTEN_SECONDS", 60.0)
     process = embedded_process.EmbeddedProcess()
     with pytest.raises(ModelUnavailableError, match=hint):
         process.load(tmp_path / "model.gguf")

@@ -80,7 +80,7 @@ async def asking(
     options = {
         "api_key": "sk-secret",
         "retries": RetryPolicy(first_pause=0.001),
-        "timeouts": Timeouts(connect=5.0, first_token=20.0, idle=20.0, answer=20.0),
+        "timeouts": Timeouts(connect=60.0, first_token=60.0, idle=60.0, answer=60.0),
         "context_window": 32_000,
     } | options
     asked = client(base_url=server.url, model=model, **options)

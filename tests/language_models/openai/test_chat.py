@@ -7,6 +7,7 @@ import gc
 import math
 import threading
 import time
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from email.utils import formatdate
@@ -449,13 +450,25 @@ def test_a_model_that_answers_again_is_ready_again() -> None:
     assert asyncio.run(ask()) == ("failed", "ready")
 
 
+async def after_its_patience(answer: Coroutine[Any, Any, Any], server: Loopback) -> Any:
+    """What becomes of an answer where nothing comes for minutes, by the loop's clock, once the server was asked."""
+    asked, loop, ahead = asyncio.create_task(answer), asyncio.get_running_loop(), 0.0
+    clock = loop.time
+    loop.time = lambda: clock() + ahead  # type: ignore[method-assign]
+    while not server.bodies:
+        await asyncio.sleep(0.01)
+    while not asked.done():  # what comes before the answer begins is waited for by itself
+        await asyncio.sleep(0.05)
+        ahead += 61.0
+    return await asked
+
+
 @pytest.mark.parametrize("handler", [hang, streaming(then=hang), streaming(b": still here\n\n", then=hang)])
 def test_a_model_that_never_begins_is_given_up_without_another_try(handler: Handler) -> None:
     async def ask() -> tuple[str, int]:
-        timeouts = Timeouts(first_token=1.0)
-        async with answering(handler) as server, asking(server, timeouts=timeouts) as model:
+        async with answering(handler) as server, asking(server, timeouts=Timeouts(first_token=60.0)) as model:
             with pytest.raises(ModelUnavailableError) as refused:
-                await model.complete(QUESTION)
+                await after_its_patience(model.complete(QUESTION), server)
             await asyncio.wait_for(server.hung_up.wait(), 60)
             return refused.value.message, len(server.bodies)
 
@@ -715,9 +728,9 @@ def test_cancelling_while_a_refusal_is_read_leaves_nothing_open() -> None:
         return await hang(request)
 
     async def cancel() -> bool:
-        async with answering(refuse_slowly) as server, asking(server, timeouts=Timeouts(first_token=1.0)) as model:
+        async with answering(refuse_slowly) as server, asking(server, timeouts=Timeouts(first_token=60.0)) as model:
             with pytest.raises(ModelUnavailableError):
-                await model.complete(QUESTION)
+                await after_its_patience(model.complete(QUESTION), server)
             await asyncio.wait_for(server.hung_up.wait(), 60)
             gc.collect()  # an open answer would warn now, and warnings are errors
             return server.hung_up.is_set()
