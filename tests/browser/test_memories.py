@@ -196,6 +196,7 @@ def test_a_retracted_memory_comes_back_by_undo(person: Client, open_page: OpenPa
     assert claim(person, known["claim_id"])["status"] == "active"
 
     panel.choose(panel.row("I play the flute"), "Retract")
+    expect(panel.rows).to_have_count(0)
     panel.page.goto(address(status="retracted"))
     expect(panel.rows.first.locator(".mark-retracted")).to_be_visible()
     panel.choose(panel.row("I play the flute"), "Restore")

@@ -79,6 +79,7 @@ def test_the_palette_does_what_menus_commands_and_settings_do(open_page: OpenPag
     recent = palette(page).get_by_role("group", name="Recent").get_by_role("option")
     expect(recent.first).to_contain_text("Dark theme")
     page.keyboard.press("Escape")
+    expect(palette(page)).to_have_count(0)
     choose(page, "documents", "Documents")
     expect(page.get_by_role("heading", name="Documents")).to_be_visible()
     # What nothing is called leads to the search for everything; settings lead to their section.
