@@ -79,7 +79,6 @@ def test_one_that_takes_too_long_is_cancelled_and_said_to_be_unavailable() -> No
 
 
 def test_one_that_clings_to_life_holds_nobody_up_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocking, "_GRACE", 0.01)
     hold = Hold()
 
     async def cling() -> None:
@@ -88,9 +87,10 @@ def test_one_that_clings_to_life_holds_nobody_up_for_ever(monkeypatch: pytest.Mo
         finally:
             await hold.wait()
 
-    with pytest.raises(ModelUnavailableError, match="did not answer"):
-        blocking.run(cling(), timeout=0.01)
-    monkeypatch.undo()
+    with monkeypatch.context() as impatient:
+        impatient.setattr(blocking, "_GRACE", 0.01)
+        with pytest.raises(ModelUnavailableError, match="did not answer"):
+            blocking.run(cling(), timeout=0.01)
     hold.release()
 
 

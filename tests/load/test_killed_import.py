@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -48,8 +49,9 @@ def started(client: Client) -> str:
 
 def until(client: Client, path: str, holds: Any) -> list[dict[str, Any]]:
     """What the import said each time it was asked, until `holds` is true of it; /healthz is asked as well."""
-    seen = []
+    seen, deadline = [], time.monotonic() + 120
     while not seen or not holds(seen[-1]):
+        assert time.monotonic() < deadline, seen[-1]
         assert client.get("/healthz").status == 200
         seen.append(client.get(path).json())
         assert seen[-1]["state"] not in {"failed", "cancelled"}, seen[-1]

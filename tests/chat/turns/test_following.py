@@ -168,6 +168,7 @@ def test_a_turn_whose_conversation_is_deleted_ends_for_its_watchers(
     assert isinstance(seen.result(SECONDS), list)
     monkeypatch.setattr("chat.turns.following._CHECK_SECONDS", 60.0)
     assert follow().closed is False  # it is looked for anew
+    monkeypatch.setattr("chat.turns.following._CHECK_SECONDS", 0.05)
 
 
 def test_the_next_answer_of_a_turn_is_named_by_the_stream_too(

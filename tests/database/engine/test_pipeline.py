@@ -152,8 +152,10 @@ def test_who_is_interrupted_while_waiting_does_not_take_up_the_answers_of_others
             assert time.monotonic() < until
 
     def interrupt() -> None:
-        wait_until_running(1)
-        signal.pthread_kill(main, signal.SIGUSR1)
+        try:
+            wait_until_running(1)
+        finally:
+            signal.pthread_kill(main, signal.SIGUSR1)
 
     class StoppedError(Exception):
         """What the signal raises."""

@@ -199,8 +199,8 @@ def test_a_writer_that_stands_still_keeps_no_other_process_from_writing(url: str
     writing, gate = threading.Event(), threading.Event()
 
     def stand_still(connection: Connection) -> None:
-        let_no_writer_idle(connection, longer_than_ms=100)
         attempt(connection, "ann")
+        let_no_writer_idle(connection, longer_than_ms=100)
         writing.set()
         assert gate.wait(60)
         attempt(connection, "eve")

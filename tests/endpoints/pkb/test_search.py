@@ -38,8 +38,7 @@ def vectors(app: Flask) -> KnowledgeAccess:
 def embed_all(vectors: KnowledgeAccess) -> None:
     """In as many portions as it takes."""
     upkeep = EmbeddingUpkeep(vectors)
-    while upkeep.embed_pending():
-        pass
+    assert any(upkeep.embed_pending() == 0 for _ in range(1_000))
 
 
 def resolved(person: Person, reference: str) -> responses.ResolvedReference:

@@ -8,6 +8,8 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from chat.turns import runner
+from endpoints.serving import asgi_server
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
 from tests.live_server import ROOT, LiveServer, new_account
@@ -28,6 +30,10 @@ def talk(server: LiveServer, raw: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", server.port), timeout=120) as connection:
         connection.sendall(raw)
         return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def test_watchers_stay_connected_until_the_turns_that_are_stopped_are_stored() -> None:
+    assert asgi_server._STOP_SECONDS >= asgi_server.DRAIN_SECONDS + runner._STOP_SECONDS
 
 
 def test_watchers_hold_no_threads(start_server: Callable[..., LiveServer], recording_model: RecordingModel) -> None:

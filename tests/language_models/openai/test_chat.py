@@ -450,12 +450,15 @@ def test_a_model_that_answers_again_is_ready_again() -> None:
     assert asyncio.run(ask()) == ("failed", "ready")
 
 
+PATIENT = Timeouts(connect=60.0, first_token=60.0)
+
+
 async def after_its_patience(answer: Coroutine[Any, Any, Any], server: Loopback) -> Any:
     """What becomes of an answer where nothing comes for minutes, by the loop's clock, once the server was asked."""
     asked, loop, ahead = asyncio.create_task(answer), asyncio.get_running_loop(), 0.0
     clock = loop.time
     loop.time = lambda: clock() + ahead  # type: ignore[method-assign]
-    while not server.bodies:
+    while not (server.bodies or asked.done()):
         await asyncio.sleep(0.01)
     while not asked.done():  # what comes before the answer begins is waited for by itself
         await asyncio.sleep(0.05)
@@ -466,7 +469,7 @@ async def after_its_patience(answer: Coroutine[Any, Any, Any], server: Loopback)
 @pytest.mark.parametrize("handler", [hang, streaming(then=hang), streaming(b": still here\n\n", then=hang)])
 def test_a_model_that_never_begins_is_given_up_without_another_try(handler: Handler) -> None:
     async def ask() -> tuple[str, int]:
-        async with answering(handler) as server, asking(server, timeouts=Timeouts(first_token=60.0)) as model:
+        async with answering(handler) as server, asking(server, timeouts=PATIENT) as model:
             with pytest.raises(ModelUnavailableError) as refused:
                 await after_its_patience(model.complete(QUESTION), server)
             await asyncio.wait_for(server.hung_up.wait(), 60)
@@ -728,7 +731,7 @@ def test_cancelling_while_a_refusal_is_read_leaves_nothing_open() -> None:
         return await hang(request)
 
     async def cancel() -> bool:
-        async with answering(refuse_slowly) as server, asking(server, timeouts=Timeouts(first_token=60.0)) as model:
+        async with answering(refuse_slowly) as server, asking(server, timeouts=PATIENT) as model:
             with pytest.raises(ModelUnavailableError):
                 await after_its_patience(model.complete(QUESTION), server)
             await asyncio.wait_for(server.hung_up.wait(), 60)

@@ -25,7 +25,7 @@ export function createDrafts(kept) {
   const draft = (conversationId) => kept.get(DRAFT, idOf(conversationId)) ?? {};
   const uploads = (conversationId) => kept.all(UPLOAD).map(([, upload]) => upload)
     .filter(({ conversation }) => conversation === idOf(conversationId))
-    .toSorted((one, other) => one.place - other.place);
+    .toSorted((one, other) => (one.place ?? 0) - (other.place ?? 0));
 
   function set(conversationId, text, attached = [], replyTo = null) {
     const isEmpty = text.trim() === '' && attached.length === 0 && replyTo === null;
