@@ -149,6 +149,7 @@ def test_while_it_runs_it_is_there_for_who_comes_back_and_no_second_one_begins(
     with pytest.raises(TurnInProgressError):
         runner.start(tomatoes, talk.query("And now?"))
     assert [row["event"] for row in everything(talk)["stream_events"]] == []
+    wait_until(lambda: stream.last_seq >= 1)  # the model is asked while the report is told
     again = runner.watch(user_email=EMAIL, message_id=stream.message_id, after=1)
     hold.release()
     assert parsed(again.lines(1)) == parsed(stream.lines())[1:]
