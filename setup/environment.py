@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from stamps import ROOT, fingerprint, forget, is_current, remember, remove
 
 VENV = ROOT / ".venv"
 REQUIREMENTS = ("requirements.txt", "requirements-scaled.txt", "requirements-dev.txt")
-# pip writes INSTALLER last, when the rest of a package is complete.
+# Installs the packages in a tenth of pip's time.
+UV = "uv==0.13.9"
+# pip and uv write INSTALLER last, when the rest of a package is complete.
 _IS_WHOLE = "import importlib.metadata as found, sys; sys.exit(not found.distribution('pip').read_text('INSTALLER'))"
 # Tests of packages, sources of what is machine code, and what only installs.
-_NEVER_IMPORTED = "/(tests?|mypyc?|pip|setuptools|pkg_resources)/"
+_NEVER_IMPORTED = "/(tests?|mypyc?|pip|uv|setuptools|pkg_resources)/"
 _apt_get = threading.Lock()  # two at once would fail
 
 
@@ -39,8 +42,7 @@ def prepare_environment(*, dev: bool, scaled: bool = False) -> None:
     print("Installing the Python packages …", flush=True)
     for name in REQUIREMENTS:
         forget(VENV, name)
-    _forget_half_installed(VENV)
-    pip_install(VENV, "--no-compile", "-r", str(ROOT / names[-1]))
+    _install(names[-1])
     _compile_packages(VENV)
     for name in names:
         remember(VENV, name, _mark(name))
@@ -67,6 +69,30 @@ def _forget_half_installed(venv: Path) -> None:
     for info in venv.glob("lib/python*/site-packages/*.dist-info"):
         if not (info / "INSTALLER").exists():
             remove(info)
+
+
+def _install(requirements: str) -> None:
+    """Install the packages that a file lists: by uv; where that can't be done, by pip, which says what is wrong."""
+    _forget_half_installed(VENV)
+    if not _index_of_pip() and _uv_install("--requirements", str(ROOT / requirements)):
+        return
+    _forget_half_installed(VENV)
+    pip_install(VENV, "--no-compile", "-r", str(ROOT / requirements))
+
+
+def _index_of_pip() -> bool:
+    """Whether pip was told where to find packages, which uv does not read."""
+    command = (str(_python(VENV)), "-m", "pip", "config", "list")
+    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout
+    return re.search(r"\b(?<!extra-)index-url=|no-index=", said) is not None
+
+
+def _uv_install(*arguments: str) -> bool:
+    """Run `uv pip install` in `VENV`; False where uv is not to be had or fails."""
+    python = _python(VENV)
+    fetch = (str(python), "-m", "pip", "install", "--no-compile", "--no-deps", "--only-binary=:all:", UV)
+    install = (str(python.parent / "uv"), "pip", "install", "--no-config", "--python", str(python), *arguments)
+    return _succeeds(*fetch) and _succeeds(*install)
 
 
 def make_venv(folder: Path) -> None:
@@ -121,4 +147,7 @@ def install_debian_package(name: str) -> bool:
 
 def _succeeds(*command: str, quiet: bool = True) -> bool:
     sink = subprocess.DEVNULL if quiet else None
-    return subprocess.run(command, stdout=sink, stderr=sink, check=False).returncode == 0
+    try:
+        return subprocess.run(command, stdout=sink, stderr=sink, check=False).returncode == 0
+    except OSError:  # there is no such program, or it is of another machine
+        return False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import stat
 import subprocess
+import sys
 import venv
 import zipfile
 from collections.abc import Callable
@@ -103,6 +105,60 @@ def test_an_environment_can_be_made_anew_by_its_own_interpreter(clone: Path) -> 
     command = [clone / ".venv" / "bin" / "python", "-c", code]
     output = subprocess.run(command, cwd=clone / "setup", capture_output=True, text=True, check=True).stdout
     assert output.splitlines()[-1] == "True"
+
+
+def uv_of(script: str, tmp_path: Path) -> str:
+    """A wheel whose `uv` is a script; `$real` is the uv that these tests have."""
+    wheel, info = tmp_path / "uv-1.0-py3-none-any.whl", "uv-1.0.dist-info"
+    program = zipfile.ZipInfo("uv-1.0.data/scripts/uv")
+    program.external_attr = (stat.S_IFREG | 0o755) << 16
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: uv\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(program, f"#!/bin/sh\nreal={Path(sys.prefix) / 'bin' / 'uv'}\n{script}\n")
+        archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in archive.namelist()))
+    return str(wheel)
+
+
+def installer_of_tiny(clone: Path) -> str:
+    [installer] = clone.glob(f".venv/lib/python*/site-packages/{TINY}/INSTALLER")
+    return installer.read_text().strip()
+
+
+def test_uv_installs_the_packages(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.UV in Path("requirements-dev.txt").read_text().splitlines()
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setattr(environment, "UV", uv_of('exec $real "$@"', tmp_path))
+    make_environment(clone / ".venv")
+    environment.prepare_environment(dev=False)
+    assert has_tiny(clone)
+    assert installer_of_tiny(clone) == "uv"
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_where_uv_can_not_install_them_pip_does(
+    broken: bool, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Because there is no uv for this machine, or because it ended with half of a package installed."""
+    monkeypatch.delenv("PIP_NO_INDEX")
+    half = f'for place in "$(dirname $0)"/../lib/python*/site-packages; do mkdir $place/{TINY}; done; exit 1'
+    monkeypatch.setattr(environment, "UV", uv_of(half, tmp_path) if broken else str(tmp_path / "uv-none.whl"))
+    make_environment(clone / ".venv")
+    environment.prepare_environment(dev=False)
+    assert has_tiny(clone)
+    assert installer_of_tiny(clone) == "pip"
+
+
+def test_pip_installs_the_packages_where_it_has_an_index_of_its_own(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "mirror").as_uri())
+    monkeypatch.setattr(environment, "UV", uv_of('exec $real "$@"', tmp_path))
+    make_environment(clone / ".venv")
+    environment.prepare_environment(dev=False)
+    assert has_tiny(clone)
+    assert installer_of_tiny(clone) == "pip"
 
 
 @pytest.fixture
