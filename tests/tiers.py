@@ -71,6 +71,7 @@ _UNMEASURED = (
     "tests/mutations/",
     "tests/portability/",
     "tests/search/",
+    "tests/test_architecture.py",
 )
 # Contracts above stores whose own tests (`tests/database`, `tests/search`, `tests/truth_management_system`) say on both
 # engines what differs between them. PostgreSQL's half of those above runs in `make proofs`.
