@@ -19,7 +19,7 @@ import orjson
 
 from chat.processes.announcements import CHANGES, Announcements, LocalAnnouncements
 from chat.processes.threads import WorkerThreads
-from chat.turns.streams import HEARTBEAT_SECONDS
+from chat.turns.streams import HEARTBEAT_SECONDS, signed_out
 from database.changes import StoredChange, changes_after, kept_range, newest_changes
 from database.engine.database import Database
 from database.engine.errors import StoreError
@@ -64,7 +64,7 @@ class ChangeFeed:
         """The person's changes after number `after`; None: those that come from now on.
 
         epoch: the one that `after` was counted in; None where the client doesn't know it.
-        is_allowed: asked before anything is read; False ends the stream. Raises StoreError.
+        is_allowed: asked before anything is read; False ends the stream with `signed_out`. Raises StoreError.
         """
         kept = kept_range(database=self.database, user_email=user_email)
         first: dict[str, Any] = {}
@@ -144,6 +144,7 @@ class ChangeStream:
         self._position = position
         self._first = first
         self._is_allowed = is_allowed
+        self._ended = False
 
     async def tail(self, after: int = 0) -> AsyncIterator[bytes]:
         """Chunks of whole lines, for a watcher on the server's loop; `after` was applied by `ChangeFeed.watch`."""
@@ -152,14 +153,12 @@ class ChangeStream:
         with self._feed.waking(self._user_email, partial(_wake_on, loop, woken)):
             if self._first:
                 yield self._first
-            while True:
+            while not self._ended:
                 woken.clear()  # before the store is read: what is committed from now on wakes again
                 chunk = await loop.run_in_executor(_threads(), self._next)
-                if chunk is None:
-                    return
                 if chunk:
                     yield chunk
-                elif not await _within(HEARTBEAT_SECONDS, woken):
+                elif not self._ended and not await _within(HEARTBEAT_SECONDS, woken):
                     yield self._heartbeat()
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
@@ -169,30 +168,35 @@ class ChangeStream:
         with self._feed.waking(self._user_email, woken.set):
             if self._first:
                 yield self._first
-            while True:
+            while not self._ended:
                 woken.clear()
                 chunk = self._next()
-                if chunk is None:
-                    return
                 if chunk:
                     yield chunk
-                elif not woken.wait(HEARTBEAT_SECONDS):
+                elif not self._ended and not woken.wait(HEARTBEAT_SECONDS):
                     yield self._heartbeat()
 
-    def _next(self) -> bytes | None:
-        """The lines of the next changes; b"" where there are none yet, None where the stream ends."""
+    def _next(self) -> bytes:
+        """The lines of the next changes; b"" where there are none yet, or where the stream ends."""
         try:
-            if self._feed.closed or not self._is_allowed():
-                return None
+            if self._feed.closed:
+                return self._end()
+            if not self._is_allowed():
+                return self._end(signed_out(self._position))
             found = changes_after(
                 database=self._feed.database, user_email=self._user_email, after=self._position, most=_AT_ONCE
             )
         except StoreError as error:
             log.warning("a stream of changes ends: %s", error.message)
-            return None
+            return self._end()
         if found:
             self._position = found[-1].seq
         return b"".join(map(_change_line, found))
+
+    def _end(self, last: bytes = b"") -> bytes:
+        """End the stream with this line."""
+        self._ended = True
+        return last
 
     def _heartbeat(self) -> bytes:
         return _line({"seq": self._position, "heartbeat": True})

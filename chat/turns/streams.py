@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import orjson
 
+from chat.exchange import events
+
 HEARTBEAT_SECONDS = 10.0
 
 
@@ -151,3 +153,11 @@ class StoredStream:
 def heartbeat(seq: int) -> bytes:
     """A line that only shows that the connection is alive; it repeats the number of the last event."""
     return orjson.dumps({"seq": seq, "text": "", "status": "", "heartbeat": True}) + b"\n"
+
+
+def signed_out(seq: int) -> bytes:
+    """The last line of a stream whose session or token has ended; it repeats the number of the last event.
+
+    The answer itself is not over: whoever logs in again can watch the rest of it.
+    """
+    return events.encode(events.error(code="unauthorized", message="Please sign in."), seq=seq) + b"\n"

@@ -25,11 +25,12 @@ def watch_changes(query: ChangePosition) -> StreamResponse:
     """Watch the changes of your things, as they come, from the one after number `after` on; without it, from now on.
 
     `epoch` is the one that the number was counted in; where it is another one now, the stream begins with `reset`.
-    The stream ends when the session or token that opened it ends. 429 `rate_limited` with too many streams open.
+    When the session or token that opened the stream ends, the stream does, too, with an `error` `unauthorized`. 429
+    `rate_limited` with too many streams open.
     """
     access, feed = current_access(), current_state().changes
     if not feed.has_room(access.user_email):
         raise RateLimitedError("Too many of your streams of changes are open. Close some.", retry_after=_RETRY_AFTER)
     is_allowed = partial(is_still_valid, current_state().database, access)
     stream = feed.watch(user_email=access.user_email, after=query.after, epoch=query.epoch, is_allowed=is_allowed)
-    return stream_response(stream)
+    return stream_response(stream, after=query.after or 0)

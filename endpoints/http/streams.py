@@ -7,10 +7,14 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+import orjson
 from flask import Response
 from werkzeug.datastructures import Headers
 
 from chat.processes.threads import WorkerThreads
+from chat.turns.streams import signed_out
+
+from .scope import Access, current_access
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -32,11 +36,16 @@ class EventStream(Protocol):
 
 
 class StreamBody:
-    """A body for two kinds of servers: ours sends `stream` from its loop; others iterate it in a thread."""
+    """A body for two kinds of servers: ours sends `stream` from its loop; others iterate it in a thread.
 
-    def __init__(self, stream: EventStream, after: int) -> None:
+    access: with which the stream of events ends; None: it goes on to its own end.
+    """
+
+    def __init__(self, stream: EventStream, after: int, access: Access | None = None) -> None:
         self.stream = stream
         self.after = after
+        self.access = access
+        self._sent = b""
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.stream.lines(self.after))
@@ -45,16 +54,27 @@ class StreamBody:
         """What to send, chunk by chunk."""
         return self.stream.tail(self.after)
 
+    def note_sent(self, chunk: bytes) -> None:
+        """This chunk of `tail` is on its way."""
+        self._sent = chunk
+
+    def signed_out(self) -> bytes:
+        """The line to send instead of what is left, once `access` has ended."""
+        sent = self._sent.splitlines()
+        return signed_out(orjson.loads(sent[-1])["seq"] if sent else self.after)
+
 
 class StreamResponse(Response):
-    """Events of `stream` after number `after`, or the bytes of a file, as they are produced."""
+    """Events of `stream` after number `after`, or the bytes of a file, as they are produced. access: as of the body."""
 
     # A caller that measures or copies the body would wait for the whole answer.
     implicit_sequence_conversion = False
     automatically_set_content_length = False
 
-    def __init__(self, stream: EventStream, after: int = 0, *, media: str = NDJSON) -> None:
-        self.body = StreamBody(stream, after)
+    def __init__(
+        self, stream: EventStream, after: int = 0, *, media: str = NDJSON, access: Access | None = None
+    ) -> None:
+        self.body = StreamBody(stream, after, access)
         super().__init__(
             self.body,
             mimetype=media,
@@ -71,8 +91,8 @@ class StreamResponse(Response):
 
 
 def stream_response(stream: EventStream, *, after: int = 0) -> StreamResponse:
-    """Watch `stream` from event `after` + 1 on."""
-    return StreamResponse(stream, after)
+    """Watch `stream` from event `after` + 1 on, as long as the caller's session or token is valid."""
+    return StreamResponse(stream, after, access=current_access())
 
 
 _THREADS = 2

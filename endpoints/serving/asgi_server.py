@@ -9,7 +9,6 @@ import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -54,6 +53,7 @@ from .bodies import (
     max_body_bytes,
 )
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
+from .open_streams import OpenStreams
 from .work_queues import Work, pools, work_of
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ class Bridge:
             of_address=settings.connections_of_address,
             trusted=settings.trusted_proxies,
         )
+        self._streams = OpenStreams(self._state.database)
         self._drained: asyncio.Task[None] | None = None
         self.leaves = False
         self._unanswered = 0
@@ -160,6 +161,7 @@ class Bridge:
         self._beside = [
             loop.create_task(self._state.server.keep_up(), name="upkeep"),
             loop.create_task(self.connections.watch(), name="connections"),
+            loop.create_task(self._streams.watch(), name="open streams"),
         ]
 
     async def _close(self) -> None:
@@ -202,7 +204,7 @@ class Bridge:
             await _start(answer, send, closes=self.leaves)
             if isinstance(answer.body, StreamBody):
                 settle_memory()  # what answers need is imported with the first one
-                await _send_stream(answer.body, receive, send)
+                await self._streams.send(answer.body, send, gone=partial(_disconnected, receive))
             else:
                 await send({"type": "http.response.body", "body": answer.body})
 
@@ -449,27 +451,6 @@ def _media_type(scope: Scope) -> str:
 async def _start(answer: Answer, send: Send, *, closes: bool = False) -> None:
     headers = [*answer.headers, (b"connection", b"close")] if closes else answer.headers
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-
-
-async def _send_stream(body: StreamBody, receive: Receive, send: Send) -> None:
-    sending = asyncio.ensure_future(_tail(body, send))
-    gone = asyncio.ensure_future(_disconnected(receive))
-    try:
-        await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (sending, gone):
-            if not task.done():
-                task.cancel()
-        with suppress(asyncio.CancelledError):
-            await gone
-    with suppress(asyncio.CancelledError):
-        await sending
-
-
-async def _tail(body: StreamBody, send: Send) -> None:
-    async for chunk in body.tail():
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
 
 
 async def _never() -> None:

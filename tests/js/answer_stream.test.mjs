@@ -136,3 +136,29 @@ test('who leaves is not reconnected', async () => {
   });
   await assert.rejects(following, { name: 'TypeError' });
 });
+
+const signedOut = (seq) => ({ seq, text: '', status: '', error: { code: 'unauthorized', message: 'Please sign in.' } });
+
+test('an answer whose session has ended is asked for again, which tells that nobody is logged in', async () => {
+  const refused = new ApiError({ status: 401, code: 'unauthorized' });
+  const seen = [];
+  const following = followAnswer({
+    response: responseOf([...EVENTS.slice(0, 3), signedOut(3)], { breaks: false }),
+    watch: async (_messageId, after) => {
+      assert.equal(after, 3);
+      throw refused;
+    },
+    onEvents: (events) => seen.push(...events),
+    wait: async () => {},
+  });
+  await assert.rejects(following, refused);
+  assert.deepEqual(seen, EVENTS.slice(0, 3), 'the answer itself has not failed');
+});
+
+test('where somebody has logged in again, as by a new password, the answer goes on', async () => {
+  const { seen } = await follow({
+    response: responseOf([...EVENTS.slice(0, 3), signedOut(3)], { breaks: false }),
+    watch: (after) => responseOf(EVENTS.filter(({ seq }) => seq > after)),
+  });
+  assert.deepEqual(seen, EVENTS);
+});

@@ -211,6 +211,20 @@ test('a session that has ended, or is of another account, ends the watching', as
   }
 });
 
+test('the last line of a session that has ended is no change, and the next answer tells that nobody is logged in', async () => {
+  const world = new World();
+  const tab = world.tab();
+  await settled();
+  await world.say();
+  world.refusals = [new ApiError({ status: 401 })];
+  const [stream] = world.streams;
+  stream.send({ seq: 1, text: '', status: '', error: { code: 'unauthorized', message: 'Please sign in.' } });
+  stream.end();
+  for (let turn = 0; turn < 6; turn += 1) await settled();
+  assert.deepEqual([tab.seen, tab.resets, tab.ended?.status], [[1], 0, 401]);
+  assert.deepEqual(world.asked.at(-1), { after: 1, epoch: 'e' });
+});
+
 test('where somebody has logged in again, tabs whose session had ended go on watching', async () => {
   const world = new World();
   world.refusals = [401, 401].map((status) => new ApiError({ status }));

@@ -29,6 +29,11 @@ def watched(person: Person, **query: object) -> Iterator[dict[str, Any]]:
     return (orjson.loads(line) for chunk in answer.iter_encoded() for line in chunk.splitlines())
 
 
+def signed_out_after(seq: int) -> dict[str, Any]:
+    """The last line of a stream whose session or token has ended."""
+    return {"seq": seq, "text": "", "status": "", "error": {"code": "unauthorized", "message": "Please sign in."}}
+
+
 @pytest.fixture
 def ada(app: Flask) -> Person:
     return account(app, "ada@example.org")
@@ -92,7 +97,7 @@ def test_the_stream_ends_with_the_session_that_opened_it(app: Flask, ada: Person
     next(stream)
     ada.new_conversation()
     revoke_all_sessions(database=app.extensions[EXTENSION].database, user_email=ada.email)
-    assert list(stream) == []
+    assert list(stream) == [signed_out_after(0)]
 
 
 def test_a_stream_that_a_token_opened_ends_with_the_token(app: Flask, ada: Person) -> None:
@@ -105,7 +110,7 @@ def test_a_stream_that_a_token_opened_ends_with_the_token(app: Flask, ada: Perso
     assert b'"created"' in next(stream)
     ada.delete(f"/api_tokens/{made['token_id']}")
     ada.new_conversation()
-    assert list(stream) == []
+    assert list(map(orjson.loads, stream)) == [signed_out_after(1)]
 
 
 @pytest.mark.parametrize("after", ["-1", "x", str(2**70)])
