@@ -19,7 +19,7 @@ from database.conversations.repository import workspace_for
 from database.engine.clock import now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import ConflictError, ImportNotFoundError
-from database.schema import imported_changes, imports, is_closed
+from database.schema import imported_changes, imports, is_closed, is_shut
 from sentences import say
 
 from .changes import LINK, TARGETS
@@ -144,19 +144,18 @@ def count_by_state(*, database: Database) -> dict[str, int]:
 def claim_import(
     *, database: Database, owner: str, import_id: str | None = None, but: Collection[str] = ()
 ) -> Import | None:
-    """The import that waits for longest to be worked on, leased to `owner`; none of an account that was closed.
+    """The import that waits for longest to be worked on, leased to `owner`.
 
-    import_id: this one alone, also where it waits for its next try. but: those that are left alone.
+    None of an account that was closed; those of one that is disabled wait until it is enabled again.
+    import_id: this one alone, which an operator asked for, also where it waits. but: those that are left alone.
     """
     free = or_(_c.lease_until.is_(None), _c.lease_until < store_time(), _c.owner == owner)
-    waiting = (
-        select(*_FIELDS).where(_c.state.in_(WORKING), free, ~is_closed(_c.user_email)).order_by(_c.updated_at).limit(1)
-    )
+    waiting = select(*_FIELDS).where(_c.state.in_(WORKING), free).order_by(_c.updated_at).limit(1)
     if import_id is not None:
-        waiting = waiting.where(_c.import_id == import_id)
+        waiting = waiting.where(_c.import_id == import_id, ~is_closed(_c.user_email))
     else:
         is_due = or_(_c.next_try_at.is_(None), _c.next_try_at <= store_time())
-        waiting = waiting.where(is_due, _c.import_id.not_in(but))
+        waiting = waiting.where(is_due, _c.import_id.not_in(but), ~is_shut(_c.user_email))
     with database.reading() as connection:
         if connection.execute(waiting).first() is None:
             return None

@@ -30,6 +30,12 @@ def is_closed(user_email: ColumnElement[str]) -> ColumnElement[bool]:
     return exists().where(users.c.user_email == user_email, users.c.erasing_since.is_not(None))
 
 
+def is_shut(user_email: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether the account of this address is closed, or disabled until an administrator lets it in again."""
+    is_out = users.c.erasing_since.is_not(None) | users.c.disabled_at.is_not(None)
+    return exists().where(users.c.user_email == user_email, is_out)
+
+
 def is_open(user_email: str) -> ColumnElement[bool]:
     """Whether this address has an account that was not closed.
 

@@ -13,6 +13,7 @@ from activity.export import INCLUDED, export
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
 from Conversation import Conversation
+from database.accounts.users import create_user, set_disabled
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import (
     delete_conversation,
@@ -352,6 +353,30 @@ def test_an_import_whose_process_died_goes_on_elsewhere_without_doubling(databas
     which = get_import(database=database, user_email=ADA, import_id=which.import_id)
     assert counts(which) == ("done", 100, 0, 0, 0)
     assert len(get_conversations_for_user(database=database, user_email=ADA)) == 100
+
+
+@pytest.mark.contract
+def test_an_import_of_a_disabled_account_waits_until_it_is_enabled(database, runner, source, added):
+    create_user(database=database, user_email=ADA, password="correct horse battery")
+    source.items = [conversation(str(number)) for number in range(200)]
+    which = added()
+    own = {"database": database, "user_email": ADA, "import_id": which.import_id}
+    begun = runner.run_due(seconds=0)
+    assert 0 < begun.position < 200
+    set_disabled(database=database, user_email=ADA, disabled=True)
+    source.items = [conversation("hers")]
+    other = added(user_email="eve@example.org")
+    runner.run_until_idle()
+    assert get_import(database=database, user_email="eve@example.org", import_id=other.import_id).state == "done"
+    waits = get_import(**own)
+    assert (waits.state, waits.position, which.import_id in runner._open) == ("running", begun.position, False)
+
+    source.items = [conversation(str(number)) for number in range(200)]
+    set_disabled(database=database, user_email=ADA, disabled=False)
+    runner.run_until_idle()
+    done = get_import(**own)
+    assert (done.state, done.imported, done.failed) == ("done", 200, 0)
+    assert len(get_conversations_for_user(database=database, user_email=ADA)) == 200
 
 
 def test_a_process_that_lost_its_lease_stores_nothing(database, runner, source, added, monkeypatch):
