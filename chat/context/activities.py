@@ -15,7 +15,7 @@ from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.prompting.citing import indented
 from chat.prompting.items import PkbItem, shorten
 from conversation_reference_utils import MESSAGE_HASH_LENGTH
-from database.activities.reading import Activity, activities_by_id
+from database.activities.reading import Activity, activities_by_id, find_deleted_activity
 from database.engine.database import Database
 from database.engine.errors import ActivityNotFoundError, AmbiguousReferenceError, NotFoundError
 from database.history.reading import message_by_id
@@ -53,7 +53,7 @@ class ActivityReferences:
 
     def _resolve(self, name: str) -> Resolution:
         try:
-            return self._activity(name) or self._message_here(name) or _not_found(name)
+            return self._activity(name) or self._message_here(name) or self._deleted(name) or _not_found(name)
         except AmbiguousReferenceError as error:
             return self._ambiguous(name, error.details["candidates"])
         except Exception:  # one reference that can't be read must not take the turn along
@@ -87,6 +87,17 @@ class ActivityReferences:
             return self.conversations.named_by_hash(name, short_hash)
         except NotFoundError:
             return None
+
+    def _deleted(self, name: str) -> Resolution | None:
+        """What was there, as any other reference to it says."""
+        if self.database is None:
+            return None
+        found = find_deleted_activity(database=self.database, user_email=self.user_email, reference=name)
+        if found is None:
+            return None
+        note = say("conversation_deleted") if found.with_conversation else say("message_deleted")
+        entry = ReportEntry(ref=name, kind=KIND, status="deleted", notes=(note,), title=found.title)
+        return Resolution(entry=entry, passes_on=_is_number(name))
 
     def _other(self, name: str, found: Activity) -> Resolution:
         """What is no message: its words, none of which can pass for the mark of a message, or its payload as JSON."""
@@ -146,4 +157,9 @@ def _whole(activity: Activity) -> str:
 
 def _not_found(name: str) -> Resolution:
     entry = ReportEntry(ref=name, kind=KIND, status="not_found", notes=(say("no_such_activity"),), muted=True)
-    return Resolution(entry=entry, passes_on=name.removeprefix("#").isdigit())
+    return Resolution(entry=entry, passes_on=_is_number(name))
+
+
+def _is_number(name: str) -> bool:
+    """Whether the name may as well be the number of a memory."""
+    return name.removeprefix("#").isdigit()

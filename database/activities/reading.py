@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, exists, select
 
@@ -213,6 +213,29 @@ def find_activity(
             candidates=[each.activity_id for each in found],
         )
     return found[0]
+
+
+class DeletedActivity(NamedTuple):
+    """What is known of an activity that can't be seen any more. with_conversation: not it alone was deleted."""
+
+    title: str
+    with_conversation: bool
+
+
+def find_deleted_activity(*, database: Database, user_email: str, reference: str) -> DeletedActivity | None:
+    """The person's newest deleted activity, or one in a deleted conversation, of this id or short id, which it bore."""
+    name = reference.strip().removeprefix("#").lower()
+    bore = select(_f.activity_id).where(_f.user_email == user_email, _f.short_id == name)
+    deleted = with_conversation(select(conversations.c.title, conversations.c.deleted_at)).where(
+        _a.user_email == user_email, ~kept()
+    )
+    with database.reading() as connection:
+        ids = [*ids_of(name), *connection.execute(bore).scalars()]
+        for named in (_a.activity_id.in_(ids), _a.short_id == name):
+            found = connection.execute(deleted.where(named).order_by(_a.seq.desc()).limit(1)).first()
+            if found is not None:
+                return DeletedActivity(found.title or "", found.deleted_at is not None)
+    return None
 
 
 _UUID_DIGITS = 32

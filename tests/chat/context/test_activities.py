@@ -10,7 +10,7 @@ from sqlalchemy import Connection, update
 from chat.context.gather import resolve_report
 from chat.context.knowledge import KnowledgeAccess
 from database.activities.storing import NewActivity, insert_activities
-from database.conversations.repository import delete_conversation
+from database.conversations.repository import delete_conversation, restore_conversation
 from database.history.editing import delete_message
 from database.history.references import backlinks
 from database.schema import activities
@@ -139,7 +139,7 @@ def test_a_number_that_names_no_activity_is_a_claim(talk: Talk, knowledge: Knowl
     assert "The cat is called Mia." in talk.last_prompt
 
 
-def test_what_is_deleted_is_not_found(talk: Talk) -> None:
+def test_what_was_deleted_says_so_as_any_other_reference_to_it(talk: Talk) -> None:
     source = talk.about("First", ("how?", "so"))
     name_it(talk, source, 1, "a1b2c3")
     name_it(talk, source, 0, "a1b2c4")
@@ -151,9 +151,34 @@ def test_what_is_deleted_is_not_found(talk: Talk) -> None:
         message_id=message["message_id"],
         index=2,
     )
-    assert report(talk, "#a1b2c3")["status"] == "not_found"
+    told = report(talk, "#a1b2c3")
+    assert (told["status"], told["notes"], told["muted"]) == ("deleted", ["The message was deleted."], False)
+    by_hash = report(talk, f"@conversation_{fid(source)}_message_{message['message_short_hash']}")
+    assert (told["title"], told["notes"]) == (by_hash["title"], by_hash["notes"])
+    whole = message["message_id"].replace("-", "")
     delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=source.conversation_id)
-    assert report(talk, "#a1b2c4")["status"] == "not_found"
+    by_name = report(talk, f"@conversation_{fid(source)}_message_1")
+    for ref in ("#a1b2c3", "#A1B2C4", f"#{whole}"):
+        told = report(talk, ref)
+        assert (told["status"], told["kind"]) == (by_name["status"], "activity") == ("deleted", "activity")
+        assert (told["title"], told["notes"]) == (by_name["title"], by_name["notes"])
+        assert (told["preview"], told["target"]) == (by_name["preview"], by_name["target"]) == ("", {})
+        assert report(talk, ref, email="bob@example.org")["status"] == "not_found"
+    restore_conversation(database=talk.database, user_email=EMAIL, conversation_id=source.conversation_id)
+    assert report(talk, "#a1b2c4")["status"] == "resolved"
+
+
+def test_what_was_deleted_takes_no_name_from_what_is_there(talk: Talk, knowledge: KnowledgeAccess) -> None:
+    claim = remember(knowledge, "The cat is called Mia.")
+    padded = f"{claim.claim_number:06d}"
+    here, gone = talk.about("Here", ("how?", "so")), talk.about("Gone", ("how?", "so"))
+    talk.set_hashes(here, ["abcdef", "bcdefa"])
+    name_it(talk, gone, 0, "abcdef")
+    name_it(talk, gone, 1, padded)
+    delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=gone.conversation_id)
+    assert report(talk, "#abcdef", here=here.conversation_id)["kind"] == "message"
+    entry = part(talk.say(talk.new(), f"Who is #{padded}?"), "references")[0]
+    assert (entry["kind"], entry["status"]) == ("claim", "resolved")
 
 
 def test_what_is_no_message_is_told_in_words_or_as_data(talk: Talk) -> None:
