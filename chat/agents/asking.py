@@ -16,7 +16,7 @@ import orjson
 
 from chat.exchange.errors import TooManyTurnsError, TurnError
 from chat.exchange.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
-from chat.turns.accept import AGENT_CHAIN, ASKED_BY
+from chat.turns.accept import AGENT_CHAIN, ASKED_BY, WRITTEN_BY_MODEL
 from chat.turns.runner import Replies
 from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent, has_agents
 from database.conversations.repository import (
@@ -181,7 +181,7 @@ def _query(question: AgentQuestion, caller: AgentCaller) -> dict[str, Any]:
     text = f"{question.text}\n\n{question.context}" if question.context.strip() else question.text
     if caller.is_model and not caller.may_write:
         return {"messageText": text, "options": {"allow_writing": False}}
-    return {"messageText": text}
+    return {"messageText": text, WRITTEN_BY_MODEL: True} if caller.asks_for_model else {"messageText": text}
 
 
 def _read(stream: Stream) -> _Answer:

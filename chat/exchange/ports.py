@@ -158,7 +158,7 @@ class AgentCaller:
 
     depth: how many questions to agents have led to this one. chain: the agents that wait for its answer. may_write:
     the person allowed that documents are changed at once. on_stop: takes what is to be done once nobody waits for the
-    answer any more.
+    answer any more. asks_for_model: a program does, whose model may have written the question.
     """
 
     user_email: str
@@ -168,6 +168,7 @@ class AgentCaller:
     chain: tuple[str, ...] = ()
     may_write: bool = False
     on_stop: OnStop | None = None
+    asks_for_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,7 @@ def ask_agent(
             chain=context.agent_chain,
             may_write=context.may_write,
             on_stop=context.on_stop,
+            asks_for_model=context.asks_for_model,
         ),
         services=context.services,
         load=context.load,

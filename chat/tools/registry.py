@@ -101,7 +101,8 @@ class ToolContext:
     once; otherwise changes are proposed. on_stop: takes what is to be done once nobody waits for the result any more;
     None where the caller always waits. has_consent: the person has agreed to the call. token_name: what the API token
     is called with which a program makes the call. referred: what the message that is answered refers to, without "@",
-    as the person wrote it: that may be read although it is hidden from models.
+    as the person wrote it: that may be read although it is hidden from models. asks_for_model: a model of a program
+    may have written the arguments.
     """
 
     user_email: str
@@ -120,6 +121,7 @@ class ToolContext:
     has_consent: bool = False
     token_name: str | None = None
     referred: frozenset[str] = frozenset()
+    asks_for_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,6 +103,10 @@ NOTIFIED = "_notified"
 ASKED_BY = "_asked_by"
 """The field of a query that names the agent (`{id, title}`) that asks; only the server sets it."""
 
+WRITTEN_BY_MODEL = "written_by_model"
+"""The field of a query, and of its stored question, that says that a model of a program may have written it: what is
+hidden from models stays hidden. Only the server sets it."""
+
 AGENT_CHAIN = "_agent_chain"
 """The field of a query that says through how many questions to agents it came, and which agents wait for its answer;
 only the server sets it. Its text names nobody who answers. Agents wait where a model asks, not a program."""
@@ -190,7 +194,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
     preferences = _AskedPreferences(query.get(ADMISSION) or admit_all, means, history)
     accepted = history.accept(
         text=text,
-        config=_asked_with(query),
+        config={**_asked_with(query), **({WRITTEN_BY_MODEL: True} if query.get(WRITTEN_BY_MODEL) else {})},
         reply_to=query.get("reply_to"),
         thread_id=query.get("thread_id"),
         model_name=means.chosen.model.name,
@@ -236,7 +240,7 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     turn = _turn(query, accepted, means, preferences.told, text=accepted.text)
     turn.given = [_given(answer) for answer in accepted.answers_before]
     turn.is_decided = decided is not None
-    turn.is_of_model = accepted.asked_by_agent
+    turn.is_of_model = accepted.asked_by_agent or bool(accepted.question_config.get(WRITTEN_BY_MODEL))
     if is_continued:
         turn.continued = accepted.answer_text
         turn.called_before = accepted.answer_config.get("tools") or ""
@@ -306,5 +310,5 @@ def _turn(
         conversation_id=means.conversation_id,
         database=means.database,
         has_agents=means.has_agents,
-        is_of_model=bool(chain),
+        is_of_model=bool(chain) or bool(query.get(WRITTEN_BY_MODEL)),
     )

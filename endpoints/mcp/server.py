@@ -53,7 +53,8 @@ class Account:
         tool = self.tools.find(name)
         if tool is not None and not (self.may_write or tool.reads_only):
             return failure("forbidden", "This connection may only read.")
-        return call_fitted(self.tools, name, arguments, replace(self.context, max_chars=_RESULT_CHARS))
+        context = replace(self.context, max_chars=_RESULT_CHARS, asks_for_model=True)
+        return call_fitted(self.tools, name, arguments, context)
 
 
 async def run_here(work: Callable[[], T]) -> T:

@@ -18,6 +18,7 @@ from endpoints.http.scope import EXTENSION
 from endpoints.mcp.models import JsonRpcAnswer
 from endpoints.serving.asgi_server import Bridge
 from endpoints.serving.work_queues import Work
+from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told
 
 from .programs import MODES, token_of, with_client
@@ -242,6 +243,41 @@ def test_a_program_searches_resolves_and_proposes_a_memory_that_the_person_accep
     assert proposal["source"] == {"token": "program"}
     assert ada.post(f"/api/proposals/{proposal['proposal_id']}/accept").status_code == 200
     assert ada.get("/pkb/claims").json["total_count"] == 2
+
+
+def test_an_agent_that_a_program_asks_gets_nothing_that_is_hidden_from_models(
+    app: Flask, ada: Person, main_model: ScriptedChatModel
+) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "The code is swordfish.")
+    (question, _) = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    here = f"{conversation_id}/{question['message_id']}"
+    ada.post(f"/show_hide_message_from_conversation/{here}/1", json={"show_hide": "hide"})
+    hidden = f"@conversation_{friendly_id_of(ada, conversation_id)}_message_1"
+    ada.post("/api/agents", json={"title": "Helper"})
+
+    def prompted(begun: int) -> str:
+        return str(main_model.prompts[begun:])
+
+    async def use(client: Client) -> Any:
+        asked = f"What says {hidden}, or #{question['short_id']}?"
+        return await client.call_tool("ask_agent", {"agentId": "helper", "question": asked})
+
+    begun = len(main_model.prompts)
+    result = with_client(app, token_of(app, ada.email), use).structured_content
+    assert "hidden this message from models" in prompted(begun)
+    assert "swordfish" not in prompted(begun) + str(result)
+    assert hidden in result["notices"][0]
+
+    # Nor when that answer is made again; what the person writes there refers to it as ever.
+    begun, its = len(main_model.prompts), result["conversationId"]
+    asked, answered = ada.get(f"/list_messages_by_conversation/{its}").json
+    assert ada.post(f"/regenerate/{its}/{answered['message_id']}").data
+    assert len(main_model.prompts) > begun
+    assert "swordfish" not in prompted(begun)
+    begun = len(main_model.prompts)
+    assert ada.post(f"/branch/{its}/{asked['message_id']}", json={"text": f"So what says {hidden}?"}).data
+    assert "swordfish" in prompted(begun)
 
 
 def test_a_long_result_is_cut(app: Flask, ada: Person) -> None:
