@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ from .paths import DeletedDocument, deleted_documents, read_bytes
 from .search.excerpts import Excerpt, find_excerpts
 from .search.vectors import DocumentVectors
 
+log = logging.getLogger(__name__)
 __all__ = ["Document", "DocumentEntry", "Excerpt", "Heading", "Link", "Page", "Resolution", "Vault", "Vaults"]
 _MOST_KEYS = 500
 _PAGE = 1_000
@@ -93,6 +95,7 @@ class Vaults:
         self._mapped = dict(mapped or {})
         self._require_room = require_room
         self._folders: dict[str, Path] = {}
+        self._strangers: Set[str] = frozenset()
         self._lock = threading.Lock()
 
     @property
@@ -103,7 +106,7 @@ class Vaults:
     def of(self, user_email: str) -> Vault:
         """The person's vault; its folder is made on first use. Raises UserNotFoundError, VaultUnavailableError."""
         mapped = self._mapped.get(user_email)
-        root = mapped.folder if mapped is not None else self._own_folder(user_email)
+        root = self._mapped_folder(user_email, mapped) if mapped is not None else self._own_folder(user_email)
         return Vault(
             user_email=user_email,
             root=root,
@@ -120,8 +123,10 @@ class Vaults:
         own = {entry.name for entry in os.scandir(self.folder)} if self.folder.is_dir() else set()
         if not own and not self._mapped:
             return []
+        accounts = user_ids(database=self.database, closed=False)
+        self._warn_of_strangers(self._mapped.keys() - accounts.keys())
         found = list[Vault]()
-        for email, user_id in user_ids(database=self.database, closed=False).items():
+        for email, user_id in accounts.items():
             if self._mapped[email].folder.is_dir() if email in self._mapped else user_id in own:
                 with suppress(UserNotFoundError):  # it was closed meanwhile
                     found.append(self.of(email))
@@ -139,6 +144,22 @@ class Vaults:
 
     def _read(self, user_email: str, path: str) -> Document:
         return self.of(user_email).read(path)
+
+    def _warn_of_strangers(self, strangers: Set[str]) -> None:
+        """Say once which folders are mapped to addresses without an account, which may be misspelled."""
+        with self._lock:
+            new, self._strangers = strangers - self._strangers, strangers
+        for email in sorted(new):
+            log.warning("ANAPHORA_VAULT_FOLDERS: %s has no account, so nothing in this folder is read", email)
+
+    def _mapped_folder(self, user_email: str, mapped: MappedFolder) -> Path:
+        """Raises UserNotFoundError: of an address without an account, the index would keep nothing."""
+        if user_email not in self._folders:
+            if not is_account_open(database=self.database, user_email=user_email):
+                raise UserNotFoundError
+            with self._lock:
+                self._folders[user_email] = mapped.folder
+        return mapped.folder
 
     def _own_folder(self, user_email: str) -> Path:
         known = self._folders.get(user_email)

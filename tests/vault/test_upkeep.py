@@ -195,6 +195,28 @@ def test_a_mapped_folder_whose_disk_is_not_mounted_keeps_its_index_and_others_ar
     assert paths_of(mine) == ["b.md"]
 
 
+def test_a_folder_that_is_mapped_to_an_address_without_an_account_is_named_once_and_opened_by_nobody(
+    database, tmp_path, caplog
+):
+    folder = tmp_path / "mapped"
+    folder.mkdir()
+    folder.joinpath("a.md").write_text("# One")
+    stranger = "aada@example.org"
+    vaults = Vaults(database=database, mapped={stranger: MappedFolder(folder, read_only=False)})
+    with pytest.raises(UserNotFoundError):
+        vaults.of(stranger)
+    for _ in range(3):
+        vaults.existing()
+    told = [record.getMessage() for record in caplog.records if stranger in record.getMessage()]
+    assert told == [f"ANAPHORA_VAULT_FOLDERS: {stranger} has no account, so nothing in this folder is read"]
+
+    create_user(database=database, user_email=stranger, password="long enough")
+    (vault,) = vaults.existing()
+    list(vault.refresh())
+    assert paths_of(vault) == ["a.md"]
+    assert len([record for record in caplog.records if stranger in record.getMessage()]) == 1
+
+
 def test_the_bin_keeps_documents_for_thirty_days_and_no_empty_folder_for_longer(vault, vaults, monkeypatch):
     for path in ("plants/a.md", "b.md", "c/d/e.md"):
         vault.write(path, "x")
