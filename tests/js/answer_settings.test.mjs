@@ -80,3 +80,11 @@ test('prompts are found by the beginning of their name, and by the name', () => 
   for (const name of ['a', 'übersetze-2', 'a_b']) assert.ok(isPromptName(name), name);
   for (const name of ['', '2a', 'a b', 'a/b', 'x'.repeat(51)]) assert.ok(!isPromptName(name), name);
 });
+
+test('the dialog says in every language that some models have no temperature', async () => {
+  for (const language of ['en', 'de', 'es', 'zh-Hans']) {
+    const words = await import(`../../interface/static/page/strings/${language}/answer_settings.js`);
+    const [strings] = Object.values(words);
+    assert.match(strings.temperatureHelp, /Anthropic/);
+  }
+});

@@ -9,7 +9,7 @@ export const answerSettingsStrings = fill(english, {
   systemPrompt: 'Systemprompt',
   systemPromptHelp: 'Was dem Modell vor jeder Nachricht gesagt wird, anstelle seiner üblichen Anweisungen.',
   temperature: 'Temperatur',
-  temperatureHelp: '0 ist ruhig, 2 ist wild. Leer: wie das Modell es mag.',
+  temperatureHelp: '0 ist ruhig, 2 ist wild. Leer: wie das Modell es mag. Manche Modelle, etwa die von Anthropic, haben keine.',
   answerTokens: 'Längste Antwort',
   answerTokensHelp: 'In Tokens. Leer: so lang das Modell kann.',
   model: 'Modell',

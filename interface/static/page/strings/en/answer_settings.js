@@ -9,7 +9,7 @@ export const answerSettingsStrings = {
   systemPrompt: 'System prompt',
   systemPromptHelp: 'What the model is told before every message, in the place of its usual instructions.',
   temperature: 'Temperature',
-  temperatureHelp: '0 is steady, 2 is wild. Empty: as the model likes.',
+  temperatureHelp: '0 is steady, 2 is wild. Empty: as the model likes. Some models, such as Anthropic’s, have none.',
   answerTokens: 'Longest answer',
   answerTokensHelp: 'In tokens. Empty: as long as the model can.',
   model: 'Model',

@@ -9,7 +9,7 @@ export const answerSettingsStrings = fill(english, {
   systemPrompt: 'Instrucción del sistema',
   systemPromptHelp: 'Lo que se dice al modelo antes de cada mensaje, en lugar de sus instrucciones habituales.',
   temperature: 'Temperatura',
-  temperatureHelp: '0 es constante, 2 es imprevisible. Vacío: como prefiera el modelo.',
+  temperatureHelp: '0 es constante, 2 es imprevisible. Vacío: como prefiera el modelo. Algunos modelos, como los de Anthropic, no la tienen.',
   answerTokens: 'Respuesta más larga',
   answerTokensHelp: 'En tokens. Vacío: tan larga como pueda el modelo.',
   model: 'Modelo',

@@ -9,7 +9,7 @@ export const answerSettingsStrings = fill(english, {
   systemPrompt: '系统提示词',
   systemPromptHelp: '在每条消息之前告诉模型的内容，取代平时的指令。',
   temperature: '温度',
-  temperatureHelp: '0 最稳定，2 最随机。留空：由模型决定。',
+  temperatureHelp: '0 最稳定，2 最随机。留空：由模型决定。有些模型（如 Anthropic 的模型）没有温度。',
   answerTokens: '最长回答',
   answerTokensHelp: '以词元计。留空：模型能写多长就多长。',
   model: '模型',
