@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select
 
 from database.conversations.conversation import access_head
 from database.engine.clock import iso_in
@@ -49,6 +49,7 @@ _HAS_EVENTS = exists().where(_e.message_id == messages.c.message_id)
 _EVENTS = (
     select(_e.seq, _e.event).where(_e.message_id == bindparam("answer"), _e.seq > bindparam("after")).order_by(_e.seq)
 )
+_NEWEST = select(func.coalesce(func.max(_e.seq), 0)).where(_e.message_id == bindparam("answer"))
 
 
 _ANSWERS = (
@@ -131,6 +132,8 @@ def read_events(*, database: Database, user_email: str, message_id: str, after: 
         where = {"stream": stream, "conversation_id": answer.conversation_id}
         if answer.status == "streaming":
             kept = not is_unkept(answer.config)
+            if kept and after and not events:  # whatever a watcher has seen was stored before
+                refuse_beyond(after, newest=_newest(connection, stream))
             return StreamRead(**where, status=answer.status, events=events, complete=False, kept=kept)
         if not events or not _is_done(events[-1][1]):
             told = _Told(stream, stored_events(connection, stream))
@@ -147,6 +150,11 @@ def refuse_beyond(after: int, *, newest: int) -> None:
     """Raise StreamExpiredError for events after one that there never was: they belong to an earlier attempt."""
     if after > newest:
         raise StreamExpiredError("The answer was made again since. Load the message instead.")
+
+
+def _newest(connection: Connection, message_id: str) -> int:
+    """The number of the newest stored event of an answer; 0 before the first."""
+    return int(connection.execute(_NEWEST, {"answer": message_id}).scalar_one())
 
 
 def stored_events(connection: Connection, message_id: str, *, after: int = 0) -> list[tuple[int, bytes]]:

@@ -14,9 +14,12 @@ import pytest
 from chat.exchange import events
 from chat.exchange.errors import StreamElsewhereError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, LocalAnnouncements
+from chat.processes.metrics import Metrics
 from chat.turns.following import FollowedStream, FollowedTurns
+from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.conversations.repository import delete_conversation
+from database.engine.errors import StreamExpiredError
 from database.turns.events import append_events
 from database.turns.identity import AcceptedTurn
 from database.turns.turns import accept_turn, finish_turn
@@ -122,6 +125,21 @@ def test_what_another_process_commits_is_seen_in_order_until_the_turn_ends(
     assert [event["seq"] for event in seen] == [1, 2, 3]
     assert joined(seen) == "A litre a day."
     assert second.result(SECONDS) == seen
+
+
+def test_a_number_that_an_answer_has_not_reached_is_refused_at_any_process_while_it_is_written(
+    talk: Talk, other: OtherProcess
+) -> None:
+    here = TurnRunner(database=talk.database, metrics=Metrics(), announcements=other.announcements)
+    own = {"user_email": EMAIL, "message_id": other.answer_id}
+    with pytest.raises(StreamExpiredError):
+        here.watch(**own, after=1)
+    other.commits(events.text("A litre "), events.text("a day."), announced=False)
+    for after in (3, 2**31):
+        with pytest.raises(StreamExpiredError):
+            here.watch(**own, after=after)
+    for after in (0, 1, 2):
+        assert here.watch(**own, after=after) is not None
 
 
 def test_whoever_watches_on_the_loop_sees_the_same(
