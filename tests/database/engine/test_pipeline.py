@@ -87,6 +87,22 @@ def test_much_is_sent_and_received_at_once(connection: PipelinedConnection) -> N
         assert [answer.rows()[0][0] for answer in answers] == texts
 
 
+def test_the_server_has_begun_before_anybody_waits_for_it(
+    connection: PipelinedConnection, postgresql_server: PostgreSQLServer
+) -> None:
+    url = postgresql_server.empty_store()
+    other = psycopg.connect(url.replace("postgresql+psycopg", "postgresql", 1), autocommit=True)
+    held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND granted"
+    with connection.sender.pipelined():
+        for _ in range(3):
+            connection.sender.send(Numbered("SELECT pg_advisory_lock(4711)"), ())
+        until = time.monotonic() + 120
+        while other.execute(held).fetchone() != (1,):
+            assert time.monotonic() < until
+    other.close()
+    postgresql_server.take_back(url)
+
+
 def test_statements_are_prepared_when_they_come_again_and_anew_when_the_driver_has_given_up_its_own(
     connection: PipelinedConnection,
 ) -> None:
