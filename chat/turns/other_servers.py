@@ -81,16 +81,20 @@ class OtherServers:
         return bool(owners)
 
     async def hear_stops(self, stop: Callable[[str], None], *, is_needed: Callable[[], bool]) -> None:
-        """While `is_needed`, call `stop` on this loop for each answer of this server that another one wants stopped."""
+        """While `is_needed`, call `stop` on this loop for each answer of this server that another one wants stopped.
+
+        It looks into the store when another server says so, and every `FOLLOW_SECONDS`; not at once: the turn that has
+        just begun is on its way to its model.
+        """
         self._hearing = asyncio.get_running_loop()
         while is_needed():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FOLLOW_SECONDS):
+                    await self._stop_asked.wait()
             self._stop_asked.clear()
             with suppress(StoreError):
                 for message_id in await in_thread(take_stop_requests, database=self._database, owner=self._owner):
                     stop(message_id)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(FOLLOW_SECONDS):
-                    await self._stop_asked.wait()
         self._hearing = None
 
     def announce_events(self, stored: asyncio.Future[None], rows: Sequence[tuple[str, int, bytes]]) -> None:

@@ -12,6 +12,7 @@ from database.schema import messages, stop_requests, stream_events
 
 _e, _m, _s = stream_events.c, messages.c, stop_requests.c
 _RUNNING = Prepared(select(_m.message_id).where(_m.status == "streaming", _m.user_email == bindparam("owner")))
+_ASKED_TO_STOP = Prepared(select(_s.message_id).where(_s.owner == bindparam("owner")))
 
 
 def events_beyond(*, database: Database, positions: Mapping[str, int], most: int) -> list[tuple[str, int, bytes]]:
@@ -72,9 +73,8 @@ def ask_to_stop(*, database: Database, asking: str, user_email: str, conversatio
 
 def take_stop_requests(*, database: Database, owner: str) -> set[str]:
     """The answers that `owner` was asked to stop since the last call."""
-    mine = select(_s.message_id).where(_s.owner == owner)
     with database.reading() as connection:
-        asked = set(connection.execute(mine).scalars())
+        asked = {message_id for (message_id,) in _ASKED_TO_STOP.rows(connection, owner=owner)}
     if asked:
         done = delete(stop_requests).where(_s.message_id.in_(asked))
         database.write(lambda connection: connection.execute(done).rowcount, urgency=Urgency.STREAM)

@@ -15,6 +15,7 @@ import pytest
 from chat.exchange import events
 from chat.exchange.errors import TooManyTurnsError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, LocalAnnouncements
+from chat.turns import other_servers
 from chat.turns.idempotency import SentMessage
 from chat.turns.other_servers import OtherServers
 from chat.turns.streams import LiveStream
@@ -23,6 +24,7 @@ from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.turns.turns import accept_turn
+from database.turns.watching import take_stop_requests
 from tests.chat.conftest import EMAIL, wait_until
 from tests.postgresql import PostgreSQLServer
 
@@ -92,6 +94,30 @@ def test_a_server_stops_what_another_one_asks_it_to(servers: Servers, answering:
     assert stopped == [mine]
     assert not first.ask_to_stop(user_email=EMAIL)  # nobody else answers anything
     assert not second.ask_to_stop(user_email="eve@example.org")
+
+
+def test_a_server_looks_for_what_it_shall_stop_when_another_one_says_so_and_not_as_a_turn_begins(
+    servers: Servers, answering: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_servers, "FOLLOW_SECONDS", 3_600.0)
+    first, second = servers
+    mine, looks = answering("first"), list[str]()
+
+    def looking(**asked: Any) -> set[str]:
+        looks.append(asked["owner"])
+        return take_stop_requests(**asked)
+
+    monkeypatch.setattr(other_servers, "take_stop_requests", looking)
+    stopped = list[str]()
+
+    async def hear() -> None:
+        hearing = asyncio.create_task(first.hear_stops(stopped.append, is_needed=lambda: not stopped))
+        await asyncio.sleep(0)  # it has begun
+        assert await asyncio.to_thread(second.ask_to_stop, user_email=EMAIL)
+        await asyncio.wait_for(hearing, SECONDS)
+
+    asyncio.run(hear())
+    assert (stopped, looks) == ([mine], ["first"])
 
 
 def test_turns_of_all_servers_are_counted_together(
