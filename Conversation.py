@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -262,6 +262,10 @@ class Conversation:
         """Bring this object up to date with the store; whether the conversation is still there."""
         return self._history.keep_up()
 
+    def asked_to_keep_up(self, connection: Any) -> Callable[[], bool]:
+        """Asks in a transaction of the store; what is returned reads the answer, and is `keep_up`."""
+        return self._history.asked_to_keep_up(connection)
+
     def get_metadata(self) -> dict[str, Any]:
         """The conversation as lists show it: ids, title, dates, counts, settings."""
         return self._history.metadata()
@@ -361,16 +365,8 @@ class Conversation:
 
     def _read_history(self, turn: Turn) -> None:
         turn.summary = steps.summary_before(turn, self._history)
-        turn.history = steps.with_files_read(turn, self._recent_messages(turn))
+        turn.history = steps.with_files_read(turn, steps.messages_before(turn, self._history))
         turn.earlier_documents = self._history.latest_documents(before=turn.accepted.user_message_id)
-
-    def _recent_messages(self, turn: Turn) -> Sequence[Message]:
-        if turn.accepted.first_turn:
-            return []
-        most, before = turn.model.context_window * 4, turn.accepted.user_message_index
-        recent = self._history.last_messages(max_chars=most, before=before)
-        own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
-        return [message for message in recent if message["message_id"] not in own]
 
     def _finish(self, turn: Turn, title: str | None) -> FinishedTurn:
         return self._history.finish(turn.answer_id, **turn.ended(), title=title, owner=turn.query.get(OWNER))

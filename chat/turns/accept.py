@@ -29,6 +29,7 @@ from sentences import NOTHING, Sentence, say
 
 from .history import History
 
+_CHARS_OF_A_TOKEN = 4
 _OVERRIDES = "model_overrides"
 """The conversation's setting that names models by role, as a turn's `model` does: `{"main": "embedded:small"}`."""
 
@@ -206,9 +207,15 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
         opens_thread=len(answerers) > 1,
         notify=query.get(NOTIFIED) or (),
         files=query.get("files") or (),
+        chars_before=chars_of_history(means.chosen.model),
         admit=preferences,
     )
     return _turn(query, accepted, means, preferences.told, text=text)
+
+
+def chars_of_history(model: ChatModel) -> int:
+    """How long the messages before a question are together that may go to this model with it."""
+    return model.context_window * _CHARS_OF_A_TOKEN
 
 
 def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from database.conversations import repository as conversations
 from database.conversations.conversation import (
     ConversationRow,
+    asked_for_conversation_since,
     conversation_metadata,
     conversation_since,
 )
@@ -20,7 +21,7 @@ from database.history import documents as stored_documents
 from database.history import references as stored_references
 from database.history import summary as running_summary
 from database.history.summary import Unsummarised
-from database.messages.message import Message, MessageRow, message_shape, text_shape
+from database.messages.message import Message, MessageRow, MessageText, message_shape, text_shape
 from database.messages.parts import is_file
 from database.turns import answers, turns, variants
 from database.turns.identity import AcceptedTurn, Admission, AgentIdentity, FinishedTurn, RepeatedTurn, admit_all
@@ -79,8 +80,19 @@ class History:
 
     def keep_up(self) -> bool:
         """Read the conversation again if its version has changed; whether it is still there."""
+        return self._kept_up(partial(conversation_since, self._row.version, **self._who))
+
+    def asked_to_keep_up(self, connection: Any) -> Callable[[], bool]:
+        """Asks in a transaction of the store; what is returned reads the answer, and is `keep_up`."""
+        row = self._row
+        ask = asked_for_conversation_since(
+            connection, row.version, user_email=row.user_email, conversation_id=row.conversation_id
+        )
+        return partial(self._kept_up, ask)
+
+    def _kept_up(self, read: Callable[[], ConversationRow | None]) -> bool:
         try:
-            row = conversation_since(self._row.version, **self._who)
+            row = read()
         except ConversationNotFoundError:
             return False
         if row is not None:
@@ -174,9 +186,16 @@ class History:
         """Some live messages, inclusive."""
         return [message_shape(row) for row in reading.messages_between(**self._who, start=start, end=end)]
 
-    def last_messages(self, *, max_chars: int, before: int | None = None) -> Sequence[Message]:
-        """The newest live messages that are not hidden, in order; before: of those with a smaller index."""
-        rows = reading.last_messages(**self._who, max_chars=max_chars, before=before, hidden=False)
+    def last_messages(
+        self, *, max_chars: int, before: int | None = None, read: Sequence[MessageText] | None = None
+    ) -> Sequence[Message]:
+        """The newest live messages that are not hidden, in order; before: of those with a smaller index.
+
+        read: their rows, where they were read with something else.
+        """
+        rows = read
+        if rows is None:
+            rows = reading.last_messages(**self._who, max_chars=max_chars, before=before, hidden=False)
         asked_with_more = [row.message_id for row in rows if row.has_parts and row.sender == "user"]
         files = attachments.files_of_each(message_ids=asked_with_more, **self._who) if asked_with_more else {}
         return [text_shape(row) | {"files": files.get(row.message_id, ())} for row in rows]
@@ -192,14 +211,16 @@ class History:
         client_message_id: str | None = None,
         owner: str | None = None,
         instead_of: str | None = None,
+        chars_before: int | None = None,
         **who_answers: Any,
     ) -> AcceptedTurn:
         """Store a user message and an empty answer. instead_of: the question in whose place it is asked, in a branch.
 
-        who_answers: `asked_by`, `agent`, `opens_thread`, `notify`, `files` and `admit` of
-        `database.turns.turns.accept_turn`.
+        chars_before: how long the messages may be that are asked for with it, of a short conversation. who_answers:
+        `asked_by`, `agent`, `opens_thread`, `notify`, `files` and `admit` of `database.turns.turns.accept_turn`.
         Raises TurnInProgressError, ConversationNotFoundError, MessageNotFoundError, InvalidChangeError.
         """
+        is_short = self._row.message_count <= reading.ASKED_WITH_OTHERS
         accepted = turns.accept_turn(
             **self._who,
             text=text,
@@ -211,6 +232,7 @@ class History:
             owner=owner,
             instead_of=instead_of,
             friendly_id=self._row.conversation_friendly_id,
+            chars_before=chars_before if is_short else None,
             **who_answers,
         )
         if instead_of is not None:

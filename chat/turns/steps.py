@@ -32,6 +32,7 @@ from language_models.errors import ModelUnknownError
 from sentences import NOTHING, Sentence, say, says, together
 
 from . import answering
+from .accept import chars_of_history
 from .answering import Drafts
 from .history import History
 from .titles import make_title
@@ -47,6 +48,18 @@ _TITLE_AFTER = 2.0
 _BUSY_TRIES = 30
 _KEPT = say("kept")
 _INTERRUPTIONS = {"interrupted": say("server_stopped"), "storage_failed": say("not_stored")}
+
+
+def messages_before(turn: Turn, history: History) -> Sequence[Message]:
+    """The newest messages before the question that its model may be given, in order."""
+    accepted = turn.accepted
+    if accepted.first_turn:
+        return []
+    recent = history.last_messages(
+        max_chars=chars_of_history(turn.model), before=accepted.user_message_index, read=accepted.said_before
+    )
+    own = {accepted.user_message_id, accepted.response_message_id}
+    return [message for message in recent if message["message_id"] not in own]
 
 
 def with_files_read(turn: Turn, history: Sequence[Message]) -> Sequence[Message]:

@@ -18,7 +18,7 @@ from database.schema import api_tokens, users
 from sentences import say
 
 from .audit import Actor, record_act
-from .secret_tokens import fingerprint, new_secret
+from .secret_tokens import Asking, fingerprint, found_owner, new_secret
 
 # People, and scanners for leaked secrets, recognise a token by this prefix.
 TOKEN_PREFIX = "anaphora_"
@@ -89,14 +89,13 @@ def create_token(
     return row, secret
 
 
-def find_token(*, database: Database, token: str) -> TokenOwner | None:
+def find_token(*, database: Database, token: str, beside: Asking | None = None) -> TokenOwner | None:
     """The owner of the token; None for an unknown or revoked token, or a disabled account.
 
-    Records the last use at most once a minute, in the background.
+    Records the last use at most once a minute, in the background. beside: see `found_owner`.
     """
     token_hash, moment = fingerprint(token), now()
-    with database.reading() as connection:
-        row = _OWNER.row(connection, fingerprint=token_hash)
+    row = found_owner(database, _OWNER, beside=beside, fingerprint=token_hash)
     if row is None:
         return None
     user_email, token_id, name, read_only, last_used_at = row

@@ -16,7 +16,7 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import sessions, users
 
-from .secret_tokens import fingerprint, new_secret
+from .secret_tokens import Asking, fingerprint, found_owner, new_secret
 from .users import require_password
 
 LIFETIME_DAYS = 30
@@ -78,14 +78,13 @@ def create_session(
     return token
 
 
-def find_session(*, database: Database, token: str) -> str | None:
+def find_session(*, database: Database, token: str, beside: Asking | None = None) -> str | None:
     """The e-mail address of the session's user; None for an unknown, ended or expired one, or a disabled account.
 
-    Records the last use at most once a minute, in the background.
+    Records the last use at most once a minute, in the background. beside: see `found_owner`.
     """
     session_hash, moment = fingerprint(token), now()
-    with database.reading() as connection:
-        row = _OWNER.row(connection, fingerprint=session_hash, moment=iso(moment))
+    row = found_owner(database, _OWNER, beside=beside, fingerprint=session_hash, moment=iso(moment))
     if row is None:
         return None
     user_email, last_seen_at = row

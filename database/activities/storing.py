@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Text, bindparam, cast, func, insert, literal_column, select, union_all
+from sqlalchemy.dialects.postgresql import REGCLASS
 
 from database.engine.statements import Prepared
 from database.schema import activities, former_short_ids
@@ -33,8 +34,10 @@ _OF_AN_ACTIVITY = {
 """What the columns hold of a NewActivity."""
 _COLUMNS = ("conversation_id", "short_id", *_OF_AN_ACTIVITY)
 _values_of = attrgetter(*_OF_AN_ACTIVITY.values())
+_SEQUENCE = f"{activities.name}_{activities.c.seq.name}_seq"
+"""As PostgreSQL names it; asking for the name takes as long as asking for a number."""
 _NUMBERS = Prepared(
-    select(func.nextval(func.pg_get_serial_sequence(activities.name, activities.c.seq.name))).select_from(
+    select(func.nextval(cast(_SEQUENCE, REGCLASS))).select_from(
         func.generate_series(literal_column("1"), cast(bindparam("count"), BigInteger))
     )
 )

@@ -380,13 +380,23 @@ def conversation_since(
 
     A database server is asked once, for both. Raises ConversationNotFoundError.
     """
+    with database.reading() as connection, pipelined(connection):
+        return asked_for_conversation_since(
+            connection, version, user_email=user_email, conversation_id=conversation_id
+        )()
+
+
+def asked_for_conversation_since(
+    connection: Connection, version: int, *, user_email: str, conversation_id: str
+) -> Callable[[], ConversationRow | None]:
+    """Asks for both; what is returned reads the answers within the transaction, and is `conversation_since`."""
     who = {"owner": user_email, "conversation": conversation_id}
-    with database.reading() as connection:
-        with pipelined(connection):
-            ask_version = _VERSION.asked(connection, **who)
-            # In the same process a question costs more than an answer that is waited for.
-            is_asked = connection.dialect.name != "sqlite"
-            ask_row = _ROW_SINCE.asked(connection, **who, known=version) if is_asked else None
+    ask_version = _VERSION.asked(connection, **who)
+    # In the same process a question costs more than an answer that is waited for.
+    is_asked = connection.dialect.name != "sqlite"
+    ask_row = _ROW_SINCE.asked(connection, **who, known=version) if is_asked else None
+
+    def read() -> ConversationRow | None:
         stored = ask_version()
         if not stored:
             raise ConversationNotFoundError
@@ -394,3 +404,5 @@ def conversation_since(
             return None
         (row,) = ask_row() if ask_row else _ROW_SINCE.rows(connection, **who, known=version)
         return conversation_row(row)
+
+    return read

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter, methodcaller
@@ -30,6 +30,7 @@ _ASK_EVERY = 2.0
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _SPAN = "span"
 """The key of a connection's `info` that holds the span of the statement that is executed."""
+_IN_PROCESS = nullcontext()
 _ALL, _FIRST = methodcaller("fetchall"), methodcaller("fetchone")
 
 
@@ -173,17 +174,18 @@ def trace_statements(engine: Engine) -> None:
     event.listen(engine, "handle_error", fail)
 
 
-@contextmanager
-def pipelined(connection: Connection) -> Iterator[None]:
+def pipelined(connection: Connection) -> AbstractContextManager[None]:
     """Within the block a database server's answer is waited for only where rows are asked for, and at the end.
 
     What a `Prepared` statement changes is sent together with the next question. Where it is refused, the next question
     or the end of the block raises that, as SQLAlchemy raises it. Statements by SQLAlchemy are waited for, as ever.
     Within another such block it is a part of that one.
     """
-    if connection.dialect.name == "sqlite":
-        yield
-        return
+    return _IN_PROCESS if connection.dialect.name == "sqlite" else _sent_together(connection)
+
+
+@contextmanager
+def _sent_together(connection: Connection) -> Iterator[None]:
     with _as_sqlalchemy_raises(connection.dialect, ""), _sender(connection).pipelined():
         yield
 

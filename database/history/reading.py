@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ from database.messages.message import (
     MessageRow,
     MessageText,
     all_rows,
+    asked_for_newest,
     newest_first,
     row_with_hash,
     row_with_id,
@@ -77,6 +78,8 @@ _WINDOW = 50
 # As many as keep the writer for less than about 20 ms.
 _HASHED_AT_ONCE = 400
 _NEWEST = 1_000
+ASKED_WITH_OTHERS = 100
+"""Of a conversation of so many messages the newest are asked for together with other things, within a transaction."""
 _LONGEST_LIST = 10_000
 _PLACES = select(messages.c.message_id, messages.c.conversation_id).join(
     conversations, conversations.c.conversation_id == messages.c.conversation_id
@@ -229,6 +232,26 @@ def last_messages(
         if not found:
             access_head(connection, **who)
         return found[::-1]
+
+
+def asked_for_last_messages(
+    connection: Connection, *, user_email: str, conversation_id: str, max_chars: int
+) -> Callable[[], list[MessageText] | None]:
+    """Asks for what `last_messages` reads of those that are not hidden; what is returned reads the answer.
+
+    For a transaction that asks a database server for other things at the same time, of a conversation of at most
+    ASKED_WITH_OTHERS messages; None where there may be more.
+    """
+    limit = ASKED_WITH_OTHERS + 1
+    rows = asked_for_newest(connection, user_email=user_email, conversation_id=conversation_id, limit=limit)
+
+    def read() -> list[MessageText] | None:
+        newest = rows()
+        if len(newest) == limit:
+            return None
+        return _fitting((row for row in newest if row.show_hide != "hide"), max_chars)[::-1]
+
+    return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -386,6 +386,15 @@ def newest_first(
     with closing(_FROM_END.some(connection, **window)) as rows:
         for position, (*row, count) in enumerate(rows, 1):
             yield MessageText._make((*row, min(window["before"], count + 1) - position))
+
+
+def asked_for_newest(
+    connection: Connection, *, user_email: str, conversation_id: str, limit: int
+) -> Callable[[], list[MessageText]]:
+    """Asks for the newest live messages, at most `limit`; what is returned reads the answer, the newest first."""
+    own = {"user_email": user_email, "conversation_id": conversation_id}
+    rows = _FROM_END.asked(connection, **own, before=_BEHIND_ALL, limit=limit)
+    return lambda: [MessageText._make((*row, count + 1 - position)) for position, (*row, count) in enumerate(rows(), 1)]
 
 
 def row_with_id(connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:

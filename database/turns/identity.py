@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, selec
 from database.conversations.conversation import ConversationHead
 from database.engine.statements import Prepared
 from database.messages.documents import Documents
+from database.messages.message import MessageText
 from database.messages.parts import Parts
 from database.schema import activities, messages
 
@@ -104,13 +105,15 @@ class AcceptedTurn(Turn):
     """An accepted turn: stored, so that it survives a crash.
 
     first_turn: the conversation was empty. thread_id: the question's thread; None if it has none, or if only its
-    answers will open one. files: the parts of the question that are files.
+    answers will open one. files: the parts of the question that are files. said_before: the newest messages before the
+    question, where they were asked for and were read together with the rest.
     """
 
     first_turn: bool
     created_at: str
     thread_id: str | None = None
     files: tuple[dict[str, Any], ...] = ()
+    said_before: Sequence[MessageText] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,10 +45,12 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.history.attachments import parts_for
 from database.history.branches import begin_branch
+from database.history.reading import asked_for_last_messages
 from database.history.references import add_to_report
 from database.history.threads import find_place, open_thread
 from database.messages.documents import Documents, store_documents
 from database.messages.hashes import TakenHashes, hash_unhashed
+from database.messages.message import MessageText
 from database.messages.parts import Parts, store_parts
 from database.messages.unkept import MARK, is_unkept
 from database.schema import messages
@@ -137,6 +139,7 @@ class _Question:
     opens_thread: bool
     notify: Collection[str]
     files: Sequence[str]
+    chars_before: int | None
     admit: Admission
 
 
@@ -159,6 +162,7 @@ def accept_turn(
     opens_thread: bool = False,
     notify: Collection[str] = (),
     files: Sequence[str] = (),
+    chars_before: int | None = None,
     admit: Admission = admit_all,
 ) -> AcceptedTurn:
     """Store the user's message and an empty answer with status "streaming".
@@ -170,7 +174,8 @@ def accept_turn(
     from then on. friendly_id: by which the caller knows the conversation, so that the question's hash is looked for
     with what is asked first. asked_by: the agent that asks, if no person does. agent: the agent that answers.
     opens_thread: the answers reply to the question in a thread, since there will be several. notify: the agents (ids)
-    whose inboxes the question goes to. files: the attachments of the message. admit: called within the transaction,
+    whose inboxes the question goes to. files: the attachments of the message. chars_before: how long the messages are
+    together that are read with what else is asked, for `said_before`; None: none. admit: called within the transaction,
     raises where there is no room for the turn.
     Raises ConversationNotFoundError, AttachmentNotFoundError, TurnInProgressError, MessageNotFoundError (reply_to,
     instead_of),
@@ -195,6 +200,7 @@ def accept_turn(
         opens_thread=opens_thread,
         notify=notify,
         files=files,
+        chars_before=chars_before,
         admit=admit,
     )
 
@@ -205,6 +211,7 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     who = {"user_email": question.user_email, "conversation_id": question.conversation_id}
     # All that is asked before anything is read is one round trip to a database server.
     ask_head = asked_for_head(connection, **who)
+    ask_before = _asked_before(connection, question)
     admit = question.admit(connection)
     ids = new_activity_id(), new_activity_id()
     ask_short_ids = asked_for_short_ids(connection, ids, conversation_id=question.conversation_id)
@@ -252,8 +259,16 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     if not head.stateless and (head.has_takers or question.notify):
         deliver(connection, [user.activity_id], user_email=head.user_email, named=question.notify)
     _count_turn(connection, head, user.activity_id, response.activity_id, branch_id=branch_id)
-    accepted = _accepted(head, user, response, short_hash=short_hash, created_at=created_at, thread_id=place.thread_id)
-    return replace(accepted, files=tuple(parts)) if parts else accepted
+    return _accepted(
+        head,
+        user,
+        response,
+        short_hash=short_hash,
+        created_at=created_at,
+        thread_id=place.thread_id,
+        files=tuple(parts),
+        said_before=ask_before(),
+    )
 
 
 def _taken_hashes(connection: Connection, question: _Question, *, friendly_id: str | None) -> TakenHashes | None:
@@ -262,6 +277,18 @@ def _taken_hashes(connection: Connection, question: _Question, *, friendly_id: s
         return None
     expected = unique_message_short_hash(friendly_id, question.text, ())
     return TakenHashes(connection, question.conversation_id, expected=expected)
+
+
+def _asked_before(connection: Connection, question: _Question) -> Callable[[], Sequence[MessageText] | None]:
+    """Asks for what was said before a question; what is returned reads the answer, None where nobody asked.
+
+    In SQLite a question of its own costs less than messages that are read while nobody else can write. Where a branch
+    begins, the question has other messages before it than are on the path now.
+    """
+    if connection.dialect.name == "sqlite" or question.chars_before is None or question.instead_of is not None:
+        return lambda: None
+    who = {"user_email": question.user_email, "conversation_id": question.conversation_id}
+    return asked_for_last_messages(connection, **who, max_chars=question.chars_before)
 
 
 def _store_files(
@@ -463,8 +490,7 @@ def _accepted(
     response: StoredActivity,
     *,
     short_hash: str | None,
-    created_at: str,
-    thread_id: str | None,
+    **values: Any,
 ) -> AcceptedTurn:
     return AcceptedTurn(
         user_message_id=user.activity_id,
@@ -478,9 +504,8 @@ def _accepted(
         title=head.title,
         conversation_friendly_id=head.friendly_id,
         first_turn=head.last_ordinal == 0,
-        created_at=created_at,
-        thread_id=thread_id,
         kept=not head.stateless,
+        **values,
     )
 
 

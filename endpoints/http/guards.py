@@ -14,6 +14,7 @@ from werkzeug.http import parse_cookie
 from werkzeug.wrappers import Response
 
 from database.accounts.api_tokens import find_token, owners_of_tokens
+from database.accounts.secret_tokens import Asking
 from database.accounts.sessions import find_session, owners_of_sessions
 from database.engine.database import Database
 
@@ -23,6 +24,7 @@ from .scope import (
     EXTENSION,
     Access,
     AppState,
+    asked_to_open,
     current_application,
     current_request,
     current_state,
@@ -154,7 +156,9 @@ def find_out_who_asks(request: Request, state: AppState, view: View | None) -> R
     this, environ = request_id(), request.environ
     state.requests.begin(this)
     session = parse_cookie(environ.get("HTTP_COOKIE")).get(SESSION_COOKIE, "")
-    access = _access(state.database, authorization=environ.get("HTTP_AUTHORIZATION"), session=session)
+    beside = asked_to_open(request.view_args["conversation_id"]) if _has(view, "opens_conversation") else None  # type: ignore[index]
+    authorization = environ.get("HTTP_AUTHORIZATION")
+    access = _access(state.database, authorization=authorization, session=session, beside=beside)
     state.requests.belongs_to(this, None if access is None else access.user_email)
     remember_access(access)
     if access is None and request.endpoint is not None and not is_public(view):
@@ -227,19 +231,24 @@ def _refuse_foreign_body(request: Request, view: View | None) -> None:
         raise UnsupportedMediaError(f"Send the body as {allowed[0]}.")
 
 
-def _access(database: Database, *, authorization: str | None, session: str) -> Access | None:
-    """Authenticate by the bearer token in `authorization`, or without that header by the session's cookie."""
+def _access(
+    database: Database, *, authorization: str | None, session: str, beside: Asking | None = None
+) -> Access | None:
+    """Authenticate by the bearer token in `authorization`, or without that header by the session's cookie.
+
+    beside: asks for something else together with the owner of the credentials.
+    """
     if authorization is not None:
-        return _access_by_token(database, authorization)
-    user_email = find_session(database=database, token=session) if session else None
+        return _access_by_token(database, authorization, beside=beside)
+    user_email = find_session(database=database, token=session, beside=beside) if session else None
     return None if user_email is None else Access(user_email=user_email, by="session", credential=session)
 
 
-def _access_by_token(database: Database, authorization: str) -> Access | None:
+def _access_by_token(database: Database, authorization: str, *, beside: Asking | None) -> Access | None:
     scheme, _, secret = authorization.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         return None
-    found = find_token(database=database, token=secret.strip())
+    found = find_token(database=database, token=secret.strip(), beside=beside)
     if found is None:
         return None
     return Access(

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from flask import Flask, Request, current_app, g, request
 from flask.ctx import _AppCtxGlobals
 
 from database.accounts.audit import Actor, Door
+from database.accounts.secret_tokens import Asking
 from database.accounts.users import get_user
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
@@ -191,7 +192,31 @@ def error_code() -> str | None:
 
 def access_conversation(conversation_id: str) -> Conversation:
     """The conversation, if it is the caller's. Raises ConversationNotFoundError."""
-    return conversation_loader(current_user_email())(conversation_id)
+    opened: Conversation | None = _g().pop("opened", None)
+    if opened is None or opened.conversation_id != conversation_id:
+        return conversation_loader(current_user_email())(conversation_id)
+    return _own(opened, current_user_email())
+
+
+def asked_to_open(conversation_id: str) -> Asking | None:
+    """Asks for what a cached conversation is now, so that the first `access_conversation` of this request need not.
+
+    None where it is not cached.
+    """
+    known = current_state().conversation_cache.get(conversation_id)
+    if known is None:
+        return None
+
+    def ask(connection: Any) -> Callable[[], None]:
+        is_there = known.asked_to_keep_up(connection)
+
+        def read() -> None:
+            if is_there():
+                _g().opened = known
+
+        return read
+
+    return ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +228,20 @@ class OwnConversations:
 
     def __call__(self, conversation_id: str) -> Conversation:
         """Raises ConversationNotFoundError, also for somebody else's."""
-        return self._own(self.cache[conversation_id])
+        return _own(self.cache[conversation_id], self.user_email)
 
     def at_version(self, conversation_id: str, version: int) -> Conversation:
         """The conversation at this version or a later one; the store is asked only where an older one is cached."""
         known = self.cache.get(conversation_id)
-        return self._own(known) if known is not None and known.is_at(version) else self(conversation_id)
+        if known is None or not known.is_at(version):
+            return self(conversation_id)
+        return _own(known, self.user_email)
 
-    def _own(self, conversation: Conversation) -> Conversation:
-        if conversation.user_id != self.user_email:
-            raise ConversationNotFoundError
-        return conversation
+
+def _own(conversation: Conversation, user_email: str) -> Conversation:
+    if conversation.user_id != user_email:
+        raise ConversationNotFoundError
+    return conversation
 
 
 def conversation_loader(user_email: str) -> OwnConversations:

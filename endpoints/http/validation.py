@@ -176,6 +176,12 @@ def public(view: View) -> View:
     return view
 
 
+def opens_conversation(view: View) -> View:
+    """Mark a view that opens the conversation of its address: the store is asked for it and for the caller at once."""
+    view.opens_conversation = True  # type: ignore[attr-defined]
+    return view
+
+
 def admits_read_only_tokens(view: View) -> View:
     """Mark a view that itself holds read-only tokens to reading, whatever its method."""
     view.admits_read_only_tokens = True  # type: ignore[attr-defined]

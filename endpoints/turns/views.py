@@ -23,7 +23,7 @@ from endpoints.http.scope import (
     current_user_scope,
 )
 from endpoints.http.streams import NDJSON, StreamResponse, stream_response
-from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.validation import answers, asks, fails, opens_conversation, takes
 from endpoints.serving.work_queues import Work, works
 
 from . import models as turn_models
@@ -36,6 +36,7 @@ blueprint = Blueprint("turns", __name__)
 
 
 @blueprint.post("/send_message/<conversation_id>")
+@opens_conversation
 @takes(turn_models.Outgoing)
 @answers(None, media=NDJSON)
 @fails(
@@ -63,6 +64,7 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
 
 
 @blueprint.post("/regenerate/<conversation_id>/<message_id>")
+@opens_conversation
 @takes(turn_models.Repetition, optional=True)
 @answers(None, media=NDJSON)
 @fails(
@@ -83,6 +85,7 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
 
 
 @blueprint.post("/continue/<conversation_id>/<message_id>")
+@opens_conversation
 @takes(turn_models.Repetition, optional=True)
 @answers(None, media=NDJSON)
 @fails(
@@ -117,6 +120,7 @@ def choose_variant(message_id: str, number: int) -> Response:
 
 
 @blueprint.post("/branch/<conversation_id>/<message_id>")
+@opens_conversation
 @takes(turn_models.Alternative)
 @answers(None, media=NDJSON)
 @fails(

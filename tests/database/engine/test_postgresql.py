@@ -19,10 +19,15 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from database import schema
 from database.accounts.quotas import Quota, asked_to_take_message
+from database.accounts.sessions import create_session, find_session
 from database.accounts.users import asked_told_to_models, insert_account, new_account
 from database.activities.reading import find_activity
 from database.connection import close_store, open_store
-from database.conversations.conversation import conversation_since, conversation_version
+from database.conversations.conversation import (
+    asked_for_conversation_since,
+    conversation_since,
+    conversation_version,
+)
 from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation, set_friendly_id
 from database.engine import postgresql
@@ -37,6 +42,7 @@ from database.engine.errors import (
 )
 from database.engine.postgresql import database_at, store_error
 from database.engine.statements import Prepared
+from database.history.reading import last_messages
 from database.history.references import conversations_by_friendly_id
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
@@ -326,9 +332,12 @@ def test_accepting_a_message_waits_for_two_answers(store: Database, tmp_path: Pa
             config={},
             owner="server",
             friendly_id=turn.conversation_friendly_id,
+            chars_before=1_000,
             admit=admit,
         )
     assert traced.waits() == 2  # for what was asked, and for the commit
+    assert turn.said_before == last_messages(**own, max_chars=1_000, before=turn.user_message_index)
+    assert [row.text for row in turn.said_before] == ["Does it rain?", "Yes."] * 2
     assert turn.user_message_short_hash
     assert told[-1] == (None, ("", "", ""))
 
@@ -359,6 +368,25 @@ def test_reading_a_conversation_and_whether_it_has_changed_is_one_wait(store: Da
             found = conversation_since(version, **own)
         waits.append((traced.waits(), found))
     assert waits == [(1, None), (1, row)]
+
+
+def test_finding_out_who_asks_and_what_a_conversation_is_now_is_one_wait(store: Database, tmp_path: Path) -> None:
+    store.write(partial(insert_account, values=new_account("ann@example.org", "no hash", "", is_admin=False)))
+    own: dict[str, Any] = {"database": store, "user_email": "ann@example.org"}
+    row = create_conversation(**own, domain="assistant")
+    who = {"user_email": "ann@example.org", "conversation_id": row.conversation_id}
+    found: list[object] = []
+
+    def beside(connection: Connection) -> Callable[[], None]:
+        ask = asked_for_conversation_since(connection, row.version - 1, **who)
+        return lambda: found.append(ask())
+
+    token = create_session(**own)
+    with Traced(store, tmp_path / "trace", is_writing=False) as traced:
+        assert find_session(database=store, token=token, beside=beside) == "ann@example.org"
+    assert (traced.waits(), found) == (1, [row])
+    assert find_session(database=store, token="another", beside=beside) is None
+    assert found == [row]  # of what a stranger asks for nothing is read
 
 
 def test_a_page_of_the_list_is_one_wait(store: Database, tmp_path: Path) -> None:
