@@ -43,6 +43,21 @@ PASTE = """(text) => {
   input.dispatchEvent(new Event('input'));
 }"""
 
+# On how many lines "42 %" stands at most, as wide as the label may ever be.
+_MOST_LINES_OF_PERCENT = """(label) => {
+  const [text] = label.childNodes;
+  const number = new Range();
+  number.setStart(text, text.data.indexOf('42'));
+  number.setEnd(text, text.data.indexOf('%') + 1);
+  label.style.flex = 'none';
+  const lines = [];
+  for (let width = label.offsetWidth; width > 50; width -= 1) {
+    label.style.width = `${width}px`;
+    lines.push(number.getClientRects().length);
+  }
+  return Math.max(...lines);
+}"""
+
 
 def option(page: Page, text: str) -> Locator:
     return page.locator("#composer-suggestions [role=option]").filter(has_text=text)
@@ -231,6 +246,19 @@ def test_a_new_conversation_whose_model_is_gone_is_answered_by_the_main_one(
     page.keyboard.press("Control+Enter")
     expect(page.locator(".message-card.from-assistant")).to_contain_text("Understood.")
     expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_the_percent_sign_stays_beside_its_number_however_long_the_name_before_is(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person, empty_cache=True)
+    models = person.get("/models").json()
+    fetched = {"name": "Qwen2.5 14B Instruct", "phase": "fetching", "progress": 0.42, "detail": ""}
+    page.route("**/models", lambda route: route.fulfill(json={**models, "main": fetched}))
+    page.reload()
+    label = page.locator(".model-status-text")
+    expect(label).to_have_text("Fetching Qwen2.5 14B Instruct: 42 %")
+    assert label.evaluate(_MOST_LINES_OF_PERCENT) == 1
 
 
 def test_files_go_with_a_message_in_its_text_and_stay_with_the_draft(

@@ -62,11 +62,11 @@ test('models are listed by where they run, the server\'s own first, each with it
   const [main, big, small] = MODELS.choices;
   assert.equal(aboutChoice(main, words), 'main model · ready');
   assert.equal(aboutChoice(big, words), 'not fetched yet, 1.1 GB · 8k context');
-  assert.equal(aboutChoice(small, words), 'being fetched: 43 %');
+  assert.equal(aboutChoice(small, words), 'being fetched: 43\u00a0%');
   assert.equal(aboutChoice({ ...main, state: { phase: 'failed', progress: null, detail: 'No room.' } }, words), 'main model · not available · No room.');
   assert.deepEqual([main, big, small].map(mustBeFetched), [false, true, false]);
   assert.deepEqual([main, big, small].map(isUnderWay), [false, false, true]);
-  assert.deepEqual([shortProgress(main, words), shortProgress(small, words)], ['', '43 %']);
+  assert.deepEqual([shortProgress(main, words), shortProgress(small, words)], ['', '43\u00a0%']);
 });
 
 test('a model is found by its name, and by a part that it has alone', () => {

@@ -142,3 +142,12 @@ test('Chinese words have full-width punctuation, also around what is counted', a
   const { inBrackets } = await load('zh-Hans', 'count.js');
   assert.equal(inBrackets(2), '（2）');
 });
+
+test('no line ends between a number and its percent sign', () => {
+  for (const language of languages) {
+    for (const catalogue of catalogues) {
+      const source = readFileSync(new URL(`${language}/${catalogue}`, folder), 'utf8');
+      assert.doesNotMatch(source, /[\d}] %/, `${language}/${catalogue}`);
+    }
+  }
+});

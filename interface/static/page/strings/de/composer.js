@@ -117,8 +117,8 @@ export const composerStrings = fill(english, {
     gone: (id, name) => `${id} gibt es nicht mehr: Hier antwortet ${name}. Anderes Modell wählen`,
     groups: { own: 'Dieser Server', embedded: 'Auf diesem Server, wenn gewählt', openai: 'Anbieter', anthropic: 'Anthropic' },
     role: { main: 'Hauptmodell', cheap: 'für kleine Aufgaben' },
-    fetching: (percent) => (percent === null ? 'wird heruntergeladen' : `wird heruntergeladen: ${percent} %`),
-    shortly: (percent) => (percent === null ? '…' : `${percent} %`),
+    fetching: (percent) => (percent === null ? 'wird heruntergeladen' : `wird heruntergeladen: ${percent}\u00a0%`),
+    shortly: (percent) => (percent === null ? '…' : `${percent}\u00a0%`),
     phase: {
       ready: 'bereit', waiting: 'wird bei Bedarf geladen', loading: 'wird geladen', none: 'nicht eingerichtet', failed: 'nicht verfügbar',
     },

@@ -300,7 +300,7 @@ export const strings = fill(english, {
   },
 
   models: {
-    fetching: (name, percent) => (percent === null ? `${name} wird heruntergeladen …` : `${name} wird heruntergeladen: ${percent} %`),
+    fetching: (name, percent) => (percent === null ? `${name} wird heruntergeladen …` : `${name} wird heruntergeladen: ${percent}\u00a0%`),
     loading: (name) => `${name} wird geladen …`,
     failed: (name) => `${name} ist nicht verfügbar.`,
     none: 'Kein Modell ist eingerichtet. Alles andere funktioniert; setze ANAPHORA_MAIN_MODEL und starte neu, um Antworten zu bekommen.',

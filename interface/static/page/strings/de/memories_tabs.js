@@ -136,7 +136,7 @@ export const memoriesTabStrings = fill(english, {
     type: 'Art',
     domain: 'Bereich',
     existing: 'Schon da',
-    similarity: (percent) => `${percent} % gleich`,
+    similarity: (percent) => `${percent}\u00a0% gleich`,
     execute: (n) => (n ? `${memories(n)} behalten` : 'Keine behalten'),
     executing: 'Wird gespeichert …',
     done: (parts) => parts.join(' · '),

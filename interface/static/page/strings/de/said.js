@@ -49,7 +49,7 @@ export const saidWords = {
   ask_to_go_on: 'Bitte das Modell, dort fortzufahren, wo es aufgehört hat.',
 
   model_not_loaded: 'Das Modell wird geladen, wenn es zum ersten Mal gebraucht wird.',
-  model_fetching: ({ percent }) => `Das Modell wird geholt: ${number(percent)} %`,
+  model_fetching: ({ percent }) => `Das Modell wird geholt: ${number(percent)}\u00a0%`,
   model_fetching_megabytes: ({ megabytes }) => `Das Modell wird geholt: ${number(megabytes)} MB`,
   model_loading: 'Das Modell wird geladen.',
   model_waits_for_memory: 'Das Modell wartet auf Platz im Speicher: Ein anderes antwortet gerade.',

@@ -55,7 +55,7 @@ export const settingsStrings = fill(english, {
       none: 'nicht eingerichtet', absent: 'wird heruntergeladen, wenn es gewählt wird', waiting: 'wartet', fetching: 'wird heruntergeladen', loading: 'wird geladen', ready: 'bereit', failed: 'nicht verfügbar',
     },
     progress: (name) => `Fortschritt von ${name}`,
-    percent: (share) => `${Math.floor(share * 100)} %`,
+    percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
   },
   agents: {
     edit: 'Bearbeiten',

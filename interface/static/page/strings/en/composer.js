@@ -117,8 +117,8 @@ export const composerStrings = {
     gone: (id, name) => `${id} is not there any more: ${name} answers here. Choose another model`,
     groups: { own: 'This server', embedded: 'On this server, when chosen', openai: 'Provider', anthropic: 'Anthropic' },
     role: { main: 'main model', cheap: 'for small jobs' },
-    fetching: (percent) => (percent === null ? 'being fetched' : `being fetched: ${percent} %`),
-    shortly: (percent) => (percent === null ? '…' : `${percent} %`),
+    fetching: (percent) => (percent === null ? 'being fetched' : `being fetched: ${percent}\u00a0%`),
+    shortly: (percent) => (percent === null ? '…' : `${percent}\u00a0%`),
     phase: {
       ready: 'ready', waiting: 'loaded when needed', loading: 'being loaded', none: 'not configured', failed: 'not available',
     },

@@ -299,7 +299,7 @@ export const strings = {
   },
 
   models: {
-    fetching: (name, percent) => (percent === null ? `Fetching ${name}…` : `Fetching ${name}: ${percent} %`),
+    fetching: (name, percent) => (percent === null ? `Fetching ${name}…` : `Fetching ${name}: ${percent}\u00a0%`),
     loading: (name) => `Loading ${name}…`,
     failed: (name) => `${name} is not available.`,
     none: 'No model is configured. Everything else works; set ANAPHORA_MAIN_MODEL and restart to get answers.',

@@ -136,7 +136,7 @@ export const memoriesTabStrings = {
     type: 'Type',
     domain: 'Domain',
     existing: 'There already',
-    similarity: (percent) => `${percent} % alike`,
+    similarity: (percent) => `${percent}\u00a0% alike`,
     execute: (n) => (n ? `Keep ${memories(n)}` : 'Keep none'),
     executing: 'Keeping…',
     done: (parts) => parts.join(' · '),

@@ -55,7 +55,7 @@ export const settingsStrings = {
       none: 'not set up', absent: 'fetched when it is chosen', waiting: 'waiting', fetching: 'being fetched', loading: 'being loaded', ready: 'ready', failed: 'not available',
     },
     progress: (name) => `Progress of ${name}`,
-    percent: (share) => `${Math.floor(share * 100)} %`,
+    percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
   },
   agents: {
     edit: 'Edit',

@@ -117,8 +117,8 @@ export const composerStrings = fill(english, {
     gone: (id, name) => `${id} ya no está: aquí responde ${name}. Elegir otro modelo`,
     groups: { own: 'Este servidor', embedded: 'En este servidor, al elegirlo', openai: 'Proveedor', anthropic: 'Anthropic' },
     role: { main: 'modelo principal', cheap: 'para tareas pequeñas' },
-    fetching: (percent) => (percent === null ? 'descargándose' : `descargándose: ${percent} %`),
-    shortly: (percent) => (percent === null ? '…' : `${percent} %`),
+    fetching: (percent) => (percent === null ? 'descargándose' : `descargándose: ${percent}\u00a0%`),
+    shortly: (percent) => (percent === null ? '…' : `${percent}\u00a0%`),
     phase: {
       ready: 'listo', waiting: 'se carga cuando hace falta', loading: 'cargándose', none: 'sin configurar', failed: 'no disponible',
     },

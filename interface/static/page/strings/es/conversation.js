@@ -299,7 +299,7 @@ export const strings = fill(english, {
   },
 
   models: {
-    fetching: (name, percent) => (percent === null ? `Descargando ${name}…` : `Descargando ${name}: ${percent} %`),
+    fetching: (name, percent) => (percent === null ? `Descargando ${name}…` : `Descargando ${name}: ${percent}\u00a0%`),
     loading: (name) => `Cargando ${name}…`,
     failed: (name) => `${name} no está disponible.`,
     none: 'No hay ningún modelo configurado. Todo lo demás funciona; define ANAPHORA_MAIN_MODEL y reinicia para recibir respuestas.',

@@ -136,7 +136,7 @@ export const memoriesTabStrings = fill(english, {
     type: 'Tipo',
     domain: 'Ámbito',
     existing: 'Ya existente',
-    similarity: (percent) => `${percent} % de parecido`,
+    similarity: (percent) => `${percent}\u00a0% de parecido`,
     execute: (n) => (n ? `Guardar ${memories(n)}` : 'No guardar ninguno'),
     executing: 'Guardando…',
     done: (parts) => parts.join(' · '),

@@ -49,7 +49,7 @@ export const saidWords = {
   ask_to_go_on: 'Pide al modelo que siga donde lo dejó.',
 
   model_not_loaded: 'El modelo se carga cuando se necesita por primera vez.',
-  model_fetching: ({ percent }) => `Descargando el modelo: ${number(percent)} %`,
+  model_fetching: ({ percent }) => `Descargando el modelo: ${number(percent)}\u00a0%`,
   model_fetching_megabytes: ({ megabytes }) => `Descargando el modelo: ${number(megabytes)} MB`,
   model_loading: 'Cargando el modelo.',
   model_waits_for_memory: 'El modelo espera sitio en la memoria: otro está respondiendo.',

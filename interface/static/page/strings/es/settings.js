@@ -55,7 +55,7 @@ export const settingsStrings = fill(english, {
       none: 'sin configurar', absent: 'se descarga cuando se elige', waiting: 'en espera', fetching: 'descargándose', loading: 'cargándose', ready: 'listo', failed: 'no disponible',
     },
     progress: (name) => `Progreso de ${name}`,
-    percent: (share) => `${Math.floor(share * 100)} %`,
+    percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
   },
   agents: {
     edit: 'Editar',

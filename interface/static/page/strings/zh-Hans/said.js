@@ -47,7 +47,7 @@ export const saidWords = {
   ask_to_go_on: '可以让模型从停下的地方继续。',
 
   model_not_loaded: '模型会在首次需要时加载。',
-  model_fetching: ({ percent }) => `正在获取模型：${number(percent)} %`,
+  model_fetching: ({ percent }) => `正在获取模型：${number(percent)}%`,
   model_fetching_megabytes: ({ megabytes }) => `正在获取模型：${number(megabytes)} MB`,
   model_loading: '正在加载模型。',
   model_waits_for_memory: '模型正在等待内存：另一个模型正在回答。',
