@@ -248,6 +248,28 @@ def test_a_new_conversation_whose_model_is_gone_is_answered_by_the_main_one(
     expect(page.locator(PROBLEM)).to_be_hidden()
 
 
+def test_the_list_of_models_stays_where_it_was_scrolled_to_while_one_is_being_fetched(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person, empty_cache=True)
+    known = person.get("/models").json()
+    state = {"phase": "fetching", "progress": 0.1, "detail": ""}
+    model = next(choice for choice in known["choices"] if choice["id"] == "main")
+    many = [{**model, "id": f"openai:m{n}", "name": f"m{n}", "kind": "openai", "role": None} for n in range(40)]
+    fetched = {**many[35], "state": state}
+    page.route("**/models", lambda route: route.fulfill(json={**known, "choices": [model, *many[:35], fetched]}))
+    page.reload()
+    until_ready(page)
+    page.locator("#model-button").press("ArrowDown")
+    models = page.get_by_role("listbox", name="Models")
+    expect(models).to_contain_text("being fetched: 10 %")
+    models.evaluate("(list) => { list.scrollTop = 300; }")
+    state["progress"] = 0.6
+    expect(models).to_contain_text("being fetched: 60 %")
+    assert abs(models.evaluate("(list) => list.scrollTop") - 300) <= 1
+    expect(models.get_by_role("option", selected=True)).to_contain_text("main model")
+
+
 def test_the_percent_sign_stays_beside_its_number_however_long_the_name_before_is(
     open_page: OpenPage, person: Client
 ) -> None:
@@ -564,6 +586,48 @@ def test_what_a_source_finds_late_is_offered_late(open_page: OpenPage, person: C
     held[-1].continue_()
     expect(option(page, "Growing tomatoes").first).to_be_visible()
     expect(note).not_to_contain_text("could not be searched")
+
+
+# The active row, how far the list is scrolled, and how far below its upper edge the given row stands.
+_PLACE = """([list, text]) => {
+    const row = [...list.querySelectorAll('[role=option]')].find((each) => each.textContent.includes(text));
+    const top = Math.round(row.getBoundingClientRect().top - list.getBoundingClientRect().top);
+    return [list.querySelector('.is-active .option-title').textContent, list.scrollTop > 0, top];
+}"""
+
+
+@pytest.mark.parametrize("moves", ["by keys", "by scrolling"])
+def test_what_is_offered_late_leaves_the_active_row_and_what_is_in_view_where_they_are(
+    open_page: OpenPage, person: Client, moves: str
+) -> None:
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/conversations/autocomplete?*", lambda route: held.append(route))
+    memories = [{"friendly_id": f"tomatoes_{n:02}", "statement": f"Tomatoes of sort {n:02}."} for n in range(12)]
+    page.route("**/pkb/autocomplete?*", lambda route: route.fulfill(json={"memories": memories}))
+    page.focus(INPUT)
+    page.keyboard.type("As in @tomatoes")
+    note = page.locator(".suggestions-note")
+    expect(note).to_contain_text("Conversations could not be searched.")
+    suggestions = page.locator("#composer-suggestions")
+    if moves == "by keys":
+        for _ in range(9):
+            page.keyboard.press("ArrowDown")
+    else:
+        suggestions.evaluate("(list) => { list.scrollTop = 200; }")
+    looked_at = "Tomatoes of sort 09." if moves == "by keys" else "Tomatoes of sort 06."
+    place = page.evaluate(_PLACE, [suggestions.element_handle(), looked_at])
+    assert place[:2] == ["Tomatoes of sort 09." if moves == "by keys" else "Tomatoes of sort 00.", True]
+    until_held(page, held)
+    held[-1].continue_()
+    expect(option(page, "Growing tomatoes").first).to_be_attached()
+    expect(note).not_to_contain_text("could not be searched")
+    *now, top = page.evaluate(_PLACE, [suggestions.element_handle(), looked_at])
+    assert now == place[:2]
+    assert abs(top - place[2]) <= 1  # browsers scroll by whole pixels
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value(f"As in @tomatoes_{'09' if moves == 'by keys' else '00'} ")
 
 
 # All in one task: no timer of the page runs between two keys.

@@ -36,13 +36,12 @@ export function createModelList(button, { onChoose, onForNew }) {
   /** What is shown is only made anew while somebody looks; whoever is at a model stays there. */
   function show({ groups, chosen, note: { keys, more }, forNew: { isOn, isFixed } }) {
     if (!isOpen()) return;
-    const at = list.activeKey ?? chosen;
-    list.show(groups.map(({ kind, choices }) => ({ label: words.groups[kind], options: choices.map((choice) => optionFor(choice, chosen)) })));
-    list.activate(Math.max(0, list.positionOf(at)));
+    setHidden(list.node, false);
+    list.show(groups.map(({ kind, choices }) => ({ label: words.groups[kind], options: choices.map((choice) => optionFor(choice, chosen)) })), { keepsPlace: true });
+    if (list.active < 0) list.activate(Math.max(0, list.positionOf(chosen)));
     const before = more ? `${more} ` : '';
     if (note.textContent !== before + keys) note.replaceChildren(before, element('span', { class: 'suggestions-keys', text: keys }));
     setHidden(again, true);
-    setHidden(list.node, false);
     setHidden(forNew, false);
     box.checked = isOn;
     box.disabled = isFixed;

@@ -6,6 +6,7 @@ import { argumentAt } from '../commands/commands_model.js';
 import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
 import { createSuggestions } from './suggestions.js';
 import { OFFERS, replacementFor } from './sources.js';
+import { whenReleased } from '../../ui/dom.js';
 import { attempt } from '../../ui/notices/attempts.js';
 
 const words = composerStrings.suggestions;
@@ -23,21 +24,26 @@ const mentioned = (text, caret) => argumentAt(text, caret) ?? mentionAt(text, ca
  * @param {{onComplete: () => void}} options called when the text was changed by a choice
  */
 export function createAutocomplete(input, { api, events, kept, conversationId = () => null }, { onComplete }) {
-  const suggestions = createSuggestions(input, { label: words.label, onChoose: choose, onAction: useNow, onUse: () => latest.cancel() });
+  const suggestions = createSuggestions(input, { label: words.label, onChoose: choose, onAction: useNow, onOlderUsed: () => latest.cancel() });
   let mention = null;
   let dismissed = -1;
+  /** The mention that was answered last: another answer to it has more in it. */
+  let answered = null;
 
   const latest = createLatest((asked, { signal, onMore }) => OFFERS[asked.kind].ask(asked, { api, conversationId: conversationId(), signal, onMore }), {
     delay: 150,
+    ready: whenReleased,
     onAnswer: show,
     onError: (error, asked) => (error.status === 404 ? show([], asked) : suggestions.tell(words.searchFailed)),
   });
 
   function show(answer, asked) {
     const offer = OFFERS[asked.kind];
+    const isFuller = asked === answered;
+    answered = asked;
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !offer.isWhole?.(answer) });
+    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !offer.isWhole?.(answer), isFuller });
     else if (isSearch(asked) && offer.none) suggestions.tell([...failed, offer.none].join(' '));
     else suggestions.close();
   }
@@ -74,7 +80,10 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
   }
 
   function showKnown(found) {
-    const onMore = () => mention === found && !suggestions.isChosen() && showKnown(found);
+    async function onMore() {
+      await whenReleased();
+      if (mention === found) showKnown(found);
+    }
     show(OFFERS[found.kind].known(found, { api, events, onMore }), found);
   }
 

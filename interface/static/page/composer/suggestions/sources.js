@@ -39,7 +39,7 @@ function conversationOption(hit) {
   // The server says UTC without saying so.
   const when = shortTime(`${(lastUpdated ?? '').replace(' ', 'T')}Z`) || shortTime(lastUpdated);
   return {
-    value: { kind: 'conversation', hit },
+    value: { kind: 'conversation', hit }, key: `conversation ${friendlyId}`,
     content: row('chat', shownTitle(title), [friendlyId, when].filter(Boolean).join(' · ')),
   };
 }
@@ -61,14 +61,14 @@ function fileOptions(hit) {
 /** A message that was found by its words, in whichever conversation. */
 function foundOption(hit) {
   const about = [shownTitle(hit.title), senderName(hit, strings.sender), badgeText(hit)];
-  return { value: { kind: 'found', hit }, content: row('chat-square-text', plainExcerpt(hit.snippet, TITLE_LENGTH), about.join(' · ')) };
+  return { value: { kind: 'found', hit }, key: hit.reference, content: row('chat-square-text', plainExcerpt(hit.snippet, TITLE_LENGTH), about.join(' · ')) };
 }
 
 function memoryOption(kind, hit) {
   const name = kind === 'domain' ? spoken(hit.name) : hit.name;
   const title = kind === 'claim' ? excerpt(hit.statement ?? '', TITLE_LENGTH) : name;
   return {
-    value: { kind, hit },
+    value: { kind, hit }, key: `${kind} ${hit.friendly_id}`,
     content: row(iconOf({ kind }), title, aboutSuggestion(kind, hit, words.memories)),
     action: kind === 'claim' ? USE_NOW : null,
   };
@@ -81,7 +81,7 @@ function optionOf(kind, hit) {
 
 function commandOption(command) {
   const { name, takes } = command;
-  return { value: { kind: 'command', hit: { name, takes } }, content: row('slash-square', usageOf(command, commandWords.takes), commandWords.about[name]) };
+  return { value: { kind: 'command', hit: { name, takes } }, key: `command ${name}`, content: row('slash-square', usageOf(command, commandWords.takes), commandWords.about[name]) };
 }
 
 /** Conversations alone, each leading on to its messages. */
@@ -166,7 +166,7 @@ const activities = {
 };
 
 function promptOption(prompt) {
-  return { value: { kind: 'prompt', hit: prompt }, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, TITLE_LENGTH)) };
+  return { value: { kind: 'prompt', hit: prompt }, key: `prompt ${prompt.name}`, content: row('quote', `/${prompt.name}`, excerpt(prompt.text, TITLE_LENGTH)) };
 }
 
 /** Commands, and the person's own prompts, which come a moment later the first time. */

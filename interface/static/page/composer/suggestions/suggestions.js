@@ -10,9 +10,10 @@ import { createListbox } from '../../ui/controls/listbox.js';
  * that has a listbox, and what is offered is announced.
  *
  * @param {HTMLElement} input
- * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void, onUse: () => void}} options as of `createListbox`
+ * @param {{label: string, onChoose: (value: any) => void, onAction?: (value: any) => void, onOlderUsed: () => void}} options as of `createListbox`;
+ *   `onOlderUsed`: the person goes through what answers an earlier query, which is not to be replaced any more
  */
-export function createSuggestions(input, { label, onChoose, onAction, onUse }) {
+export function createSuggestions(input, { label, onChoose, onAction, onOlderUsed }) {
   const list = createListbox({ id: uniqueId('composer-suggestions'), className: 'composer-suggestions', label, field: input, onChoose, onAction, onUse: use });
   const note = element('p', { class: 'suggestions-note' });
   const said = element('p', { class: 'visually-hidden', role: 'status' });
@@ -31,16 +32,16 @@ export function createSuggestions(input, { label, onChoose, onAction, onUse }) {
 
   /**
    * @param {Array<{label?: string, options: import('../../ui/controls/listbox.js').Option[]}>} groups
-   * @param {{keys: string, more?: string, preselects?: boolean}} said what the keys do, for who has some, and what else there is to say;
-   *   `preselects`: Enter takes the first row, also where nobody went to one by the arrows
+   * @param {{keys: string, more?: string, preselects?: boolean, isFuller?: boolean}} said what the keys do, for who has some, and what else there is to say;
+   *   `preselects`: Enter takes the first row, also where nobody went to one by the arrows; `isFuller`: what is shown is the same and more
    */
-  function show(groups, { keys, more = '', preselects = true }) {
-    list.show(groups);
-    settle();
+  function show(groups, { keys, more = '', preselects = true, isFuller = false }) {
+    list.show(groups, { keepsPlace: isFuller });
+    if (!isFuller) settle();
     note.replaceChildren(...(more ? [element('span', { text: `${more} ` })] : []), element('span', { class: 'suggestions-keys', text: keys }));
     said.textContent = composerStrings.suggestions.choices(list.length);
     box.hidden = false;
-    if (preselects) list.activate(0);
+    if (preselects && list.active < 0) list.activate(0);
   }
 
   /** What is shown, if anything is, answers an earlier query. */
@@ -56,9 +57,9 @@ export function createSuggestions(input, { label, onChoose, onAction, onUse }) {
   }
 
   function use() {
+    if (!isCurrent) onOlderUsed();
     settle();
     isChosen = true;
-    onUse();
   }
 
   /** @param {string} text in the place of suggestions */
@@ -89,5 +90,5 @@ export function createSuggestions(input, { label, onChoose, onAction, onUse }) {
     return true;
   }
 
-  return { show, tell, expire, close, isOpen, isChosen: () => isChosen, handleKey };
+  return { show, tell, expire, close, isOpen, handleKey };
 }

@@ -89,17 +89,40 @@ export function createListbox({ id, label, className = '', field = null, onChoos
     return [element('div', { role: 'group', 'aria-labelledby': headingId }, title, ...options.map(rowFor))];
   }
 
-  /** @param {Array<{label?: string, options: Option[]}>} groups */
-  function show(groups) {
+  const topOf = (row) => row.node.getBoundingClientRect().top - node.getBoundingClientRect().top;
+
+  /** The active option where it is in view, else the first one that is. */
+  function rowInView() {
+    const isInView = (row) => topOf(row) + row.node.offsetHeight > 0 && topOf(row) < node.clientHeight;
+    return [rows[active], ...rows].find((row) => row && isInView(row));
+  }
+
+  /**
+   * @param {Array<{label?: string, options: Option[]}>} groups
+   * @param {{keepsPlace?: boolean}} [how] `keepsPlace`: by their keys, the active option stays so, and what is in view stays where it is
+   */
+  function show(groups, { keepsPlace = false } = {}) {
+    const activeKey = rows[active]?.key;
+    const seen = keepsPlace ? rowInView() : undefined;
+    const top = seen && topOf(seen);
     clear();
     node.append(...groups.flatMap(groupFor));
     node.scrollTop = 0;
+    if (!seen) return;
+    activate(positionOf(activeKey));
+    const now = rows[positionOf(seen.key)];
+    if (now) node.scrollTop += topOf(now) - top;
   }
 
   function clear() {
     activate(-1);
     rows = [];
     node.replaceChildren();
+  }
+
+  /** @param {string} key @returns {number} where the option of that key stands, -1 where there is none */
+  function positionOf(key) {
+    return key === undefined ? -1 : rows.findIndex((row) => row.key === key);
   }
 
   function typeAhead({ key, timeStamp: now }) {
@@ -167,8 +190,7 @@ export function createListbox({ id, label, className = '', field = null, onChoos
     get activeKey() {
       return rows[active]?.key;
     },
-    /** @param {string} key @returns {number} where the option of that key stands, -1 where there is none */
-    positionOf: (key) => rows.findIndex((row) => row.key === key),
+    positionOf,
     choose,
   };
 }
