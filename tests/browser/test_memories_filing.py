@@ -273,6 +273,57 @@ def test_a_text_is_there_also_where_the_browsers_database_opens_late(person: Cli
     expect(page.locator("#ingest-text")).to_have_value("I prefer tea to coffee.")
 
 
+# The browser's database opens when the test says so, after all patience of the page, which takes no time here.
+_LATER = """
+const { setTimeout: later } = globalThis;
+globalThis.setTimeout = (job, ms, ...rest) => later(job, ms === 5000 ? 0 : ms, ...rest);
+const { open } = IDBFactory.prototype;
+const mayOpen = new Promise((resolve) => { globalThis.openDatabase = resolve; });
+IDBFactory.prototype.open = function (...given) {
+  const late = new EventTarget();
+  mayOpen.then(() => {
+    const asked = open.apply(this, given);
+    asked.onsuccess = () => {
+      late.result = asked.result;
+      late.onsuccess();
+    };
+  });
+  return late;
+};
+"""
+
+
+def test_what_the_browsers_database_keeps_of_a_text_is_shown_when_it_comes_unless_another_was_begun(
+    person: Client, open_page: OpenPage
+) -> None:
+    panel = open_tab(open_page, person, "add")
+    page = panel.page
+    text = page.locator("#ingest-text")
+    rows = panel.node.locator(".memories-plan tbody tr")
+    text.fill("I prefer tea to coffee.")
+    until_kept(page, "I prefer tea to coffee.")
+    page.add_init_script(_LATER)
+    page.reload()
+    expect(text).to_have_value("")
+    page.evaluate("openDatabase()")
+    expect(text).to_have_value("I prefer tea to coffee.")
+    page.locator("#start-ingest").click()
+    expect(rows).to_have_count(1)
+    until_kept(page, "proposals")
+
+    page.reload()
+    expect(text).to_have_value("")
+    page.evaluate("openDatabase()")
+    expect(rows).to_have_count(1)
+
+    page.reload()
+    text.fill("I run every Sunday.")
+    page.evaluate("openDatabase()")
+    until_kept(page, "I run every Sunday.")  # written behind what was read
+    expect(text).to_have_value("I run every Sunday.")
+    expect(rows).to_have_count(0)
+
+
 def test_a_text_that_is_too_large_is_refused_before_it_is_sent(person: Client, open_page: OpenPage) -> None:
     panel = open_tab(open_page, person, "add")
     panel.page.locator("#ingest-text").fill("ä" * 26_000)

@@ -13,13 +13,18 @@ const words = memoriesStrings.panel;
 /** The names of what a person types. */
 const TYPED = /^(?:draft|many|text|ingest_text|edit:.*|context:.*)$/;
 
-/** What forms of the panel keep by name: what is typed in them, and how they are shown. `get` gives null for what is not there. */
+/**
+ * What forms of the panel keep by name: what is typed in them, and how they are shown. `get` gives null for what is not there; `onLate`
+ * tells the name of what the browser's database brings after the panel has waited for it.
+ */
 function createStore(kept) {
+  const prefix = 'memories:';
   const kindOf = (name) => (TYPED.test(name) ? 'form' : VIEW);
   return {
-    get: (name) => kept.get(kindOf(name), `memories:${name}`),
-    set: (name, value) => kept.set(kindOf(name), `memories:${name}`, value === '' ? null : value),
+    get: (name) => kept.get(kindOf(name), prefix + name),
+    set: (name, value) => kept.set(kindOf(name), prefix + name, value === '' ? null : value),
     ready: () => kept.ready(),
+    onLate: (listener) => kept.follow(({ id, isLate }) => isLate && id.startsWith(prefix) && listener(id.slice(prefix.length))),
   };
 }
 

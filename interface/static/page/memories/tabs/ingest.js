@@ -16,6 +16,7 @@ const planWords = memoriesTabStrings.plan;
 const TEXT = 'ingest_text';
 const PLAN = 'ingest_plan';
 const RUNNING = 'ingest_running';
+const KEPT = new Set([TEXT, PLAN, RUNNING]);
 const LEAVING_MS = 1000;
 
 /** How long it takes, said once a second; and a way to stop. */
@@ -51,11 +52,20 @@ class IngestTab {
     addEventListener('beforeunload', () => {
       this.#isBeingLeft = true;
     });
-    this.#form = createIngestForm(page, { text: page.store.get(TEXT) ?? '', onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
-    const kept = page.store.get(PLAN);
-    const interrupted = page.store.get(RUNNING);
-    if (interrupted) page.store.set(RUNNING, null);
-    if (kept) this.#showPlan(IngestionPlan.fromJSON(kept));
+    this.#form = createIngestForm(page, { onText: (text) => page.store.set(TEXT, text), onStart: (wanted) => this.#start(wanted) });
+    this.#showKept();
+    // Whoever has begun another text goes on with that.
+    page.store.onLate((name) => KEPT.has(name) && !this.#form.text.trim() && this.#showKept());
+  }
+
+  /** Shows what an earlier page has left: the text, proposals that it led to, or that it was being read. */
+  #showKept() {
+    const { store } = this.#page;
+    const plan = store.get(PLAN);
+    const interrupted = store.get(RUNNING);
+    if (interrupted) store.set(RUNNING, null);
+    this.#form.show(store.get(TEXT) ?? '');
+    if (plan) this.#showPlan(IngestionPlan.fromJSON(plan));
     else this.#showForm(interrupted ? words.interrupted : '');
   }
 

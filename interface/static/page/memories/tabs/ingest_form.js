@@ -41,12 +41,11 @@ export function fileButton(label, accept, onFile) {
  * The text that memories are to be found in.
  *
  * @param {object} page
- * @param {{text: string, onText: (text: string) => void, onStart: (wanted: {text: string, settings: object}) => void}} options
+ * @param {{onText: (text: string) => void, onStart: (wanted: {text: string, settings: object}) => void}} options `onText`: somebody changed the text
  */
-export function createIngestForm(page, { text, onText, onStart }) {
+export function createIngestForm(page, { onText, onStart }) {
   const most = Math.round(MOST_TEXT_BYTES / KB);
   const area = element('textarea', { class: 'form-control memories-area', rows: '12', id: 'ingest-text' });
-  area.value = text;
   const size = element('span', { class: 'memories-note' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const type = select([['', words.auto]], '');
@@ -84,6 +83,11 @@ export function createIngestForm(page, { text, onText, onStart }) {
     onText(area.value);
   }
 
+  function show(text) {
+    area.value = text;
+    measure();
+  }
+
   function fill(given) {
     area.value = given;
     changed();
@@ -116,9 +120,8 @@ export function createIngestForm(page, { text, onText, onStart }) {
   node.addEventListener('submit', (event) => event.preventDefault());
   area.addEventListener('input', changed);
   acceptFiles(node, read);
-  measure();
   return {
-    node, tell, refresh, fill,
+    node, tell, refresh, show, fill,
     get text() {
       return area.value;
     },
