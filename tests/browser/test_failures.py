@@ -24,6 +24,7 @@ from tests.browser.transcript import (
     choose,
     edit,
     keep_toasts,
+    open_talk,
     opened_id,
     refuse,
     send,
@@ -324,6 +325,67 @@ def test_what_fails_in_a_dialog_is_tried_again_from_a_message_above_it(
     expect(kinds).to_have_value("recipe")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+# What toasts lie over, of the buttons that are given.
+_COVERED = """(buttons) => {
+  const boxOf = (node) => node.getBoundingClientRect();
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const toasts = [...document.querySelectorAll('.toast-message')].map(boxOf);
+  const isCovered = (button) => button.checkVisibility() && toasts.some((toast) => meet(toast, boxOf(button)));
+  return buttons.filter(isCovered).map((button) => button.ariaLabel || button.textContent);
+}"""
+
+# What follows a new size of the window is done by then.
+_NEXT_FRAME = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def test_what_failed_can_be_pressed_again_beside_what_is_said_of_it(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("net::ERR_FAILED")
+    _, page = open_talk(person, open_page, "How much water?")
+    keep_toasts(page)
+    toasts = page.locator(".toast-message")
+    page.route("**/edit_message_from_conversation/**", refuse)
+    choose(page, 1, "Edit")
+    page.get_by_label("Text of the message").fill("How much light?")
+    save = page.get_by_role("button", name="Save", exact=True)
+    for width in (320, 768, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 740})
+        for times in (1, 2):
+            save.click()
+            expect(toasts).to_have_count(times)
+            pressed = page.locator(".message-editor-buttons button, #send-button")
+            assert pressed.evaluate_all(_COVERED) == [], f"{width} pixels"
+        page.set_viewport_size({"width": 400, "height": 740})
+        page.evaluate(_NEXT_FRAME)
+        assert pressed.evaluate_all(_COVERED) == [], f"400 pixels in place of {width}"
+        for _ in (1, 2):
+            toasts.first.get_by_role("button", name="Dismiss").click()
+        expect(toasts).to_have_count(0)
+
+
+def test_toasts_leave_the_buttons_of_a_wide_dialog_free(person: Client, open_page: OpenPage) -> None:
+    for number in range(20):
+        person.post("/prompts", {"name": f"prompt-{number:02}", "text": "Translate this."})
+    page = open_page(person)
+    keep_toasts(page)
+    page.fill("#composer-input", "/prompts")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    library = page.get_by_role("dialog", name="Prompt library")
+    toasts = page.locator(".toast-message")
+    left = [f"Delete /prompt-{number:02}" for number in range(20)]
+    for width in (320, 768, 1280, 1440, 1600):
+        page.set_viewport_size({"width": width, "height": 740})
+        for times in (1, 2):
+            library.get_by_role("button", name=left.pop()).click()
+            expect(toasts).to_have_count(times)
+        library.evaluate("(dialog) => { dialog.scrollTop = 0; }")
+        assert library.locator(".dialog-form button").evaluate_all(_COVERED) == [], f"{width} pixels"
+        for _ in (1, 2):
+            toasts.first.get_by_role("button", name="Dismiss").click()
 
 
 def test_a_part_of_the_page_that_does_not_come_is_told_in_words_and_asked_for_again(

@@ -206,7 +206,7 @@ class Edit(Typed):
         self.page.get_by_role("button", name="Save", exact=True).click()
 
     def again(self) -> None:
-        """As the failure offers, by the Enter key: a toast under the pointer stays, and may cover the button."""
+        """As the failure offers, or by the button again."""
         self.page.get_by_role("button", name=re.compile("^(Try again|Save)$")).last.press("Enter")
 
     def settled(self) -> None:
@@ -238,7 +238,7 @@ class Memory(Typed):
         self.page.fill("#memory-statement", TEXT)
 
     def submit(self) -> None:
-        """Add it by keys: what is said at the edge of the page may lie over the button."""
+        """Add it by keys."""
         self.page.locator("#memory-statement").press("Control+Enter")
 
     again = submit

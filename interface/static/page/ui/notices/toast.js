@@ -43,11 +43,45 @@ export function keepToastsWithin(transcript) {
   new ResizeObserver(raise).observe(transcript);
 }
 
-/** Says how much room the toasts take to the dialog that they stand in, if they do. */
+/** Says how much room the toasts take to the dialog that they stand in, if they do, and whether they reach over it. */
 function tellDialog() {
   const element = document.getElementById('toasts');
-  element?.closest('dialog')?.style.setProperty('--toasts-height', `${element.offsetHeight}px`);
+  const dialog = element?.closest('dialog');
+  if (!dialog) return;
+  dialog.style.setProperty('--toasts-height', `${element.offsetHeight}px`);
+  dialog.toggleAttribute('data-below-toasts', element.getBoundingClientRect().left < dialog.getBoundingClientRect().right);
 }
+
+/** Where toasts may stand: where style sheets put them, below the header, or above the box where messages are written. */
+const PLACES = ['', '4rem auto', 'auto calc(var(--below-toasts, 0px) + var(--space-4))'];
+/** The button that was pressed last: where that fails, it is pressed again. @type {HTMLElement|null} */
+let pressed = null;
+
+globalThis.addEventListener?.('click', ({ target }) => {
+  const button = target.closest?.('button, a, summary');
+  if (button && !button.closest('#toasts')) pressed = button;
+}, true);
+
+function meet(one, other) {
+  const [a, b] = [one, other].map((node) => node.getBoundingClientRect());
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+/** Puts the toasts where they don't cover what was pressed last, if they can. In a dialog, they have a room of their own. */
+function keepOffPressed(element) {
+  const isFree = (place) => {
+    element.style.insetBlock = place;
+    return !pressed || !meet(element, pressed);
+  };
+  if (element.closest('dialog') || !PLACES.some(isFree)) element.style.insetBlock = '';
+}
+
+globalThis.addEventListener?.('resize', () => {
+  const element = document.getElementById('toasts');
+  if (!element) return;
+  keepOffPressed(element);
+  tellDialog();
+});
 
 /** The one place of all toasts. */
 function region() {
@@ -80,6 +114,7 @@ export function placeToasts() {
   if (element.matches(':popover-open')) element.hidePopover();
   if (element.parentElement !== place) place.append(element);
   if (!isEmpty) element.showPopover();
+  keepOffPressed(element);
   tellDialog();
   focused?.focus({ preventScroll: true });
 }
