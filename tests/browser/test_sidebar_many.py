@@ -234,6 +234,33 @@ def test_what_could_not_be_loaded_or_begun_is_tried_again(
     expect(titles(page, "recent").first).to_have_text("A Short Title")
 
 
+@pytest.mark.parametrize("comes_back", ["globalThis, 'online'", "document, 'visibilitychange'"])
+def test_a_sidebar_that_could_not_be_loaded_asks_by_itself_when_the_network_or_the_person_is_back(
+    person: Client, open_page: OpenPage, page_problems: PageProblems, comes_back: str
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person, "/account")
+    lists = "**/list_workspaces/**"
+    page.route(lists, lambda route: route.abort())
+    page.goto("/interface/")
+    again = page.locator("#sidebar-status").get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    come_back = f"((target, name) => {{ target.dispatchEvent(new Event(name)); }})({comes_back})"
+    with page.expect_event("requestfailed", lambda request: "/list_workspaces/" in request.url):
+        page.evaluate(come_back)
+    expect(again).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/list_workspaces/" in request.url else None)
+    page.unroute(lists)
+    page.evaluate(come_back)
+    expect(SidebarPage(page).row("Growing tomatoes")).to_be_visible()
+    expect(again).to_have_count(0)
+    page.evaluate(come_back)
+    status = page.evaluate("() => fetch('/healthz').then(({ status }) => status)")  # behind what would have been asked
+    assert (status, len(asked)) == (200, 1)
+
+
 def test_a_new_conversation_that_was_not_used_serves_again(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     page = open_page(person, talk.path)

@@ -34,6 +34,8 @@ class Sidebar {
   #empty = null;
   #tree = null;
   #isLoaded = false;
+  /** Ends the waiting for a moment to ask again; null where the first lists did not fail. @type {AbortController|null} */
+  #waiting = null;
   /** What is to be drawn anew, by the drawing that comes next; and the end of the last one. */
   #next = null;
   #drawn = Promise.resolve();
@@ -78,6 +80,7 @@ class Sidebar {
         this.#empty ??= this.#createTree();
         const [workspaces, conversations] = await asked;
         this.#isLoaded = true;
+        this.#waiting?.abort();
         return { workspaces, conversations: conversations.map((each) => wholeOf(each, domain)), turns: runningTurns(conversations) };
       }, isUnlisted);
       await this.#drawn;
@@ -261,6 +264,16 @@ class Sidebar {
     again.addEventListener('click', () => this.refresh());
     this.#status.hidden = false;
     this.#status.replaceChildren(shellStrings.sidebar.failed(error.message), again);
+    this.#askOnReturn();
+  }
+
+  /** Asks again whenever the network is back, or the person, until the lists have come. */
+  #askOnReturn() {
+    if (this.#waiting) return;
+    this.#waiting = new AbortController();
+    const { signal } = this.#waiting;
+    addEventListener('online', () => this.refresh(), { signal });
+    document.addEventListener('visibilitychange', () => document.hidden || this.refresh(), { signal });
   }
 }
 
