@@ -299,6 +299,25 @@ def test_typing_finds_conversations_and_workspaces(person: Client, open_page: Op
     expect(SidebarPage(page).row("Painting the house")).to_be_visible()
 
 
+def test_workspaces_are_found_also_by_who_types_before_the_lists_have_come(person: Client, open_page: OpenPage) -> None:
+    make_workspace(person, "Tomb raiders")
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, "/account")
+    held: list[Route] = []
+    page.route("**/list_workspaces/**", lambda route: held.append(route))
+    page.goto("/interface/")
+    matches = page.locator("#sidebar-matches .filter-match-title")
+    page.fill("#sidebar-filter", "tom")
+    expect(matches).to_have_text(["Growing tomatoes"])
+    page.locator("#sidebar-filter").press("ArrowDown")
+    until_held(page, held)
+    for route in held:
+        route.continue_()
+    expect(matches).to_have_text(["Tomb raiders", "Growing tomatoes"])
+    expect(page.locator("#sidebar-filter-status")).to_have_text("2 matches")
+    expect(page.locator("#sidebar-matches a").nth(1)).to_be_focused()
+
+
 def test_who_goes_to_what_was_found_stays_there_when_more_is_found(person: Client, open_page: OpenPage) -> None:
     hold_talk(person, "Growing tomatoes", "How much water?")
     hold_talk(person, "Painting the house", "How much paint?")

@@ -17,7 +17,7 @@ const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar
  * @param {import('./tree_model.js').TreeModel} parts.model
  * @param {object} parts.sidebar what is done to the sidebar itself
  * @returns {{conversationMenu: (id: string) => Promise<object>, command: (job: (commands: object) => any) => Promise<void>, drawSections: () => void,
- *            shelvesChanged: (...sections: string[]) => void}} `command` does a job with the sidebar's commands
+ *            shelvesChanged: (...sections: string[]) => void, workspacesChanged: () => void}} `command` does a job with the sidebar's commands
  */
 export function mountControls({ api, store, events, domain, model, sidebar }) {
   const loadCommands = once(async () => {
@@ -57,12 +57,13 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
     return createShelves({ api, domain, on, keep: (conversations) => store.update(() => conversations.forEach((each) => store.putConversation(each))), onRestored: sidebar.fetch });
   });
 
+  let matches = null;
   const loadFilter = once(async () => {
     const { mountFilter } = await bring(() => import('./filter.js'));
-    mountFilter({
+    matches = mountFilter({
       api,
       domain,
-      model: () => model,
+      model,
       onConversation: sidebar.open,
       onWorkspace: sidebar.showWorkspace,
       onMenu: (id, { pageX: x, pageY: y, currentTarget }) => on.onMenu(id, currentTarget, { x, y }),
@@ -90,5 +91,5 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   const conversationMenu = async (id) => (await loadCommands()).menuOf({ kind: 'conversation', id }, [id]);
 
   const sections = mountSections({ model, on, loadShelves, onFailure: tell });
-  return { command, conversationMenu, drawSections: sections.draw, shelvesChanged: sections.changed };
+  return { command, conversationMenu, drawSections: sections.draw, shelvesChanged: sections.changed, workspacesChanged: () => matches?.workspacesChanged() };
 }

@@ -9,7 +9,7 @@ import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
 import { composes } from '../core/typing.js';
 import { shellStrings } from '../strings/en/shell.js';
-import { element, whenReleased } from '../ui/dom.js';
+import { element, replaceChildrenKeepingFocus, whenReleased } from '../ui/dom.js';
 
 const LIMIT = 50;
 
@@ -54,10 +54,11 @@ function moveFocus(event, { input, list }) {
  * @param {object} parts
  * @param {object} parts.api
  * @param {string} parts.domain
- * @param {() => import('./tree_model.js').TreeModel|null} parts.model null as long as the tree is not there
+ * @param {import('./tree_model.js').TreeModel} parts.model knows no workspaces until the first lists have come
  * @param {(conversationId: string) => void} parts.onConversation
  * @param {(workspaceId: string) => void} parts.onWorkspace
  * @param {(conversationId: string, event: MouseEvent) => void} parts.onMenu a menu was asked for on a match
+ * @returns {{workspacesChanged: () => void}} `workspacesChanged` finds the workspaces anew
  */
 export function mountFilter({ api, domain, model, onConversation, onWorkspace, onMenu }) {
   const words = shellStrings.filter;
@@ -65,6 +66,8 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   const list = document.getElementById('sidebar-matches');
   const status = document.getElementById('sidebar-filter-status');
   const rest = document.getElementById('sidebar-scroll');
+  /** The query that was answered last, and the rows of its answer; null: nothing is shown. */
+  let shown = null;
 
   function show(filtering) {
     rest.hidden = filtering;
@@ -74,6 +77,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   function clear() {
     latest.cancel();
+    shown = null;
     input.value = '';
     list.replaceChildren();
     show(false);
@@ -106,12 +110,24 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     return matchRow({ href: '#', iconName: 'tag', title: `#${tag}`, note: words.tag(count), onChoose });
   }
 
-  function showMatches({ conversations, tags }, query) {
-    const workspaces = query.startsWith('#') ? [] : model()?.findWorkspaces(query) ?? [];
+  function draw() {
+    const { query, tags, conversations } = shown;
+    const workspaces = query.startsWith('#') ? [] : model.findWorkspaces(query);
     const hadFocus = list.contains(document.activeElement);
-    list.replaceChildren(...tags.map(tagRow), ...workspaces.map(workspaceRow), ...conversations.map(conversationRow));
-    if (hadFocus) (list.querySelector('a') ?? input).focus();
-    status.textContent = words.matches(tags.length + workspaces.length + conversations.length);
+    replaceChildrenKeepingFocus(list, ...tags, ...workspaces.map(workspaceRow), ...conversations);
+    if (hadFocus && !list.contains(document.activeElement)) (list.querySelector('a') ?? input).focus();
+    status.textContent = words.matches(list.childElementCount);
+  }
+
+  function showMatches({ conversations, tags }, query) {
+    shown = { query, tags: tags.map(tagRow), conversations: conversations.map(conversationRow) };
+    draw();
+  }
+
+  async function workspacesChanged() {
+    await whenReleased();
+    // What was typed since is about to be answered.
+    if (shown?.query === input.value.trim()) draw();
   }
 
   /** `#trip` finds the conversations that have this tag, and the tags that begin so. */
@@ -132,6 +148,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     ready: whenReleased,
     onAnswer: showMatches,
     onError: (error, query) => {
+      shown = null;
       const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });
       again.addEventListener('click', () => {
         input.focus();
@@ -164,4 +181,6 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
       input.focus();
     });
   }
+
+  return { workspacesChanged };
 }

@@ -115,6 +115,7 @@ class Sidebar {
     const { reload, redraw } = this.#model.follow({ ...batch, workspaces: new Map([...batch.workspaces].filter(isHere)) }, this.#store, isListed);
     // Before the tree, so that it does not move when they appear above it.
     this.#tellState();
+    if (batch.lists || batch.workspaces.size) this.#controls.workspacesChanged();
     this.#showShelves(batch);
     const { openId } = this.#store;
     const isNew = batch.conversations.has(openId) && batch.conversations.get(openId) === undefined;
