@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
@@ -27,6 +27,9 @@ from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, 
 
 DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
 """What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
+
+DriverConnection = sqlite3.Connection
+"""A connection of the driver."""
 
 _PRIMARY = 0xFF
 """The part of a result code that names its kind; the rest says what exactly happened."""
@@ -167,13 +170,14 @@ class SQLiteFile:
     """The SQLite file at `file` as a `database.engine.backend.Backend`.
 
     synchronous: "normal" or "full". reader_timeout_ms: how long a reader waits for what another process has locked.
-    mapped_bytes: of the file, by each reader.
+    mapped_bytes: of the file, by each reader. prepare: what each new connection is given, such as functions.
     """
 
     file: Path
     synchronous: str = "normal"
     reader_timeout_ms: int = BUSY_TIMEOUT_MS
     mapped_bytes: int = MAPPED_BYTES
+    prepare: Callable[[DriverConnection], None] | None = None
     readers: ClassVar[int] = READERS
     is_shared: ClassVar[bool] = False
     errors: ClassVar[tuple[type[Exception], ...]] = DRIVER_ERRORS
@@ -185,7 +189,7 @@ class SQLiteFile:
 
     def engine(self, *, connections: int, writing: bool) -> Engine:
         """An engine over the file; the caller begins its transactions with `beginning`."""
-        return bare_engine(
+        engine = bare_engine(
             self.file,
             synchronous=self.synchronous,
             connections=connections,
@@ -193,6 +197,9 @@ class SQLiteFile:
             mapped_bytes=MAPPED_BY_WRITER if writing else self.mapped_bytes,
             moves_log=not writing,
         )
+        if (prepare := self.prepare) is not None:
+            event.listen(engine, "connect", lambda connection, _record: prepare(connection))
+        return engine
 
     def unmapped(self) -> SQLiteFile:
         """The same file, of which readers map nothing."""

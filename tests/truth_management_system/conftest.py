@@ -10,6 +10,7 @@ import pytest
 
 from tests.stores import empty_memory_knowledge_base
 from truth_management_system import Claim, PKBConfig, PKBDatabase, StructuredAPI, get_database
+from truth_management_system.database import pkb_database
 
 WORKOUTS = "I prefer morning workouts"
 
@@ -39,6 +40,22 @@ def stored_knowledge_base(database_url: str | None, folder: Path) -> PKBDatabase
     # How long a busy machine takes is no matter of a test.
     path = folder / "pkb.sqlite"
     return get_database(PKBConfig(path, database_url=database_url, embedding_timeout=60.0, write_timeout=60.0))
+
+
+def make_store_before(monkeypatch: pytest.MonkeyPatch, database_url: str | None, folder: Path) -> PKBDatabase:
+    """A store whose words do not stand behind a prefix yet (version 21), with a memory and a note of Ann's."""
+    monkeypatch.setattr(pkb_database, "SCHEMA_VERSION", 21)
+    db = stored_knowledge_base(database_url, folder)
+    api = StructuredAPI(db, {}, db.config, "ann@example.org")
+    added(api, "Whales sing at night")
+    assert api.add_note("Running notes", title="Runs").success
+    return db
+
+
+def finds_its_memories(db: PKBDatabase) -> bool:
+    """Whether what `make_store_before` has stored is found."""
+    api = StructuredAPI(db, {}, db.config, "ann@example.org")
+    return bool(api.search("whale", strategy="fts").data and api.search_notes("run").data)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from truth_management_system.errors import KnowledgeTooNewError, KnowledgeUnavai
 from truth_management_system.schema import SCHEMA_VERSION, metadata
 from truth_management_system.schema.postgresql import translated
 
-from .conftest import added, empty_knowledge_base
+from .conftest import added, empty_knowledge_base, finds_its_memories, make_store_before
 
 # What SQLAlchemy tells of an index over expressions differs, and PostgreSQL indexes the words itself.
 _TOLD_OTHERWISE = ("_nocase", "_words", "_name_parent")
@@ -97,6 +97,46 @@ def test_accents_and_case_are_no_matter_of_a_search(db: PKBDatabase) -> None:
     for word in ("uberblick", "ZOE", "straße", "20"):
         assert api.search(word).data, word
     assert not api.search("zoo").data
+
+
+def test_memories_of_the_version_before_are_found_by_their_words(
+    postgresql_server: PostgreSQLServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgresql_server.empty_database()
+    with monkeypatch.context() as before, make_store_before(before, url, tmp_path):
+        pass
+    with empty_knowledge_base(url, tmp_path) as db:
+        assert finds_its_memories(db)
+
+
+_OF_MANY = """
+INSERT INTO claims (
+    claim_id, user_email, claim_number, friendly_id, claim_type, claim_types, statement, context_domain,
+    context_domains, created_at, updated_at, valid_from
+)
+SELECT 'id' || number, mod(number, 250) || '@example.org', number, 'bike_' || number, 'fact', '["fact"]',
+    'Bicycles number ' || number, 'work', '["work"]', '2026', '2026', '2026'
+FROM generate_series(1, 10000) AS number
+"""
+_PLANS = "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE '%%asked(%%'"
+_STATEMENTS = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%%asked(%%'"
+
+
+def test_among_many_a_search_is_planned_once_and_walks_along_its_own_words_alone(db: PKBDatabase) -> None:
+    db.execute(_OF_MANY)
+    db.execute("ANALYZE claims")
+    api = StructuredAPI(db, {}, db.config, "7@example.org")
+    with db.snapshot():
+        for _ in range(12):
+            assert len(api.search("bicycle", strategy="fts", k=100).data) == 40
+            assert api.autocomplete("bicycl").data["memories"]
+        plans, statements = db.select(_PLANS), [sql for (sql,) in db.select(_STATEMENTS)]
+        explained = ["\n".join(row[0] for row in db.select(f"EXPLAIN (GENERIC_PLAN) {sql}")) for sql in statements]
+    assert len(plans) == 3
+    assert all(custom == 5 < generic for generic, custom in plans), plans
+    for plan in explained:
+        assert "Bitmap Index Scan on idx_claims_words" in plan
+        assert plan.count("Index Scan") == 1, plan
 
 
 def test_nothing_but_question_marks_outside_of_quotes_stands_for_parameters() -> None:

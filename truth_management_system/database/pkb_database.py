@@ -28,7 +28,7 @@ from ..errors import (
     KnowledgeTooNewError,
     KnowledgeUnavailableError,
 )
-from ..schema import FIRST_VERSION, SCHEMA_VERSION, postgresql, statements
+from ..schema import FIRST_VERSION, SCHEMA_VERSION, postgresql, sqlite, statements
 
 __all__ = ["Executed", "PKBDatabase", "Prepared", "get_database", "get_memory_database"]
 
@@ -305,7 +305,12 @@ class PKBDatabase:
 
 def _backend(config: PKBConfig) -> Backend:
     if config.database_url is None:
-        return SQLiteFile(file=config.path, synchronous=config.synchronous, reader_timeout_ms=_READERS_WAIT_MS)
+        return SQLiteFile(
+            file=config.path,
+            synchronous=config.synchronous,
+            reader_timeout_ms=_READERS_WAIT_MS,
+            prepare=sqlite.prepare,
+        )
     # psycopg is imported only where a database server is used.
     from database.engine.postgresql import database_at
 

@@ -47,7 +47,11 @@ _INDEX = fulltext_index("claims")
 _BY_WORDS = Prepared(
     select(*(claims.c[name] for name in _SHOWN))
     .select_from(in_order(_INDEX, claims, claims.c.claim_rowid == _INDEX.c.rowid))
-    .where(matches("claims"), claims.c.user_email == bindparam("user"), one_of(claims.c.status, HOLDING))
+    .where(
+        matches("claims"),
+        unindexed(claims.c.user_email) == bindparam("user"),
+        one_of(unindexed(claims.c.status), HOLDING),
+    )
     .order_by(newest_first(_INDEX.c.rowid))
     .limit(_LIMIT)
 )

@@ -9,7 +9,7 @@ _FOLDER = Path(__file__).parent
 FIRST_VERSION = 20
 """Numbers below are those of an earlier implementation's files."""
 
-SCHEMA_VERSION = 21
+SCHEMA_VERSION = 22
 
 
 def statements(version: int, *, dialect: str) -> list[str]:

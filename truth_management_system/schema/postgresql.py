@@ -77,7 +77,7 @@ def _contains(element: contains, compiler: SQLCompiler, **options: Any) -> str:
 
 @compiles(unindexed, "postgresql")
 def _unindexed(element: unindexed, compiler: SQLCompiler, **options: Any) -> str:
-    return parts_in_sql(element, compiler, options)[0]
+    return f"({parts_in_sql(element, compiler, options)[0]} || '')"
 
 
 @compiles(newest_first, "postgresql")
@@ -117,7 +117,8 @@ def _in_order(element: in_order, compiler: SQLCompiler, **options: Any) -> str:
 @compiles(matches, "postgresql")
 def _matches(element: matches, compiler: SQLCompiler, **options: Any) -> str:
     _, search = parts_in_sql(element, compiler, options)
-    return f"{element.index.name}.words @@ asked({search})"
+    # Asked for once: not for each row that is looked at, and without a plan of its own for each search.
+    return f"{element.index.name}.words @@ (SELECT asked({search}))"
 
 
 @compiles(said_in, "postgresql")

@@ -10,7 +10,10 @@ from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from .fulltext import RENDERERS, Query, Search, Word, matches, said_in
+from database.engine.sqlite import DriverConnection
+from database.search.index import term_prefix
+
+from .fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, RENDERERS, Query, Search, Word, matches, said_in
 from .operators import (
     among,
     caseless,
@@ -26,6 +29,7 @@ from .operators import (
     parts_in_sql,
     unindexed,
 )
+from .words import owned_words, terms
 
 _DIALECT = dialect()
 _LIST = "SELECT value FROM json_each({})"
@@ -109,7 +113,17 @@ def as_text(condition: ColumnElement[Any], values: Mapping[str, Any]) -> tuple[s
     return text, parameters
 
 
-TOKENIZER = "porter unicode61 remove_diacritics 2"
+def prepare(connection: DriverConnection) -> None:
+    """Give a connection the function that the triggers and views of the full-text indexes call."""
+    # Where SQLite is built so that a schema may call no function that is not its own. This one changes nothing.
+    connection.execute("PRAGMA trusted_schema = ON")
+    connection.create_function("owned_words", 2, owned_words, deterministic=True)
+
+
+TOKENIZER = "ascii"
+"""The words arrive cut and stemmed (`words`): it parts them at spaces."""
+
+_ALL = (frozenset(CLAIM_SEARCH_COLUMNS), frozenset(NOTE_SEARCH_COLUMNS))
 
 
 @compiles(matches, "sqlite")
@@ -124,15 +138,15 @@ def _said_in(element: said_in, compiler: SQLCompiler, **options: Any) -> str:
 
 
 def _search_text(search: Search) -> str:
-    """A search for FTS5. The column `owner` holds one word for the user."""
-    within = f"{{{' '.join(search.columns)}}} : ({_query_text(search.query)})"
-    return within if search.owner is None else f'owner : "u{search.owner.encode().hex()}" AND ({within})'
+    """A search for FTS5. Each word of the index stands behind the prefix of its owner."""
+    query = _query_text(search.query, "" if search.owner is None else term_prefix(search.owner))
+    return query if frozenset(search.columns) in _ALL else f"{{{' '.join(search.columns)}}} : ({query})"
 
 
-def _query_text(query: Query) -> str:
+def _query_text(query: Query, prefix: str) -> str:
     if isinstance(query, Word):
-        return f'"{query.text}"{" *" if query.is_beginning else ""}'
-    parts = map(_query_text, query.queries)
+        return f'"{" ".join(terms(prefix, query.text))}"{" *" if query.is_beginning else ""}'
+    parts = (_query_text(part, prefix) for part in query.queries)
     return f"({(' OR ' if query.any_of else ' AND ').join(parts)})"
 
 

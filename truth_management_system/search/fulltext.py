@@ -71,8 +71,7 @@ class Searched:
     """Which rows of a table are looked at: the user's, as far as the `conditions` let them through.
 
     values: parameters of the conditions. part: a text in lowercase that has to be somewhere in what is searched.
-    owns_most: the user has at least half of all rows. Then it is cheaper to drop others' rows than not to look at them,
-    so `newest` and `among`, which only look into the index, may give some of theirs; the rest gives the user's alone.
+    `newest` and `among`, which only look into the index, may give rows of others; the rest gives the user's alone.
     """
 
     db: PKBDatabase
@@ -81,7 +80,6 @@ class Searched:
     conditions: Conditions = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     part: str | None = None
-    owns_most: bool = False
 
     def newest(self, query: Query) -> list[int]:
         """The newest rows that match a query, whatever the conditions; newest first."""
@@ -113,11 +111,11 @@ class Searched:
         given = {**self.values, "user": self.user_email, "pieces": pieces}
         return self.db.rows(_unspaced_rows(self.table, self.conditions), **given)
 
-    def last_row(self) -> tuple[int, int]:
-        """The number of the user's newest row, and the key of the newest row of all; 0 for none."""
-        row = self.db.row(_last_row(self.table), user=self.user_email)
+    def last_number(self) -> int:
+        """The number of the user's newest row; 0 for none."""
+        row = self.db.row(_last_number(self.table), user=self.user_email)
         assert row is not None
-        return int(row[0] or 0), int(row[1] or 0)
+        return int(row[0] or 0)
 
     def number_of(self, rowid: int) -> int:
         """The number of a row; 0 where it is gone."""
@@ -129,8 +127,7 @@ class Searched:
         return Rows({row[0]: row[1] for row in found}, {row[0]: row[2] for row in found})
 
     def _own(self, query: Query) -> Search:
-        owner = None if self.owns_most else self.user_email
-        return Search(query=query, columns=self.table.all_columns, owner=owner)
+        return Search(query=query, columns=self.table.all_columns, owner=self.user_email)
 
 
 @cache
@@ -168,10 +165,9 @@ def _unspaced_rows(searched: SearchedTable, conditions: Conditions) -> Prepared:
 
 
 @cache
-def _last_row(searched: SearchedTable) -> Prepared:
+def _last_number(searched: SearchedTable) -> Prepared:
     rows = searched.table.c
-    number = select(func.max(rows[searched.number])).where(rows.user_email == bindparam("user")).scalar_subquery()
-    return Prepared(select(number, select(func.max(rows[searched.rowid])).scalar_subquery()))
+    return Prepared(select(func.max(rows[searched.number])).where(rows.user_email == bindparam("user")))
 
 
 @cache
@@ -239,8 +235,7 @@ def best_matches(searched: Searched, query: str, k: int) -> list[Match]:
     word for half of its weight. Any text is a query; one without a word finds nothing.
     """
     with searched.db.snapshot():
-        last, last_rowid = searched.last_row()
-        searched = replace(searched, owns_most=2 * last >= last_rowid)
+        last = searched.last_number()
         words = [*_spaced(searched, query_words(query), last, k), *_unspaced(searched, unspaced_pieces(query), last)]
     scores = _scores(words)
     best = heapq.nlargest(k, scores.items(), key=lambda item: (item[1], item[0]))

@@ -19,6 +19,7 @@ from language_models.errors import ModelUnavailableError
 from tests.chat.conftest import EMAIL, Talk, joined, remember
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels
+from truth_management_system.schema.sqlite import prepare
 
 ANSWER = "Fine, thank you."
 LOCK = """
@@ -77,6 +78,7 @@ def outdate(file: Path) -> None:
 def unpick(file: Path) -> None:
     """A store without its most important table."""
     with closing(sqlite3.connect(file)) as connection, connection:
+        prepare(connection)
         connection.execute("ALTER TABLE claims RENAME TO lost")
 
 
@@ -275,6 +277,7 @@ def test_a_memory_that_can_not_be_rendered_costs_no_answer(
     talk: Talk, knowledge: KnowledgeAccess, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
+        prepare(connection)
         connection.execute("UPDATE claims SET possible_questions = '[1, ['")
     events = talk.say(talk.new(), "@my_mornings how are my workouts?")
     assert joined(events) == ANSWER

@@ -43,6 +43,7 @@ from settings import Settings
 from tests.endpoints.conftest import Person, settings_in
 from tests.stores import put_empty_store
 from truth_management_system import PKBConfig, get_database
+from truth_management_system.schema.sqlite import prepare
 
 pytestmark = pytest.mark.thorough
 
@@ -287,7 +288,9 @@ def copied(path: Path, statistics: str, small: World) -> sqlite3.Connection:
             copy.execute("ANALYZE sqlite_schema")  # makes the table
             copy.executemany("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", rows)
         copy.commit()
-    return _connect(target)
+    connection = _connect(target)
+    prepare(connection)
+    return connection
 
 
 class Hot(NamedTuple):

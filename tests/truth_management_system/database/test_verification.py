@@ -10,6 +10,7 @@ import pytest
 from database.connection import create_connection
 from truth_management_system import PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.interface.structured_api import reindex_knowledge, repair_knowledge, verify_knowledge
+from truth_management_system.schema.sqlite import prepare
 
 # Plain damage: (what is broken, by which statements, whether it can be made anew).
 DAMAGES = [
@@ -68,6 +69,7 @@ def test_damage_is_found_and_what_is_derived_made_anew(
 ) -> None:
     assert wrong(db) == set()
     connection = create_connection(db.config.path)
+    prepare(connection)
     for statement in statements:
         connection.execute(statement)
     connection.close()
