@@ -156,3 +156,5 @@ def test_memories_of_the_version_before_are_found_by_their_words(
     with stored_knowledge_base(None, tmp_path) as db:
         assert finds_its_memories(db)
     assert list(verify_knowledge(tmp_path / "pkb.sqlite")) == []
+    with closing(sqlite3.connect(tmp_path / "pkb.sqlite")) as other_program:
+        assert other_program.execute("SELECT COUNT(*) FROM claims_fts").fetchone() == (1,)

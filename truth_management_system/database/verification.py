@@ -154,7 +154,9 @@ def reindex_knowledge(db: PKBDatabase, *, only: Collection[str] = tuple(_INDEXES
     """
     for rule in only:
         table = _INDEXES[rule][0]
-        db.execute(postgresql.rebuilding(table) if db.is_postgresql else sqlite.rebuilding(table))
+        with db.transaction():
+            for statement in (postgresql if db.is_postgresql else sqlite).rebuilding(table):
+                db.execute(statement)
 
 
 def _broken_rules(connection: FileConnection) -> Iterator[Finding]:

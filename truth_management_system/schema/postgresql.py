@@ -7,6 +7,7 @@ makes them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy.ext.compiler import compiles
@@ -150,9 +151,9 @@ def _query_text(query: Query) -> str:
 RENDERERS["postgresql"] = _search_text
 
 
-def rebuilding(searched: str) -> str:
-    """The statement that makes the index of a table anew."""
-    return f"REINDEX INDEX {SCHEMA}.idx_{searched}_words"
+def rebuilding(searched: str) -> Sequence[str]:
+    """The statements that make the index of a table anew, in one transaction."""
+    return (f"REINDEX INDEX {SCHEMA}.idx_{searched}_words",)
 
 
 def translated(sql: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -153,9 +153,14 @@ def _query_text(query: Query, prefix: str) -> str:
 RENDERERS["sqlite"] = _search_text
 
 
-def rebuilding(searched: str) -> str:
-    """The statement that makes the index of a table anew."""
-    return f"INSERT INTO {searched}_fts({searched}_fts) VALUES ('rebuild')"
+def rebuilding(searched: str) -> Sequence[str]:
+    """The statements that make the index of a table anew, in one transaction."""
+    columns = ", ".join(CLAIM_SEARCH_COLUMNS if searched == "claims" else NOTE_SEARCH_COLUMNS)
+    words = f"SELECT {searched[:-1]}_rowid, {columns} FROM {searched}_searchable"
+    return (
+        f"INSERT INTO {searched}_fts({searched}_fts) VALUES ('delete-all')",
+        f"INSERT INTO {searched}_fts(rowid, {columns}) {words}",
+    )
 
 
 TOTAL_CHANGES = "SELECT total_changes()"

@@ -28,7 +28,7 @@ FROM claims;
 
 CREATE VIRTUAL TABLE claims_fts USING fts5(
     statement, subject_text, predicate, object_text, context_domain, possible_questions, friendly_id,
-    content='claims_searchable', content_rowid='claim_rowid', tokenize='ascii', prefix='10 11');
+    content='', tokenize='ascii', prefix='10 11');
 
 CREATE TRIGGER claims_fts_insert AFTER INSERT ON claims
 BEGIN
@@ -54,7 +54,8 @@ BEGIN
         FROM (SELECT owned_words(new.user_email, json_array(new.statement, new.subject_text, new.predicate, new.object_text, new.context_domain, new.possible_questions, new.friendly_id)) AS words LIMIT 1);
 END;
 
-INSERT INTO claims_fts(claims_fts) VALUES ('rebuild');
+INSERT INTO claims_fts(rowid, statement, subject_text, predicate, object_text, context_domain, possible_questions, friendly_id)
+SELECT claim_rowid, statement, subject_text, predicate, object_text, context_domain, possible_questions, friendly_id FROM claims_searchable;
 
 DROP TRIGGER notes_fts_insert;
 
@@ -77,7 +78,7 @@ FROM notes;
 
 CREATE VIRTUAL TABLE notes_fts USING fts5(
     title, body,
-    content='notes_searchable', content_rowid='note_rowid', tokenize='ascii', prefix='10 11');
+    content='', tokenize='ascii', prefix='10 11');
 
 CREATE TRIGGER notes_fts_insert AFTER INSERT ON notes
 BEGIN
@@ -103,4 +104,5 @@ BEGIN
         FROM (SELECT owned_words(new.user_email, json_array(new.title, new.body)) AS words LIMIT 1);
 END;
 
-INSERT INTO notes_fts(notes_fts) VALUES ('rebuild');
+INSERT INTO notes_fts(rowid, title, body)
+SELECT note_rowid, title, body FROM notes_searchable;
