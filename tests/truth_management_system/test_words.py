@@ -25,7 +25,7 @@ _OF_THE_PAPER = """
     caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned
     falling hissing fizzed failing filing happy sky relational conditional rational valenci hesitanci digitizer
     conformabli radicalli differentli vileli analogousli vietnamization predication operator feudalism decisiveness
-    hopefulness callousness formaliti sensitiviti sensibiliti topologi triplicate formative formalize electriciti
+    hopefulness callousness formaliti sensitiviti sensibiliti triplicate formative formalize electriciti
     electrical hopeful goodness revival allowance inference airliner gyroscopic adjustable defensible irritant
     replacement adjustment dependent adoption decision homologou communism activate angulariti homologous effective
     bowdlerize probate rate cease controll roll y yes syzygy as by js ion sion eye über naïveté
