@@ -80,6 +80,8 @@ _HASHED_AT_ONCE = 400
 _NEWEST = 1_000
 ASKED_WITH_OTHERS = 100
 """Of a conversation of so many messages the newest are asked for together with other things, within a transaction."""
+_BYTES_WITH_OTHERS = 65_536
+"""So many at most: nobody else can write until they have come."""
 _LONGEST_LIST = 10_000
 _PLACES = select(messages.c.message_id, messages.c.conversation_id).join(
     conversations, conversations.c.conversation_id == messages.c.conversation_id
@@ -240,14 +242,15 @@ def asked_for_last_messages(
     """Asks for what `last_messages` reads of those that are not hidden; what is returned reads the answer.
 
     For a transaction that asks a database server for other things at the same time, of a conversation of at most
-    ASKED_WITH_OTHERS messages; None where there may be more.
+    ASKED_WITH_OTHERS messages; None where there may be more, and where they are long.
     """
     limit = ASKED_WITH_OTHERS + 1
-    rows = asked_for_newest(connection, user_email=user_email, conversation_id=conversation_id, limit=limit)
+    who = {"user_email": user_email, "conversation_id": conversation_id}
+    rows = asked_for_newest(connection, **who, limit=limit, most_bytes=_BYTES_WITH_OTHERS)
 
     def read() -> list[MessageText] | None:
         newest = rows()
-        if len(newest) == limit:
+        if not newest or len(newest) == limit:
             return None
         return _fitting((row for row in newest if row.show_hide != "hide"), max_chars)[::-1]
 

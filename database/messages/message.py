@@ -326,7 +326,7 @@ _OWN_COUNT = (
 """How many live messages the conversation has; NULL where the person has no such conversation."""
 _BEHIND = _OWN_COUNT + 1 - bindparam("before", type_=Integer)
 # Read backwards through the index, so that only what is asked for is fetched.
-_FROM_END = Prepared(
+_FROM_NEWEST = (
     select(
         *(messages.c[name] for name in MessageText._fields if name in messages.c),
         answering_model().label("model"),
@@ -342,6 +342,13 @@ _FROM_END = Prepared(
     .limit(bindparam("limit", type_=Integer))
     .offset(case((_BEHIND > 0, _BEHIND), else_=0))
 )
+_FROM_END = Prepared(_FROM_NEWEST)
+_newest = (
+    select(messages.c.text).where(_LIVE).order_by(messages.c.ordinal.desc()).limit(bindparam("limit", type_=Integer))
+)
+# How long a text is stands beside it: a database server fetches none to tell.
+_BYTES = select(func.sum(func.octet_length(_newest.subquery().c.text))).scalar_subquery()
+_FROM_END_IF_SMALL = Prepared(_FROM_NEWEST.where(bindparam("most_bytes", type_=Integer) >= _BYTES))
 _BEHIND_ALL = 2**31 - 1
 _IN_CONVERSATION = messages.c.conversation_id == bindparam("conversation_id", type_=Text)
 _BY_ID = Prepared(_INDEXED_ROWS.where(_IN_CONVERSATION, messages.c.message_id == bindparam("message_id", type_=Text)))
@@ -389,11 +396,14 @@ def newest_first(
 
 
 def asked_for_newest(
-    connection: Connection, *, user_email: str, conversation_id: str, limit: int
+    connection: Connection, *, user_email: str, conversation_id: str, limit: int, most_bytes: int
 ) -> Callable[[], list[MessageText]]:
-    """Asks for the newest live messages, at most `limit`; what is returned reads the answer, the newest first."""
+    """Asks a database server for the newest live messages, at most `limit`; what is returned reads the answer.
+
+    The newest comes first; none comes where their texts have more than `most_bytes` together.
+    """
     own = {"user_email": user_email, "conversation_id": conversation_id}
-    rows = _FROM_END.asked(connection, **own, before=_BEHIND_ALL, limit=limit)
+    rows = _FROM_END_IF_SMALL.asked(connection, **own, before=_BEHIND_ALL, limit=limit, most_bytes=most_bytes)
     return lambda: [MessageText._make((*row, count + 1 - position)) for position, (*row, count) in enumerate(rows(), 1)]
 
 

@@ -17,6 +17,7 @@ from database.accounts import sessions
 from database.accounts.sessions import end_session
 from database.conversations.repository import update_conversation
 from database.engine.pipeline import Sender, _Cursor
+from database.history import reading
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from language_models.testing import ScriptedChatModel
@@ -70,6 +71,24 @@ def test_a_plain_message_waits_four_times_before_its_model_is_asked(
     ada.say(room, "And tomorrow?")
     # Who asks and the conversation; all that accepting asks; its commit; whether there are memories.
     assert waits.count(threading.get_ident()) == 4
+    said = [message["content"] for message in main_model.calls[-1].prompt]
+    assert said[-5:] == ["Does it rain?", "It is forty-two.", "And now?", "It is forty-two.", "And tomorrow?"]
+
+
+def test_long_messages_are_read_when_others_can_write_again(
+    app_on_postgresql: Flask, main_model: ScriptedChatModel, waits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_SEEN_EVERY", timedelta(days=1))
+    monkeypatch.setattr(reading, "_BYTES_WITH_OTHERS", 40)
+    ada = account(app_on_postgresql, "ada@example.org")
+    room = ada.new_conversation()
+    for text in ("Does it rain?", "And now?"):
+        ada.say(room, text)
+    turns = app_on_postgresql.extensions[EXTENSION].turns
+    turns.in_background(turns.finish()).result(60)
+    waits.clear()
+    ada.say(room, "And tomorrow?")
+    assert waits.count(threading.get_ident()) == 5
     said = [message["content"] for message in main_model.calls[-1].prompt]
     assert said[-5:] == ["Does it rain?", "It is forty-two.", "And now?", "It is forty-two.", "And tomorrow?"]
 
