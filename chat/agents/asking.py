@@ -179,9 +179,12 @@ def _query(question: AgentQuestion, caller: AgentCaller) -> dict[str, Any]:
     A model whose own conversation does not allow writing gets no document changed by asking in one that does.
     """
     text = f"{question.text}\n\n{question.context}" if question.context.strip() else question.text
+    query: dict[str, Any] = {"messageText": text}
     if caller.is_model and not caller.may_write:
-        return {"messageText": text, "options": {"allow_writing": False}}
-    return {"messageText": text, WRITTEN_BY_MODEL: True} if caller.asks_for_model else {"messageText": text}
+        query["options"] = {"allow_writing": False}
+    if caller.is_model or caller.asks_for_model:
+        query[WRITTEN_BY_MODEL] = True
+    return query
 
 
 def _read(stream: Stream) -> _Answer:

@@ -21,7 +21,7 @@ from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
 from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
-from chat.turns.accept import chosen_model, model_or_main
+from chat.turns.accept import WRITTEN_BY_MODEL, chosen_model, model_or_main
 from chat.turns.steps import asked_for_hidden, cited_entries
 from conversation_reference_utils import parse_references
 from database.activities.reading import MESSAGE, Activity
@@ -29,6 +29,7 @@ from database.agents.inbox import is_of_a_mind
 from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
+from database.history.reading import message_by_id
 from database.messages.message import Message
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Usage, json_format, json_object
@@ -168,8 +169,16 @@ class Replier:
             loader=self.loader_for(owner),
             services=self.services,
             here=activity.conversation_id,
-            shows_hidden=not is_of_a_mind(activity),
+            shows_hidden=not (is_of_a_mind(activity) or self._may_be_of_model(activity)),
         )
+
+    def _may_be_of_model(self, activity: Activity) -> bool:
+        """Whether it is a message that a model of a program may have written."""
+        if not activity.is_message:
+            return False
+        which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
+        message = message_by_id(database=self.database, user_email=activity.user_email, **which)
+        return message is not None and bool(message.config.get(WRITTEN_BY_MODEL))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from sqlalchemy import update
 from activity.recipes import RecipeRegistry
 from chat.agents.inbox import InboxDesk, InboxWorker, Serviced
 from chat.exchange.ports import TurnServices
+from chat.turns.accept import WRITTEN_BY_MODEL
 from Conversation import Conversation
 from database.accounts.quotas import Quota
 from database.activities.reading import Activity, activities_of_thread
@@ -37,6 +38,7 @@ from database.history.editing import delete_message, show_or_hide_message
 from database.schema import inbox_items
 from database.timeline.posting import Actor
 from database.timeline.transcript import placed_activities
+from database.turns.turns import accept_turn, finish_turn
 from language_models.errors import ModelUnavailableError
 from language_models.testing import Hold, Prompt, Reply, ScriptedChatModel
 from tests.activity.conftest import ADA, database, post, recipes, room, statements, take_turn, users_dir
@@ -522,6 +524,21 @@ def test_an_activity_of_a_model_refers_to_nothing_that_is_hidden_and_the_person_
         assert ("swordfish" in str(house.models.main_model.prompts[-1])) is is_read
     (told,) = house.events()
     assert reference in told
+
+
+def test_a_question_that_a_model_of_a_program_may_have_written_refers_to_nothing_that_is_hidden(house: House) -> None:
+    helper = house.agent("Helper", MESSAGE)
+    secret = house.post(house.room, "Okapi zebra code swordfish")
+    own: dict[str, Any] = {"database": house.database, "user_email": ADA, "conversation_id": house.room}
+    show_or_hide_message(**own, message_id=secret.activity_id, index=None, show_hide="hide")
+    name = Conversation(ADA, house.database, house.room).get_metadata()["conversation_friendly_id"]
+    text = f"What says @conversation_{name}_message_1?"
+    for config in ({WRITTEN_BY_MODEL: True}, {}):
+        accepted = accept_turn(**own, text=text, config=config)
+        answer = accepted.response_message_id
+        finish_turn(**own, response_message_id=answer, text="Nothing.", status="complete", config={})
+        assert house.service(helper) is not None
+        assert ("swordfish" in str(house.models.main_model.prompts[-1])) is not bool(config)
 
 
 def test_an_agent_whose_model_is_gone_says_so_behind_what_it_answers(house: House) -> None:
