@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from chat.exchange.files import names_of_files
 from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps, VersionedLoader
@@ -236,8 +236,9 @@ class ConversationReferences:
 
     def _load(self, conversation_id: str, *, version: int | None = None) -> AddressableConversation:
         if conversation_id not in self._loaded:
-            if version is not None and isinstance(self.load, VersionedLoader):
-                opened = self.load.at_version(conversation_id, version)
+            # `isinstance` with a protocol takes as long as a remembered conversation.
+            if version is not None and hasattr(self.load, "at_version"):
+                opened = cast(VersionedLoader, self.load).at_version(conversation_id, version)
             else:
                 opened = self.load(conversation_id)
             self._loaded[conversation_id] = addressable(opened)
@@ -291,7 +292,8 @@ class ConversationReferences:
         """A single message. kind: "message", or "activity" where it was named by a short id."""
         is_hidden = self._is_hidden(message)
         message = self._readable(message)
-        title = str(conversation.get_metadata()["title"])
+        metadata = conversation.get_metadata()
+        title = str(metadata["title"])
         if message.get("deleted_at"):
             return _failed(ref, kind, "deleted", say("message_deleted"), title=title)
         entry = ReportEntry(
@@ -306,7 +308,7 @@ class ConversationReferences:
             target={} if is_hidden else _message_target(conversation, message),
             notes=_notes(message),
         )
-        fid = str(conversation.get_metadata()["conversation_friendly_id"] or "")
+        fid = str(metadata["conversation_friendly_id"] or "")
         files = self.open_files(message, fid) if self.open_files is not None else ()
         return self._with_items(ref, entry, conversation, [message], files=files)
 
@@ -464,8 +466,9 @@ def _message_item(ref: str, fid: str, message: Message, type_: str, *, note: str
 
 def _with_files(entry: ReportEntry, files: Sequence[Resolution]) -> ReportEntry:
     """The entry of a message, which names its files and says what of them is not given."""
-    if files:
-        entry = entry.with_note(say("message_files", names=", ".join(file.entry.title for file in files)))
+    if not files:
+        return entry
+    entry = entry.with_note(say("message_files", names=", ".join(file.entry.title for file in files)))
     for file in files:
         for note in file.entry.notes:
             entry = entry.with_note(because("of_file", note, name=file.entry.title))

@@ -106,6 +106,11 @@ class ReferenceKind(Protocol):
         ...
 
 
+def _may_be_another(entry: ReportEntry) -> bool:
+    """Whether something that is no conversation may have the name. With a title, the conversation is there."""
+    return entry.status in ("not_found", "malformed") and not entry.title
+
+
 class _Conversations:
     """Conversations, messages and ranges of messages."""
 
@@ -117,9 +122,8 @@ class _Conversations:
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
         """See `ReferenceKind`. What begins like a conversation and is none may be the name of something else."""
-        # With a title, the conversation is there.
         return [
-            replace(found, passes_on=found.entry.status in ("not_found", "malformed") and not found.entry.title)
+            replace(found, passes_on=True) if _may_be_another(found.entry) else found
             for found in scope.conversations.resolve(names)
         ]
 

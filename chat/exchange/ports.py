@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
@@ -60,7 +60,6 @@ ConversationLoader = Callable[[str], AddressableConversation]
 """conversation_id → conversation; raises ConversationNotFoundError for what the user doesn't own."""
 
 
-@runtime_checkable
 class VersionedLoader(Protocol):
     """A `ConversationLoader` that keeps conversations, and need not ask whether one has changed since a version."""
 

@@ -173,7 +173,8 @@ def merge(items: Iterable[PkbItem]) -> list[PkbItem]:
         first = merged.get(identity, item)
         is_cut = first.truncated_from is not None and item.source == first.source
         fullest = item if is_cut and len(item.body) > len(first.body) else first
-        merged[identity] = replace(fullest, refs=tuple(dict.fromkeys(first.refs + item.refs)))
+        refs = tuple(dict.fromkeys(first.refs + item.refs))
+        merged[identity] = fullest if refs == fullest.refs else replace(fullest, refs=refs)
     return list(merged.values())
 
 
