@@ -80,7 +80,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all when left out")
     parser.add_argument("--quick", action="store_true", help="less data, fewer repetitions")
     parser.add_argument(
-        "--beside", type=Path, metavar="FOLDER", help="another state of the code (search_all_kinds, turn_cpu, walk)"
+        "--beside",
+        type=Path,
+        metavar="FOLDER",
+        help="another state of the code (acceptance, search_all_kinds, turn_cpu, walk)",
     )
     parser.add_argument(
         "--histories",

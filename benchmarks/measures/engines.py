@@ -34,12 +34,11 @@ from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
 from search.query import parse_query
 from setup.engines import LocalPostgreSQL
-from tests.http_client import Client
 from tests.live_server import PASSWORD
 
 from ..figures import Figure, of_samples, percentile
 from ..seeded import DOMAIN, Bench
-from .turns import QUESTION, handed_over, serving
+from .turns import QUESTION, handed_over, made_references, serving
 
 FULL_CROWD, QUICK_CROWD = (1_000, 1_000), (50, 40)
 """People, and conversations of each. ANAPHORA_BENCH_CROWD="200x200" asks for others."""
@@ -108,7 +107,7 @@ def to_model(bench: Bench) -> Iterator[Figure]:
             name: stack.enter_context(serving(bench.scratch(f"served-{number}"), "ticking-1-1000", **settings))
             for number, (name, settings) in enumerate(kinds.items())
         }
-        told = {name: _references(client, count=3) for name, (_, client) in served.items()}
+        told = {name: made_references(client, count=3) for name, (_, client) in served.items()}
         rooms = {each: served[each[0]][1].create_conversation() for each in samples}
         for number in range(_WARM + bench.times):
             for (name, how), taken in samples.items():
@@ -123,18 +122,6 @@ def to_model(bench: Bench) -> Iterator[Figure]:
             budget = _BUDGET_POSTGRESQL if (how, other) == (_REFERRING, "SQLite") else None
             pair = samples["PostgreSQL", how], samples[other, how]
             yield _ratio(f"message {how} to model, PostgreSQL ÷ {other}", *pair, budget=budget)
-
-
-def _references(client: Client, *, count: int) -> str:
-    """References to a message each of new conversations."""
-    found = []
-    for number in range(count):
-        room = client.create_conversation()
-        assert any("done" in event for event in client.send(room, f"{QUESTION} The {number}th of them."))
-        friendly_id = client.get(f"/get_conversation_details/{room}").json()["conversation_friendly_id"]
-        question = client.get(f"/list_messages_by_conversation/{room}").json()[0]
-        found.append(f"@conversation_{friendly_id}_message_{question['message_short_hash']}")
-    return " ".join(found)
 
 
 def moves(bench: Bench) -> Iterator[Figure]:

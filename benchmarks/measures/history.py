@@ -22,6 +22,7 @@ from database.connection import close_store, open_store
 from database.conversations.conversation import ConversationListRow
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.conversations.listing import list_conversations
+from database.engine.database import Database
 from database.turns.turns import accept_turn, finish_turn
 from tests.live_server import LiveServer
 
@@ -31,6 +32,7 @@ from ..seeded import DOMAIN, EMAIL, Bench, closed, seed
 
 TEXT = "What follows from that for the window of the index, and what would it cost? " * 7
 _EXPORTED = 100_000
+_RECIPES = RecipeRegistry(BUILT_IN)
 
 
 def lists(bench: Bench) -> Iterator[Figure]:
@@ -55,23 +57,23 @@ def lists(bench: Bench) -> Iterator[Figure]:
 def references(bench: Bench) -> Iterator[Figure]:
     """References to messages, without a server: remembered, and from the store."""
     one, twenty = bench.references(1, conversations=1), bench.references(20, conversations=20)
-    cache = _cache(bench)
+    database, cache = bench.database, _cache(bench)
     yield of_samples(
-        "one reference, remembered", timed(lambda: _gathered(bench, one, cache), times=bench.times), budget=0.3
+        "one reference, remembered", timed(lambda: _gathered(database, one, cache), times=bench.times), budget=0.3
     )
     yield of_samples(
         "20 references to 20 conversations, remembered",
-        timed(lambda: _gathered(bench, twenty, cache), times=bench.times),
+        timed(lambda: _gathered(database, twenty, cache), times=bench.times),
         budget=15.0,
     )
     yield of_samples(
         "one reference, from the store",
-        timed(lambda: _gathered(bench, one, _cache(bench)), times=bench.times),
+        timed(lambda: _gathered(database, one, _cache(bench)), times=bench.times),
         budget=5.0,
     )
     yield of_samples(
         "20 references to 20 conversations, from the store",
-        timed(lambda: _gathered(bench, twenty, _cache(bench)), times=bench.times),
+        timed(lambda: _gathered(database, twenty, _cache(bench)), times=bench.times),
         budget=15.0,
     )
 
@@ -103,12 +105,12 @@ def exports(bench: Bench) -> Iterator[Figure]:
     folder = bench.scratch("exported")
     seed(folder, conversations=1, messages=count)
     users_dir = str(folder / "data" / "users")
-    database, recipes = open_store(users_dir), RecipeRegistry(BUILT_IN)
+    database = open_store(users_dir)
     ((row,), _) = list_conversations(database=database, user_email=EMAIL, domain=DOMAIN)
     for fmt in FORMATS:
         before = most = resident_kb(os.getpid(), "RssAnon")
         began = time.perf_counter()
-        made = export(EMAIL, database=database, recipes=recipes, room=row.conversation_id, fmt=fmt)
+        made = export(EMAIL, database=database, recipes=_RECIPES, room=row.conversation_id, fmt=fmt)
         for place, _chunk in enumerate(made.chunks):
             if place % 1_000 == 0:
                 most = max(most, resident_kb(os.getpid(), "RssAnon"))
@@ -134,10 +136,14 @@ def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
     )
 
 
-def _gathered(bench: Bench, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
-    resolver = ConversationReferences(lookup=stored_lookup(bench.database, EMAIL), load=cache.__getitem__)
-    knowledge = Knowledge(api=None)
-    scope = ReferenceScope(user_email=EMAIL, database=bench.database, conversations=resolver, knowledge=knowledge)
+def _gathered(database: Database, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
+    scope = ReferenceScope(
+        user_email=EMAIL,
+        database=database,
+        conversations=ConversationReferences(lookup=stored_lookup(database, EMAIL), load=cache.__getitem__),
+        knowledge=Knowledge(api=None),
+        recipes=_RECIPES,
+    )
     gathered = gather(names, scope=scope)
     assert {entry.status for entry in gathered.report} == {"resolved"}, gathered.report
     return gathered

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.http_client import Client
-from tests.live_server import LiveServer
+from tests.live_server import ROOT, LiveServer
 
 from ..fake_model import running, settings_for
 from ..figures import Figure, of_samples
@@ -18,12 +19,20 @@ from .turn_cpu import wait_until_idle
 
 QUESTION = "What follows from this?"
 _STARTS_A_SECOND = 40
+_WARM = 5
+_TURNS_BESIDE, _TURNS_OF_A_CONVERSATION = 85, 5
 LAG_BUDGETS = {50: 5.0, 200: 10.0, 500: 30.0}
 FIRST_BUDGETS = {50: 200.0, 200: 500.0, 500: 1_500.0}
 
 
 def acceptance(bench: Bench) -> Iterator[Figure]:
-    """From sending a message with three references until the model has the request, over HTTP both times."""
+    """From sending a message with three references until the model has the request, over HTTP both times.
+
+    Beside another state of the code: in new conversations of both, in turn.
+    """
+    if bench.beside is not None:
+        yield from _accepted_beside(bench, bench.beside)
+        return
     references = " ".join(f"@{name}" for name in bench.references(3, conversations=3))
     rows = (bench.shortest, bench.longest)
     with serving(closed(bench), "ticking-1-1000") as (server, client):
@@ -34,6 +43,39 @@ def acceptance(bench: Bench) -> Iterator[Figure]:
             ]
             name = f"message with 3 references to model, in {row.message_count:,} messages"
             yield of_samples(name, samples[5:], budget=10.0, budget_p95=25.0)
+
+
+def _accepted_beside(bench: Bench, beside: Path) -> Iterator[Figure]:
+    states = {"": ROOT, f" in {beside.name}": beside}
+    samples: dict[str, list[float]] = {name: [] for name in states}
+    with ExitStack() as stack:
+        served = {
+            name: stack.enter_context(serving(bench.scratch(f"accepted-{number}"), "ticking-1-1000", root))
+            for number, (name, root) in enumerate(states.items())
+        }
+        told = {name: made_references(client, count=3) for name, (_, client) in served.items()}
+        for number in range(_TURNS_BESIDE):
+            if number % _TURNS_OF_A_CONVERSATION == 0:
+                rooms = {name: client.create_conversation() for name, (_, client) in served.items()}
+            for name, taken in samples.items():
+                taken.append(handed_over(*served[name], rooms[name], f"{QUESTION} {number} {told[name]}"))
+    first = "message with 3 references to model, in new conversations"
+    for name, taken in samples.items():
+        yield of_samples(f"{first}{name}", taken[_WARM:])
+    mine, others = (statistics.median(taken[_WARM:]) for taken in samples.values())
+    yield Figure(name=f"{first}, of the other state's", value=mine / others, unit="×", budget=1.0)
+
+
+def made_references(client: Client, *, count: int) -> str:
+    """References to a message each of new conversations."""
+    found = []
+    for number in range(count):
+        room = client.create_conversation()
+        assert any("done" in event for event in client.send(room, f"{QUESTION} The {number}th of them."))
+        friendly_id = client.get(f"/get_conversation_details/{room}").json()["conversation_friendly_id"]
+        question = client.get(f"/list_messages_by_conversation/{room}").json()[0]
+        found.append(f"@conversation_{friendly_id}_message_{question['message_short_hash']}")
+    return " ".join(found)
 
 
 def streams(bench: Bench) -> Iterator[Figure]:
@@ -103,11 +145,14 @@ def _stored(client: Client, conversation_id: str, text: str) -> bool:
 
 
 @contextmanager
-def serving(folder: Path, model: str, **settings: str) -> Iterator[tuple[LiveServer, Client]]:
-    """A real server whose answers come from the model of this name, and a client that is signed in."""
+def serving(folder: Path, model: str, root: Path = ROOT, /, **settings: str) -> Iterator[tuple[LiveServer, Client]]:
+    """A real server whose answers come from the model of this name, and a client that is signed in.
+
+    root: whose code runs.
+    """
     limits = {"ANAPHORA_CONTEXT_WINDOW": "32000", "ANAPHORA_TURNS_PER_PERSON": "10000"}
     with running() as address:
-        server = LiveServer(folder, settings_for(address, model) | limits | settings)
+        server = LiveServer(folder, settings_for(address, model) | limits | settings, root=root)
         seeded = server.data_dir.exists()
         try:
             server.start()

@@ -425,10 +425,10 @@ class ConversationReferences:
         return Resolution(entry=_with_files(entry, files), items=tuple(with_words))
 
 
-def kind_of(reference: str) -> str:
-    """What a conversation reference seems to name, judged by its form alone, as the report calls it."""
+def kind_of(reference: str) -> str | None:
+    """What a conversation reference seems to name, judged by its form alone, as the report calls it; None: no such."""
     parts = classify_conversation_reference(reference)
-    return _kind(reference, parts) if parts else "conversation"
+    return _kind(reference, parts) if parts else None
 
 
 def _kind(reference: str, parts: ConversationReference) -> str:

@@ -118,7 +118,7 @@ class _Conversations:
 
     def recognise(self, name: str) -> str | None:
         """See `ReferenceKind`."""
-        return kind_of(name) if classify_conversation_reference(name) is not None else None
+        return kind_of(name)
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
         """See `ReferenceKind`. What begins like a conversation and is none may be the name of something else."""
