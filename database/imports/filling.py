@@ -7,7 +7,6 @@ again. A conversation that exists already grows slice by slice.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from conversation_reference_utils import unique_message_short_hash
+from database.activities.storing import new_activity_id
 from database.conversations.conversation import record_listed
 from database.conversations.deletion import erase
 from database.conversations.friendly_ids import add_alias
@@ -151,7 +151,7 @@ def _store_slices(each: ArrivingConversation, work: _Slices, filled: dict[str, F
             pass
         return
     filled[each.source_id] = begun
-    ids = {message.key: str(uuid.uuid4()) for message in each.messages}
+    ids = {message.key: new_activity_id() for message in each.messages}
     made = {message["message_id"]: message for message in _to_store(each, ids, friendly_id=begun.friendly_id)}
     for some in _slices(each.messages):
         said = [made[ids[message.key]] for message in some]

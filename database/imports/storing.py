@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from database.activities.storing import new_activity_id
 from database.conversations.friendly_ids import add_alias, friendly_id_candidates
 from database.conversations.repository import new_conversation_id
 from database.engine.clock import now_iso
@@ -168,7 +168,7 @@ def _store_new(
     """
     made, identities = list[NewConversation](), list[dict[str, Any]]()
     for each in new:
-        ids = {message.key: str(uuid.uuid4()) for message in each.messages}
+        ids = {message.key: new_activity_id() for message in each.messages}
         conversation = NewConversation(
             conversation_id=new_conversation_id(target.user_email),
             friendly_id=names[each.source_id],

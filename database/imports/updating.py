@@ -7,13 +7,13 @@ the active path stays. Nothing that is not in the source any more is deleted.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from database.activities.storing import new_activity_id
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
 from database.conversations.repository import read_live
@@ -174,7 +174,7 @@ class _Update:
         for message in arriving:
             here = next((self.known[v.source_id] for v in message.versions if v.source_id in self.known), None)
             if here is None:
-                self.ids[message.key] = str(uuid.uuid4())
+                self.ids[message.key] = new_activity_id()
                 new.append(message)
             else:
                 self.ids[message.key] = here.message_id

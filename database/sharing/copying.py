@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, inse
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities.renaming import renamed
-from database.activities.storing import NewActivity, Place, insert_activities
+from database.activities.storing import NewActivity, Place, insert_activities, new_activity_id
 from database.conversations.consent import CONSENT
 from database.conversations.conversation import ConversationRow, record_listed
 from database.conversations.deletion import erase_incomplete
@@ -309,8 +309,8 @@ def _plan(
         ),
         title=_title(connection, source, suffix),
         slices=_slices(ordered),
-        message_ids={row.message_id: str(uuid.uuid4()) for row in rows},
-        other_ids={each.activity_id: str(uuid.uuid4()) for some in others.values() for each in some},
+        message_ids={row.message_id: new_activity_id() for row in rows},
+        other_ids={each.activity_id: new_activity_id() for some in others.values() for each in some},
         thread_ids={row.thread_id: str(uuid.uuid4()) for row in ordered if row.thread_id is not None},
         summarised=sum(row.ordinal <= source.summarised_ordinal for row in rows),
         has_branches=which is None,

@@ -271,7 +271,7 @@ def test_references_mean_the_nearest_activity(
         return uuid.UUID(f"00000000-0000-4000-8000-00000{next(tails)}abcdef")
 
     root = post(elsewhere, "Root")
-    monkeypatch.setattr(storing.uuid, "uuid4", colliding)
+    monkeypatch.setattr(storing, "uuid7", colliding)
     in_there = post(there, **EVENT)
     in_here = post(here, **EVENT)
     longer = post(here, **EVENT)

@@ -75,6 +75,18 @@ def test_a_taken_short_id_is_made_longer_and_the_holder_keeps_its_own(database: 
         assert allocate_short_ids(connection, [event(first)], conversation_id="another")[0] == TAIL[-6:]
 
 
+def test_ids_of_what_is_stored_one_after_the_other_stand_side_by_side_in_the_indexes(
+    database: Database, take_turn: Callable[..., FinishedTurn]
+) -> None:
+    rooms = [conversation(database) for _ in range(3)]
+    turns = [take_turn(ANN, room) for room in rooms * 2]
+    ids = [each for turn in turns for each in (turn.user_message_id, turn.response_message_id)]
+    assert sorted(ids) == ids
+    # A short id is the end of an id, which no other has to share.
+    assert len({each[-6:] for each in ids}) == len(ids)
+    assert {uuid.UUID(each).version for each in ids} == {7}
+
+
 def test_activities_born_together_are_ordered_and_distinct(database: Database) -> None:
     room = conversation(database)
     born = [event(activity_id) for activity_id in ids_ending_alike()]
