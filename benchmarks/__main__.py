@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from endpoints.serving.asgi_server import tune_interpreter
 from tests.live_server import ROOT
 
 from .figures import Figure, table
@@ -124,6 +125,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(name: str, bench: Bench, machine: Machine) -> Iterator[Figure]:
     print(f"{name} …", file=sys.stderr, flush=True)
+    tune_interpreter()  # what is measured in this process runs as it does in a server
     # All of them first: a floor is measured on what the benchmark has let go of.
     for measured in list(BENCHMARKS[name](bench)):
         floor = FLOORS[measured.name](bench) if measured.name in FLOORS else measured.floor

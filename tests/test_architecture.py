@@ -110,6 +110,7 @@ HEAVY = (
     "re2",
     "redis",
     "benchmarks",
+    "rich",
     "psycopg",
     "mcp",
     "authlib",

@@ -8,13 +8,12 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from flask.cli import with_appcontext
-from rich.console import Console
-from rich.text import Text
 
 from commands.answering_server import AnsweringServer, ServerRequestError
 from commands.shell import (
@@ -33,6 +32,10 @@ from database.engine.errors import ConversationNotFoundError
 from endpoints.http.scope import current_state
 
 from .answering import answering_server
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 _ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -77,6 +80,18 @@ def group(
             ).run()
 
 
+def _console(*, is_for_errors: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True, stderr=is_for_errors)
+
+
+def _text(text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
 @dataclass(kw_only=True)
 class Chat:
     """One chat. conversation_id: None until the first question makes one."""
@@ -87,8 +102,8 @@ class Chat:
     use_tools: bool | None
     is_interactive: bool
     friendly_id: str = ""
-    answers: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
-    errors: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True, stderr=True))
+    answers: Console = field(default_factory=_console)
+    errors: Console = field(default_factory=partial(_console, is_for_errors=True))
 
     @property
     def _prompts(self) -> Console:
@@ -108,7 +123,7 @@ class Chat:
                 self._show_error(error.message)
         self._prompts.print("Exiting...")
         if self.friendly_id:
-            self._prompts.print(Text(f"Go on with --conversation {self.friendly_id}", style="dim"))
+            self._prompts.print(_text(f"Go on with --conversation {self.friendly_id}", style="dim"))
 
     def _question(self) -> str:
         """The next question; "" at the end."""
@@ -121,7 +136,7 @@ class Chat:
             return ""
         except UnicodeDecodeError:
             raise click.ClickException("The input is not UTF-8.") from None
-        self._prompts.print(Text(f"Query: {question}"))
+        self._prompts.print(_text(f"Query: {question}"))
         return question
 
     def _answer(self, question: str) -> None:
@@ -138,7 +153,7 @@ class Chat:
             raise ServerRequestError(shown.error)
 
     def _show_error(self, message: str) -> None:
-        self.errors.print(Text(printable(message), style="red"))
+        self.errors.print(_text(printable(message), style="red"))
 
     @contextmanager
     def _stopping_on_interrupt(self, conversation_id: str) -> Iterator[None]:
@@ -174,12 +189,12 @@ class ShownAnswer:
             self._begin(event["answer"])
         if event.get("text"):
             self._has_words = True
-            self._console.print(Text(printable(event["text"])), end="")
+            self._console.print(_text(printable(event["text"])), end="")
         self._documents = event.get("document_references", self._documents)
         if "error" in event:
             self.error = str(event["error"]["message"])
         if event.get("answer_status") == "cancelled":
-            self._console.print(Text(" (stopped)", style="dim"), end="")
+            self._console.print(_text(" (stopped)", style="dim"), end="")
 
     def end(self) -> None:
         """The documents below an answer; those that the question names stand below the first one."""
@@ -193,7 +208,7 @@ class ShownAnswer:
         if self._has_words:
             self.end()
         if answer.get("agent"):
-            self._console.print(Text(f"{printable(answer['agent']['title'])}:", style="bold"))
+            self._console.print(_text(f"{printable(answer['agent']['title'])}:", style="bold"))
 
 
 def named_documents(report: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -224,16 +239,16 @@ def render_references(console: Console, documents: Iterable[Mapping[str, Any]]) 
     shown = list(documents)
     if not shown:
         return
-    console.print(Text("\n📚 Referenced Documents:", style="bold cyan"))
+    console.print(_text("\n📚 Referenced Documents:", style="bold cyan"))
     for document in shown:
         wikilink, path = printable(document["wikilink"]), document["relative_path"]
         if path is None:
-            console.print(Text.assemble("• ", (wikilink, "yellow"), " ", ("(not found)", "dim")))
+            console.print(_text("• ").append(wikilink, "yellow").append(" ").append("(not found)", "dim"))
             continue
-        console.print(Text(f"• {wikilink} ({printable(path)})"))
+        console.print(_text(f"• {wikilink} ({printable(path)})"))
         summary = " ".join(printable(document["summary"] or "").split())
         if summary:
-            console.print(Text(f"  {summary}", style="dim"))
+            console.print(_text(f"  {summary}", style="dim"))
     console.print()
 
 

@@ -379,7 +379,7 @@ class Server(uvicorn.Server):
 def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) -> None:
     """Serve `app` until SIGTERM or Ctrl-C. inherited: from the supervisor. Raises OSError where the port is taken."""
     sockets = inherited.sockets if inherited else bound(settings.host, settings.port)
-    _tune_interpreter()
+    tune_interpreter()
     bridge = Bridge(app)
     config = configure(bridge, settings)
     server = Server(config, bridge, inherited.line if inherited else None)
@@ -389,7 +389,8 @@ def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) ->
     server.run(sockets=sockets)
 
 
-def _tune_interpreter() -> None:
+def tune_interpreter() -> None:
+    """Set how threads and the garbage collector of this process work, for one that answers requests."""
     # The writer lets go of the interpreter at each step of a statement, and a request at each change of threads: beside
     # a thread that computes (an import) it would wait for it 5 ms each time.
     sys.setswitchinterval(_SWITCH_SECONDS)
