@@ -131,6 +131,11 @@ PARTS: dict[str, Part] = {
         "1,000 people with 1,000 conversations each cost one of them at most 1.5 times as much, on both engines",
         ("-m", "benchmarks", "engines"),
     ),
+    "two-beside-one": Part(
+        "500 turns at once begin as early at two processes on PostgreSQL and Valkey as at one on SQLite; a million "
+        "messages are searched within the budgets on both engines",
+        ("-m", "benchmarks", "burst_of_two", "searches_on_both"),
+    ),
 }
 
 

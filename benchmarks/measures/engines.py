@@ -74,7 +74,7 @@ def engines(bench: Bench) -> Iterator[Figure]:
     """One person alone and among many, on both engines: what is measured, and the ratios that have budgets."""
     people, conversations = _crowd(bench)
     with ExitStack() as stack:
-        postgresql = _postgresql(bench, stack)
+        postgresql = local_postgresql(bench, stack)
         stores: dict[str, Person] = {}
         for name, count in (("alone", 1), ("among many", people)):
             folder = bench.scratch(f"engines-{count}")
@@ -98,7 +98,7 @@ def to_model(bench: Bench) -> Iterator[Figure]:
     flushed.
     """
     with ExitStack() as stack:
-        postgresql = _postgresql(bench, stack)
+        postgresql = local_postgresql(bench, stack)
         postgresql.make_database("served")
         kinds = {
             "SQLite": {},
@@ -130,7 +130,7 @@ def to_model(bench: Bench) -> Iterator[Figure]:
 def moves(bench: Bench) -> Iterator[Figure]:
     """The seeded messages moved to PostgreSQL and back: all tables have the same digests."""
     with ExitStack() as stack:
-        postgresql = _postgresql(bench, stack)
+        postgresql = local_postgresql(bench, stack)
         postgresql.make_database("moved")
         here, back = Place(bench.moved() / "data"), Place(bench.scratch("moved-back"))
         there = Place(here.data_dir, postgresql.url("moved"))
@@ -147,7 +147,7 @@ class _Move:
     def __init__(self, source: Place, target: Place) -> None:
         self.source, self.target = source, target
         begun, begun_cpu = time.perf_counter(), time.process_time()
-        found = transfer(source, target, listener=_Silent())
+        found = transfer(source, target, listener=Silent())
         self.seconds, self.cpu = time.perf_counter() - begun, time.process_time() - begun_cpu
         self.rows = sum(each.rows for each in found)
         self.messages = sum(each.rows for each in found if each.table == "messages")
@@ -163,7 +163,7 @@ class _Move:
                 yield Figure(name=f"{what}, size in SQLite", value=size / self.messages, unit="bytes a message")
 
 
-class _Silent:
+class Silent:
     """A `portability.engines.Listener`: the whole of a transfer is timed, not its steps."""
 
     def round_begins(self, tables: Sequence[TableCount]) -> None:
@@ -183,7 +183,8 @@ def _crowd(bench: Bench) -> tuple[int, int]:
     return QUICK_CROWD if bench.size.name == "quick" else FULL_CROWD
 
 
-def _postgresql(bench: Bench, stack: ExitStack) -> LocalPostgreSQL:
+def local_postgresql(bench: Bench, stack: ExitStack) -> LocalPostgreSQL:
+    """A server of its own, with an empty cluster, until `stack` ends."""
     server = LocalPostgreSQL(bench.scratch("postgresql"), options=_OPTIONS)
     stack.callback(server.close)
     server.start()

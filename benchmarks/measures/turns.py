@@ -82,8 +82,8 @@ def streams(bench: Bench) -> Iterator[Figure]:
     """CPU and delay of each word while many answers grow."""
     for count in bench.size.streams:
         with serving(bench.scratch("streams"), "ticking-480-20") as (server, client):
-            outcome = _put_on(server, client, count, spread=count / _STARTS_A_SECOND)
-        _check(outcome, count)
+            outcome = put_on(server, client, count, spread=count / _STARTS_A_SECOND)
+        check(outcome, count)
         yield Figure(name=f"CPU of each streamed word at {count} streams", value=outcome.cpu_ms_a_word, budget=0.12)
         yield of_samples(f"delay of each word at {count} streams", outcome.lags, budget_p95=LAG_BUDGETS[count])
 
@@ -93,12 +93,12 @@ def burst(bench: Bench) -> Iterator[Figure]:
     for count in bench.size.streams:
         with serving(bench.scratch("burst"), "ticking-100-20") as (server, client):
             assert server.process is not None
-            _warm_up(client)
+            warm_up(client)
             idle = resident_kb(server.process.pid, "RssAnon")
-            outcome = _put_on(server, client, count, spread=0.0)
-            _check(outcome, count)
-            stored = sum(_stored(client, *answer) for answer in outcome.answers.items())
-        assert stored == count, f"{count - stored} answers are stored otherwise than they were streamed"
+            outcome = put_on(server, client, count, spread=0.0)
+            check(outcome, count)
+            kept = sum(stored(client, *answer) for answer in outcome.answers.items())
+        assert kept == count, f"{count - kept} answers are stored otherwise than they were streamed"
         yield of_samples(f"first word of {count} turns at once", outcome.first, budget_p95=FIRST_BUDGETS[count])
         yield Figure(
             name=f"memory of each of {count} streams", value=(outcome.peak_kb - idle) / count, unit="KB", budget=200.0
@@ -115,7 +115,13 @@ def handed_over(server: LiveServer, client: Client, conversation_id: str, text: 
     return (int(said) - sent) / 1e6
 
 
-def _put_on(server: LiveServer, client: Client, count: int, *, spread: float) -> Outcome:
+def limits() -> dict[str, str]:
+    """Settings of a server that is measured: a window of any model, and as many turns of one person as are begun."""
+    return {"ANAPHORA_CONTEXT_WINDOW": "32000", "ANAPHORA_TURNS_PER_PERSON": "10000"}
+
+
+def put_on(server: LiveServer, client: Client, count: int, *, spread: float) -> Outcome:
+    """Send a message to each of `count` new conversations within `spread` seconds, and read the answers."""
     assert server.process is not None
     load = Load(
         port=server.port,
@@ -127,19 +133,21 @@ def _put_on(server: LiveServer, client: Client, count: int, *, spread: float) ->
     return from_a_process(load)
 
 
-def _warm_up(client: Client) -> None:
+def warm_up(client: Client) -> None:
     """One turn, so that what the first turn imports is not counted with the others."""
     assert any("done" in event for event in client.send(client.create_conversation(), "Tick once, please."))
 
 
-def _check(outcome: Outcome, count: int) -> None:
+def check(outcome: Outcome, count: int) -> None:
+    """Raise AssertionError unless all answers came to their end."""
     failures: Sequence[str] = sorted(set(outcome.failures))
     assert len(outcome.answers) == count, (
         f"{count - len(outcome.answers)} answers did not come to their end: {failures}"
     )
 
 
-def _stored(client: Client, conversation_id: str, text: str) -> bool:
+def stored(client: Client, conversation_id: str, text: str) -> bool:
+    """Whether the one answer of a conversation is stored as it was streamed, and complete."""
     messages = client.get(f"/list_messages_by_conversation/{conversation_id}").json()
     return [(message["status"], message["text"]) for message in messages[1:]] == [("complete", text)]
 
@@ -150,9 +158,8 @@ def serving(folder: Path, model: str, root: Path = ROOT, /, **settings: str) -> 
 
     root: whose code runs.
     """
-    limits = {"ANAPHORA_CONTEXT_WINDOW": "32000", "ANAPHORA_TURNS_PER_PERSON": "10000"}
     with running() as address:
-        server = LiveServer(folder, settings_for(address, model) | limits | settings, root=root)
+        server = LiveServer(folder, settings_for(address, model) | limits() | settings, root=root)
         seeded = server.data_dir.exists()
         try:
             server.start()

@@ -16,8 +16,10 @@ import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
 from database.connection import open_store
+from database.engine.database import Database
 from database.schema import message_vectors, messages, search_state, unembedded_messages
 from database.search.indexing import index_pending
+from language_models.ports import EmbeddingModel
 from search.meaning import MessageVectors
 from search.messages import Asking, search_messages
 from search.query import parse_query
@@ -44,27 +46,42 @@ def meaning(bench: Bench) -> Iterator[Figure]:
     model = packaged_model(bench)
     database = open_store(bench.users_dir)
     index_pending(database=database)
-    with database.reading() as connection:
-        every = select(messages.c.text).where(messages.c.seq % _EMBEDDED_SHARE == 0).limit(_AT_ONCE)
-        texts = connection.execute(every).scalars().all()
-    near = model.embed(texts)
-    database.write(lambda connection: _fill(connection, near, model.name))
+    fill_vectors(database, model)
     with database.reading() as connection:
         size = connection.exec_driver_sql(
             "SELECT SUM(pgsize) FROM dbstat WHERE aggregate = TRUE AND name GLOB '*message_vectors*'"
         ).scalar_one()
     yield Figure(name="vectors of messages", value=size / 1e6, unit="MB", budget=400)
     vectors = MessageVectors(database=database, model=lambda: model)
-    asked = [question.text for history in generated_histories() for question in history.questions]
     wall, cpu = list[float](), list[float]()
-    for text in islice(cycle(asked), _WARM + bench.times):
+    for text in questions_asked(_WARM + bench.times):
         begun, begun_cpu = time.perf_counter(), time.thread_time()
-        asking = Asking(text=text, today=_TODAY, vectors=vectors)
-        search_messages(database=database, user_email=EMAIL, query=parse_query(text), mode="auto", asking=asking)
+        ask(database, text, vectors)
         cpu.append((time.thread_time() - begun_cpu) * 1_000)
         wall.append((time.perf_counter() - begun) * 1_000)
     yield of_samples("a question by meaning", wall[_WARM:], budget_p95=100)
     yield of_samples("a question by meaning, CPU", cpu[_WARM:])
+
+
+def questions_asked(count: int) -> Iterator[str]:
+    """So many questions in a person's own words."""
+    asked = [question.text for history in generated_histories() for question in history.questions]
+    return islice(cycle(asked), count)
+
+
+def ask(database: Database, text: str, vectors: MessageVectors) -> None:
+    """Search the seeded messages as for a question."""
+    asking = Asking(text=text, today=_TODAY, vectors=vectors)
+    search_messages(database=database, user_email=EMAIL, query=parse_query(text), mode="auto", asking=asking)
+
+
+def fill_vectors(database: Database, model: EmbeddingModel) -> None:
+    """Give each message a vector near one of some thousand that are embedded."""
+    with database.reading() as connection:
+        every = select(messages.c.text).where(messages.c.seq % _EMBEDDED_SHARE == 0).limit(_AT_ONCE)
+        texts = connection.execute(every).scalars().all()
+    near = model.embed(texts)
+    database.write(lambda connection: _fill(connection, near, model.name))
 
 
 def _fill(connection: Connection, near: NDArray[np.float32], model: str) -> None:
