@@ -214,7 +214,10 @@ def from_a_process(load: Load) -> Outcome:
 
 def main() -> None:
     """Read what to do, do it, print what came of it."""
-    print(json.dumps(asdict(uvloop.run(put_on(Load(**json.load(sys.stdin)))))))
+    outcome = uvloop.run(put_on(Load(**json.load(sys.stdin))))
+    # A pipe holds 64 KB; after a loop has run it may take no more than there is room for, and print would lose the rest.
+    os.set_blocking(sys.stdout.fileno(), True)
+    print(json.dumps(asdict(outcome)))
 
 
 if __name__ == "__main__":
