@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -201,23 +202,20 @@ def resident_kb(pid: int, kind: str = "VmRSS") -> int:
 
 
 def from_a_process(load: Load) -> Outcome:
-    """`put_on`, by a process of its own. Raises RuntimeError where what that says is no outcome."""
+    """`put_on`, by a process of its own."""
     command = [sys.executable, "-m", "benchmarks.load"]
-    done = subprocess.run(
-        command, cwd=ROOT, input=json.dumps(asdict(load)), capture_output=True, text=True, check=True, timeout=300
-    )
-    try:
-        return Outcome(**json.loads(done.stdout))
-    except ValueError as error:
-        raise RuntimeError(f"{error}; it said {done.stdout[:500]!r}, and {done.stderr[-2_000:]!r}") from error
+    # A file takes all of it at once; of a pipe, into which a loop has been writing, the end got lost.
+    with tempfile.TemporaryFile("w+") as said:
+        subprocess.run(
+            command, cwd=ROOT, input=json.dumps(asdict(load)), stdout=said, text=True, check=True, timeout=300
+        )
+        said.seek(0)
+        return Outcome(**json.load(said))
 
 
 def main() -> None:
     """Read what to do, do it, print what came of it."""
-    outcome = uvloop.run(put_on(Load(**json.load(sys.stdin))))
-    # A pipe holds 64 KB; after a loop has run it may take no more than there is room for, and print would lose the rest.
-    os.set_blocking(sys.stdout.fileno(), True)
-    print(json.dumps(asdict(outcome)))
+    print(json.dumps(asdict(uvloop.run(put_on(Load(**json.load(sys.stdin)))))))
 
 
 if __name__ == "__main__":

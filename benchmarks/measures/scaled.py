@@ -64,6 +64,8 @@ def burst(bench: Bench) -> Iterator[Figure]:
             clients[name] = server.sign_up(EMAIL)
             for _ in range(_WARM):  # each of two processes has answered then
                 warm_up(clients[name])
+            put_on(server, clients[name], bench.size.streams[0], spread=0.0)
+        _renew_statistics(servers[_TWO])
         for count in bench.size.streams:
             first: dict[str, list[float]] = {name: [] for name in servers}
             for _ in range(rounds):
@@ -88,6 +90,15 @@ def _wait_for_all(server: LiveServer) -> None:
     while len(children.read_text().split()) < expected:
         time.sleep(_SETTLED)
     time.sleep(_SETTLED)
+
+
+def _renew_statistics(server: LiveServer) -> None:
+    """What PostgreSQL does by itself a minute after it has got its first rows; until then it plans for empty tables."""
+    database = open_database(Path(server.users_dir), database_url=server.environ["DATABASE_URL"])
+    try:
+        renew_statistics(database)
+    finally:
+        database.close()
 
 
 def _shared(bench: Bench, stack: ExitStack) -> dict[str, str]:

@@ -145,7 +145,7 @@ class OtherServers:
         """
         if most is None or not self.exist:
             return lambda: None
-        running = running_turns(connection, user_email=user_email)
+        running = running_turns(connection, user_email=user_email, most=most)
 
         def refuse_beyond() -> None:
             if running() >= most:

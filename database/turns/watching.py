@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from sqlalchemy import BigInteger, Connection, Text, bindparam, column, delete, insert, select, values
+from sqlalchemy import BigInteger, Connection, Text, bindparam, column, delete, func, insert, select, values
 
 from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.schema import messages, stop_requests, stream_events
 
 _e, _m, _s = stream_events.c, messages.c, stop_requests.c
-_RUNNING = Prepared(select(_m.message_id).where(_m.status == "streaming", _m.user_email == bindparam("owner")))
+_RUNNING = Prepared(
+    select(func.count()).select_from(
+        select(_m.seq)
+        .where(_m.status == "streaming", _m.user_email == bindparam("owner"))
+        .limit(bindparam("most", type_=BigInteger))
+        .subquery("running")
+    )
+)
 _ASKED_TO_STOP = Prepared(select(_s.message_id).where(_s.owner == bindparam("owner")))
 
 
@@ -41,10 +48,13 @@ def still_written(*, database: Database, message_ids: Collection[str]) -> set[st
         return set(connection.execute(query).scalars())
 
 
-def running_turns(connection: Connection, *, user_email: str) -> Callable[[], int]:
-    """Asks how many answers are being written for a person, whatever process writes them; the answer is read later."""
-    rows = _RUNNING.asked(connection, owner=user_email)
-    return lambda: len(rows())
+def running_turns(connection: Connection, *, user_email: str, most: int) -> Callable[[], int]:
+    """Asks how many answers are being written for a person, whatever process writes them; the answer is read later.
+
+    most: no more are counted.
+    """
+    rows = _RUNNING.asked(connection, owner=user_email, most=most)
+    return lambda: int(rows()[0][0])
 
 
 def ask_to_stop(*, database: Database, asking: str, user_email: str, conversation_id: str | None = None) -> set[str]:
