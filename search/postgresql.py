@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any
 
 from sqlalchemy import (
@@ -29,33 +30,15 @@ _HITS = 5_000
 _LOOKED_AT = 100_000
 _READ = 400
 _BINS = 200
-# The query of the words comes first and alone: neither may the planner walk through all messages from the newest on
-# instead, nor collect all up to a number beside it, as plans for any number do.
-_CANDIDATES = """
-    WITH said AS MATERIALIZED (
-        SELECT seq, length FROM messages_fts WHERE words @@ CAST(:expression AS tsquery)
-    ), looked_at AS (
-        SELECT seq, length FROM said WHERE seq <= :up_to ORDER BY seq DESC LIMIT :looked_at
-    ), hits AS MATERIALIZED (
-        SELECT found.seq, found.length FROM looked_at AS found {filtered} ORDER BY found.seq DESC LIMIT :hits
-    ), chosen AS (
-        (SELECT seq FROM hits ORDER BY seq DESC LIMIT :newest)
-        UNION
-        (SELECT seq FROM hits ORDER BY length, seq DESC LIMIT :shortest)
-    )
-    SELECT messages.seq, messages.text, (SELECT count(*) FROM hits) > (SELECT count(*) FROM chosen)
+_NO_END = 2**62
+_TEXTS = text("""
+    SELECT messages.seq, messages.text
     FROM messages JOIN "UserToConversationId" AS conversations USING (conversation_id)
-    WHERE messages.seq IN (SELECT seq FROM chosen) AND messages.user_email = :user_email
+    WHERE messages.seq = ANY(CAST(:seqs AS bigint[])) AND messages.user_email = :user_email
         AND messages.deleted_at IS NULL AND conversations.deleted_at IS NULL AND conversations.expires_at IS NULL
     ORDER BY messages.seq DESC
-"""
-_OLDER = """
-    WITH said AS MATERIALIZED (
-        SELECT seq FROM messages_fts WHERE words @@ CAST(:expression AS tsquery)
-    )
-    SELECT seq FROM said WHERE seq < :before ORDER BY seq DESC LIMIT :most
-"""
-_FILTERED = "JOIN activities ON activities.seq = found.seq WHERE "
+""")
+_FILTERED = "JOIN activities ON activities.seq = looked_at.seq WHERE "
 _CONDITIONS = {
     "actor": "activities.actor_type = :actor",
     "after": "activities.created_at >= :after",
@@ -68,9 +51,6 @@ _SHOWN = text("""
     FROM messages JOIN "UserToConversationId" AS conversations USING (conversation_id)
     WHERE seq = ANY(CAST(:seqs AS bigint[])) AND messages.deleted_at IS NULL
 """)
-
-
-newest = index.newest
 
 
 def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
@@ -87,7 +67,7 @@ def candidates(
     conditions: Mapping[str, str],
     by_length: bool,
     only_live: bool,
-) -> tuple[list[tuple[int, str]], bool]:
+) -> tuple[Sequence[Any], bool]:
     """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
 
     Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
@@ -95,20 +75,27 @@ def candidates(
     """
     del only_live
     chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
-    shortest = _READ // 2 if by_length else 0
-    parameters = {
-        **conditions,
-        "expression": expression,
-        "user_email": user_email,
-        "up_to": up_to,
-        "looked_at": _LOOKED_AT if chosen else _HITS,
-        "hits": _HITS,
-        "newest": _READ - shortest,
-        "shortest": shortest,
-    }
-    query = text(_CANDIDATES.format(filtered=_FILTERED + chosen if chosen else ""))
-    rows = connection.execute(query, parameters).all()
-    return [(seq, said) for seq, said, _ in rows], any(is_part for *_, is_part in rows)
+    hits = index.newest(
+        connection,
+        expression,
+        before=up_to + 1,
+        most=_HITS,
+        looked_at=_LOOKED_AT if chosen else _HITS,
+        condition=_FILTERED + chosen if chosen else "",
+        parameters=conditions,
+    )
+    seqs = _chosen(hits) if by_length else hits.seqs[:_READ]
+    rows = connection.execute(_TEXTS, {"seqs": seqs, "user_email": user_email}).all()
+    return rows, bool(rows) and len(hits.seqs) > len(seqs)
+
+
+def _chosen(hits: index.Hits) -> list[int]:
+    """The newest of the hits and, of all, the shortest: half as many as can be read of each."""
+    half = _READ // 2
+    if len(hits.seqs) <= half:
+        return hits.seqs
+    shortest = nsmallest(half, zip(hits.lengths, range(len(hits.seqs)), strict=True))
+    return list({*hits.seqs[:half], *(hits.seqs[place] for _, place in shortest)})
 
 
 def shown(connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
@@ -116,10 +103,14 @@ def shown(connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]
     return connection.execute(_SHOWN, {"seqs": list(seqs)}).all()
 
 
+def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
+    """`seq` of the newest messages that fit `expression`, at most `most`."""
+    return index.newest(connection, expression, before=_NO_END, most=most).seqs
+
+
 def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
     """`seq` of the newest messages that fit `expression` and come before `before`, newest first; at most `most`."""
-    parameters = {"expression": expression, "before": before, "most": most}
-    return connection.execute(text(_OLDER), parameters).scalars().all()
+    return index.newest(connection, expression, before=before, most=most).seqs
 
 
 def says(said: ColumnElement[str], words: str) -> ColumnElement[bool]:

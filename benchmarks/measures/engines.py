@@ -52,7 +52,12 @@ _SEED = 20260208
 _WARM = 5
 _SECONDS = 3.0
 _READ_AT_ONCE = 2**20
-_OPTIONS = {"max_connections": "100", "shared_buffers": "256MB", "max_wal_size": "2GB"}
+_OPTIONS = {
+    "max_connections": "100",
+    # A quarter of the memory, as PostgreSQL's documentation and ours recommend.
+    "shared_buffers": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2**22}MB",
+    "max_wal_size": "2GB",
+}
 
 Work = Callable[[], object]
 

@@ -44,6 +44,9 @@ IDLE_WRITER_MS = 7_000
 keeps all others from writing. Less than LOCK_TIMEOUT_MS, so that they don't give up before."""
 # A network that drops everything is noticed after about fifteen seconds, not after the system's two hours.
 _NOTICE_CUTS = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+_WORK_MEM = "32MB"
+"""So much a statement may sort or collect in memory. With PostgreSQL's 4 MB, a search of a million messages forgets
+which rows of a page say its words, and reads all of them."""
 _WRITER_LOCK, _SERVER_LOCK = 20_260_208, 20_260_209
 _SECONDS_FOR_ANOTHER_START = 20.0
 """So long a server waits while another one that starts puts the store in order."""
@@ -98,6 +101,7 @@ class PostgreSQLDatabase:
                 "connect_timeout": 10,
                 **_NOTICE_CUTS,
                 "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC "
+                f"-c work_mem={_WORK_MEM} "
                 # Readers are always in a transaction: see `_commit_and_begin`.
                 f"-c idle_in_transaction_session_timeout={IDLE_WRITER_MS if writing else 0}",
             },

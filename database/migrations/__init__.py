@@ -64,6 +64,7 @@ from database.migrations import (
     m0043_sizes_of_documents,
     m0044_length_of_conversations,
     m0045_words_of_their_owner,
+    m0046_blocks_of_messages,
 )
 from database.schema import metadata, schema_version
 
@@ -116,6 +117,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0043_sizes_of_documents.upgrade,
     m0044_length_of_conversations.upgrade,
     m0045_words_of_their_owner.upgrade,
+    m0046_blocks_of_messages.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

@@ -26,6 +26,7 @@ from .vectors import queue_vectors, renew_vectors
 
 _NAME = "message_terms"
 _SHORT = 3
+_NO_END = 2**62
 _COMPLETIONS = 64
 _ROW = "(rowid, owner, conversation, body) VALUES (?, ?, ?, ?)"
 _PUT = f"INSERT INTO messages_fts {_ROW}"
@@ -224,7 +225,7 @@ def newest_hits(
         completions=completions(connection, user_email, phrases[-1][-1]) if beginning else None,
     )
     if _is_postgresql(connection):
-        return list(postgresql.newest(connection, expression, most=limit))
+        return postgresql.newest(connection, expression, before=_NO_END, most=limit).seqs
     return list(
         connection.exec_driver_sql(
             "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (expression, limit)

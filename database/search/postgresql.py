@@ -3,12 +3,18 @@
 The terms are those of `database.search.index`, words behind the prefix of their owner, put into the vector with their
 places as they are: no dictionary of the database changes them. The tokens of owner and conversation are lexemes of it
 too, with a colon that no word has.
+
+GIN returns all that say a word, in no order, and whoever wants the newest of a million would wait for all of them. So
+each vector of a message also holds the tokens of its blocks of consecutive `seq`, of 1,024 to 262,144, and the newest
+are asked
 """
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
@@ -20,37 +26,72 @@ _LAST_PLACE = 16_383
 _MOST_BYTES = 1_000_000
 _BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 5
 
-_MESSAGES = "messages_fts"
+_BLOCKS = (1_024, 4_096, 16_384, 65_536, 262_144)
+_GROWTH = 16
+_MARGIN = 1.25
+
+_MESSAGES = "message_terms"
 _TABLES = (_MESSAGES, "document_terms", "passage_terms")
 _PUT = {
     table: text(f"INSERT INTO {table} (seq, length, words) VALUES (:seq, :length, CAST(:words AS tsvector))")  # noqa: S608
     for table in _TABLES
 }
 _REMOVE = {table: text(f"DELETE FROM {table} WHERE seq = ANY(CAST(:seqs AS bigint[]))") for table in _TABLES}  # noqa: S608
-# The query of the words first: asked for the newest, the planner might walk through everybody's messages instead.
-_NEWEST = {
+# The query of the words first: asked for the newest, the planner might walk through everybody's messages instead, or
+# collect all up to a number beside it, as plans for any number do.
+_NEWEST_OWNED = {
     table: text(
-        f"WITH hits AS MATERIALIZED (SELECT seq FROM {table} WHERE words @@ CAST(:expression AS tsquery)) "  # noqa: S608
-        "SELECT seq FROM hits ORDER BY seq DESC LIMIT :most"
+        f"WITH said AS MATERIALIZED (SELECT seq FROM {table} WHERE words @@ CAST(:expression AS tsquery)) "  # noqa: S608
+        "SELECT seq FROM said ORDER BY seq DESC LIMIT :most"
     )
     for table in _TABLES
+    if table != _MESSAGES
 }
-FORGET_WORDS = """
-    DELETE FROM message_words WHERE word IN {given} AND NOT EXISTS (
-        SELECT 1 FROM messages_fts WHERE words @@ CAST(quote_literal(message_words.word) AS tsquery)
+_HITS = """
+    WITH said AS MATERIALIZED (
+        SELECT seq, length FROM message_terms WHERE words @@ CAST(:expression AS tsquery) {within}
+    ), looked_at AS (
+        SELECT seq, length FROM said WHERE seq < :end ORDER BY seq DESC LIMIT :looked_at
+    ), hits AS (
+        SELECT looked_at.seq, looked_at.length FROM looked_at {condition} ORDER BY looked_at.seq DESC LIMIT :most
     )
+    SELECT array_agg(seq ORDER BY seq DESC), array_agg(length ORDER BY seq DESC), (SELECT count(*) FROM looked_at)
+    FROM hits
 """
+_WITHIN = "AND words @@ CAST(:blocks AS tsquery)"
+_LAST_BEFORE = text("SELECT max(seq) FROM message_terms WHERE seq < :end")
+# Most words are said in the newest messages; of one that isn't, GIN collects all that say it.
+_LEVEL = 1
+_NEWEST_BLOCK = f"max(seq) / {_BLOCKS[_LEVEL]}"
+FORGET_WORDS = f"""
+    DELETE FROM message_words WHERE word IN {{given}} AND CASE
+        WHEN EXISTS (
+            SELECT 1 FROM message_terms
+            WHERE words @@ CAST(quote_literal(message_words.word) AS tsquery) AND words @@ CAST((
+                SELECT concat_ws(
+                    ' | ',
+                    quote_literal('\\:b{_LEVEL}.' || {_NEWEST_BLOCK}),
+                    quote_literal('\\:b{_LEVEL}.' || {_NEWEST_BLOCK} - 1)
+                ) FROM message_terms
+            ) AS tsquery)
+        ) THEN false
+        ELSE NOT EXISTS (
+            SELECT 1 FROM message_terms WHERE words @@ CAST(quote_literal(message_words.word) AS tsquery)
+        )
+    END
+"""  # noqa: S608
 """Deletes the words that no message of the index says; `given`: words, as a query."""
 
 _BEGINNING_WITH = text(
     "SELECT word FROM message_words WHERE word >= :beginning AND word < :end ORDER BY word LIMIT :most"
 )
-_EMPTY = text("TRUNCATE messages_fts")
+_EMPTY = text("TRUNCATE message_terms")
 
 
 def put(connection: Connection, texts: Iterable[tuple[int, str, str, str]]) -> None:
     """Add rows of the index: (seq, token of the owner, token of the conversation, terms parted by spaces)."""
-    _put(connection, _MESSAGES, [_row(seq, (owner, conversation), body) for seq, owner, conversation, body in texts])
+    rows = [_row(seq, (owner, conversation, *_block_tokens(seq)), body) for seq, owner, conversation, body in texts]
+    _put(connection, _MESSAGES, rows)
 
 
 def put_owned(connection: Connection, table: str, texts: Iterable[tuple[int, str, str]]) -> None:
@@ -84,14 +125,64 @@ def beginning_with(connection: Connection, beginning: str, *, most: int) -> list
     return list(connection.execute(_BEGINNING_WITH, parameters).scalars())
 
 
-def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
-    """`seq` of the newest messages that fit `expression`, at most `most`."""
-    return connection.execute(_NEWEST[_MESSAGES], {"expression": expression, "most": most}).scalars().all()
+class Hits(NamedTuple):
+    """Messages that fit, newest first, and how many words each has."""
+
+    seqs: list[int]
+    lengths: list[int]
+
+
+def newest(
+    connection: Connection,
+    expression: str,
+    *,
+    before: int,
+    most: int,
+    looked_at: int | None = None,
+    condition: str = "",
+    parameters: Mapping[str, object] | None = None,
+) -> Hits:
+    """The newest messages with a `seq` below `before` that fit `expression`, at most `most`.
+
+    condition: SQL behind `FROM looked_at` that drops some of the hits, with its `parameters`. looked_at: how many hits
+    the condition is tried on; None: as many as are wanted.
+    """
+    limit = most if looked_at is None else looked_at
+    found, looked = Hits([], []), 0
+    newest: int | None = connection.execute(_LAST_BEFORE, {"end": before}).scalar()
+    beyond = 0 if newest is None else newest + 1
+    end, width = beyond, most
+    while end and len(found.seqs) < most and looked < limit:
+        level, blocks = _newest_blocks(end, width)
+        is_rest = blocks.start <= 0
+        statement = text(_HITS.format(within="" if is_rest else _WITHIN, condition=condition))
+        asked = {
+            "expression": expression,
+            **({} if is_rest else {"blocks": _any_block(level, blocks)}),
+            "end": end,
+            "looked_at": limit - looked,
+            "most": most - len(found.seqs),
+        }
+        seqs, lengths, count = connection.execute(statement, {**asked, **(parameters or {})}).one()
+        found.seqs.extend(seqs or ())
+        found.lengths.extend(lengths or ())
+        looked += count
+        end = 0 if is_rest else blocks.start * _BLOCKS[level]
+        lacking = _ratio(most - len(found.seqs), len(found.seqs)), _ratio(limit - looked, looked)
+        width = math.ceil((beyond - end) * min(_GROWTH, _MARGIN * min(lacking)))
+    return found
+
+
+def _newest_blocks(end: int, width: int) -> tuple[int, range]:
+    """A size, by its place in `_BLOCKS`, and the blocks of this size that hold about `width` messages before `end`."""
+    level = max((level for level, size in enumerate(_BLOCKS) if 2 * size <= width), default=0)
+    newest = (end - 1) // _BLOCKS[level]
+    return level, range(newest - max(1, round(width / _BLOCKS[level])) + 1, newest + 1)
 
 
 def newest_owned(connection: Connection, table: str, expression: str, *, most: int) -> Sequence[int]:
     """The numbers of the newest texts of an index of `database.search.owned` that fit, at most `most`."""
-    return connection.execute(_NEWEST[table], {"expression": expression, "most": most}).scalars().all()
+    return connection.execute(_NEWEST_OWNED[table], {"expression": expression, "most": most}).scalars().all()
 
 
 def expression_of(
@@ -111,14 +202,27 @@ def expression_of(
     """
     terms = [_phrase(phrase) for phrase in phrases]
     if beginning and completions:
-        *before, _ = phrases[-1]
-        terms[-1] = f"({' | '.join(_phrase([*before, word]) for word in completions)})"
+        one = f"({' | '.join(map(_quoted, completions))})"
+        terms[-1] = f"({' <-> '.join([*map(_quoted, phrases[-1][:-1]), one])})"
     elif beginning:
         terms[-1] = f"{terms[-1][:-1]}:*)"
     terms += [f"({' | '.join(map(_quoted, one_of))})"] if one_of else []
     wanted = [_quoted(_COLON + token) for token in tokens] + terms
     unwanted = [_phrase(phrase) for phrase in excluded] + [_quoted(_COLON + token) for token in unwanted_tokens]
     return " & ".join(wanted + [f"!{each}" for each in unwanted])
+
+
+def _any_block(level: int, blocks: range) -> str:
+    return " | ".join(_quoted(f"{_COLON}b{level}.{block}") for block in blocks)
+
+
+def _block_tokens(seq: int) -> Iterator[str]:
+    """The tokens of the blocks that a message is in."""
+    return (f"b{level}.{seq // size}" for level, size in enumerate(_BLOCKS))
+
+
+def _ratio(wanted: int, found: int) -> float:
+    return wanted / found if found else math.inf
 
 
 def _phrase(phrase: Sequence[str]) -> str:

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from database.engine.database import Database
 from database.messages.message import rows_numbered
 from database.schema import conversations, messages
 from database.search import index as fulltext_index
 from database.search import vocabulary
-from database.search.index import expression_for
+from database.search.index import completions, expression_for
 
 from .. import engine_of
 from .expressions import Deadline, compiled, preview, required_literal, required_part, required_phrases
@@ -128,7 +128,7 @@ def _texts(connection: Connection, pattern: str, *, user_email: str) -> Iterator
     wanted = wanted.order_by(m.seq.desc())
     mark = fulltext_index.waiting_behind(connection)
     if mark is not None:
-        yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq > mark).limit(_TAIL))]
+        yield from _unindexed(connection, wanted, mark)
     part = required_part(pattern)
     prefix = fulltext_index.term_prefix(user_email)
     one_of = (
@@ -142,13 +142,26 @@ def _texts(connection: Connection, pattern: str, *, user_email: str) -> Iterator
         user_email=user_email,
         phrases=phrases,
         beginning=goes_on,
+        completions=completions(connection, user_email, phrases[-1][-1]) if goes_on else None,
         one_of=one_of or (),
         not_in=engine.left_out(connection, user_email=user_email)[0],
     )
     before, most = _NEWEST, _LOOKED_AT_FIRST
     while seqs := engine.older(connection, expression, before=before, most=most):
         yield [(seq, text) for seq, text in connection.execute(wanted.where(m.seq.in_(engine.listed(seqs))))]
+        if len(seqs) < most:
+            return  # asked again, the index would look through all older messages for nothing
         before, most = seqs[-1], min(most * 2, _LOOKED_AT)
+
+
+def _unindexed(connection: Connection, wanted: Select[tuple[int, str]], mark: int) -> Iterator[list[tuple[int, str]]]:
+    """Those that the index, which reaches up to `mark`, does not know yet: millions while it is made anew."""
+    m, before = messages.c, _NEWEST
+    while rows := connection.execute(wanted.where(m.seq > mark, m.seq < before).limit(_TAIL)).all():
+        yield [(row.seq, row.text) for row in rows]
+        if len(rows) < _TAIL:
+            return
+        before = rows[-1].seq
 
 
 def _described(connection: Connection, previews: dict[int, str]) -> Iterator[PatternMatch]:

@@ -23,10 +23,19 @@ def store_text(connection: Connection, number: int, email: str, text: str) -> No
 
 
 def give_former_names(connection: Connection) -> None:
-    """Give what migration 45 has renamed its former name."""
+    """Give what migration 45, and on PostgreSQL migration 46, has renamed its former name."""
+    if connection.dialect.name == "postgresql":
+        give_name_of_messages(connection)
     for new, old in (("document_terms", "documents_fts"), ("passage_terms", "passages_fts")):
         connection.exec_driver_sql(f"ALTER TABLE {new} RENAME TO {old}")
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"ALTER INDEX idx_{new}_words RENAME TO idx_{old}_words")
     connection.exec_driver_sql("DELETE FROM search_state WHERE name IN ('document_terms', 'passage_terms')")
     connection.exec_driver_sql("UPDATE search_state SET name = 'messages' WHERE name = 'message_terms'")
+
+
+def give_name_of_messages(connection: Connection) -> None:
+    """Give PostgreSQL's index of messages the name that it had before migration 46."""
+    connection.exec_driver_sql("ALTER TABLE message_terms RENAME TO messages_fts")
+    connection.exec_driver_sql("ALTER INDEX message_terms_pkey RENAME TO messages_fts_pkey")
+    connection.exec_driver_sql("ALTER INDEX idx_message_terms_words RENAME TO idx_messages_fts_words")

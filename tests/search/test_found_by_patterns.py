@@ -106,7 +106,7 @@ def test_what_reading_every_message_finds_is_found(database: Database, take_turn
     check()
 
 
-def test_a_part_of_a_word_that_nobody_says_reads_no_message(
+def test_the_index_is_asked_once_and_a_part_of_a_word_that_nobody_says_reads_no_message(
     database: Database, take_turn: TakeTurn, statements: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:
     say(database, take_turn, ANN, TEXTS[ANN])
@@ -115,7 +115,18 @@ def test_a_part_of_a_word_that_nobody_says_reads_no_message(
         with statements() as seen:
             found = find(database, pattern)
         assert bool(found.matches) == is_said
-        assert any("SELECT messages.seq, messages.text" in statement for statement in seen) == is_said
+        assert sum("SELECT messages.seq, messages.text" in statement for statement in seen) == is_said
+        assert sum("messages_fts MATCH" in statement or "words @@" in statement for statement in seen) == is_said
+
+
+def test_messages_that_are_not_indexed_yet_are_found_however_many_they_are(
+    database: Database, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("search.patterns.messages._TAIL", 3)
+    say(database, take_turn, ANN, [f"a sword, number {number}" for number in range(10)])
+    found = find(database, "sword")
+    assert [match.index for match in found.matches] == list(range(10, 0, -1))
+    assert not found.is_partial
 
 
 def test_words_that_no_message_says_any_more_are_forgotten(database: Database, take_turn: TakeTurn) -> None:

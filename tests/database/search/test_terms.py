@@ -10,7 +10,7 @@ import pytest
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.maintenance.verification import verify_store
-from database.migrations import m0045_words_of_their_owner
+from database.migrations import m0045_words_of_their_owner, m0046_blocks_of_messages
 from database.search import index, owned, vocabulary
 from database.search.indexing import index_pending
 from database.search.owned import DOCUMENTS, PASSAGES, OwnedTexts, fill_pending, refill
@@ -115,6 +115,7 @@ def test_indexes_of_an_earlier_version_are_put_behind_prefixes(
         assert numbers(database, DOCUMENTS, ANN, "whale") == [2]  # the owner's token was asked for as well
     database.write(give_former_names)
     database.write(m0045_words_of_their_owner.upgrade)
+    database.write(m0046_blocks_of_messages.upgrade)
     assert found(database, ANN, "whale") == ["A white whale"]  # by reading the messages
     assert index_pending(database=database) == 2
     assert sum(fill_pending(database=database)) == 2 * len(texts)
