@@ -65,6 +65,7 @@ from database.migrations import (
     m0044_length_of_conversations,
     m0045_words_of_their_owner,
     m0046_blocks_of_messages,
+    m0047_running_turns,
 )
 from database.schema import metadata, schema_version
 
@@ -118,6 +119,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0044_length_of_conversations.upgrade,
     m0045_words_of_their_owner.upgrade,
     m0046_blocks_of_messages.upgrade,
+    m0047_running_turns.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

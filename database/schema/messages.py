@@ -209,6 +209,7 @@ messages = Table(
     Index(
         "idx_messages_streaming",
         "status",
+        "user_email",
         sqlite_where=text("status = 'streaming'"),
         postgresql_where=text("status = 'streaming'"),
     ),

@@ -17,6 +17,7 @@ from database.engine.database import Database
 from database.history.reading import list_messages
 from database.search.indexing import index_pending
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.watching import running_turns
 from search.messages import search_messages
 from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
@@ -110,3 +111,18 @@ def test_requests_cost_the_same_among_many_people(database: Database) -> None:
         counts.append(counted)
     alone, among_many = counts
     assert {name: count for name, count in among_many.items() if not 0 < count <= alone[name]} == {}
+
+
+def test_counting_the_running_turns_of_a_person_reads_no_others(database: Database) -> None:
+    is_postgresql = database.backend.file is None
+    with database.reading() as connection, recorded() as asked:
+        assert running_turns(connection, user_email=ADA, most=9)() == 0
+        (statement, parameters), *_ = asked
+        if is_postgresql:  # which reads an empty table whole
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        explained = connection.exec_driver_sql(
+            f"EXPLAIN {'' if is_postgresql else 'QUERY PLAN'} {statement}", parameters
+        )
+        plan = " ".join(str(row[-1]) for row in explained)
+    by_owner = r"Index Cond: \(user_email =" if is_postgresql else r"\(status=\? AND user_email=\?\)"
+    assert re.search(rf"idx_messages_streaming.*{by_owner}", plan), plan
