@@ -20,8 +20,8 @@ class Engine(Protocol):
     def listed(self, numbers: Iterable[int]) -> Select[tuple[int]]:
         """`numbers` as a subquery."""
 
-    def newest(self, connection: Connection, expression: str, *, most: int) -> Sequence[int]:
-        """`seq` of the newest messages that fit `expression`."""
+    def newest_of_each(self, connection: Connection, expressions: Sequence[str], *, most: int) -> list[Sequence[int]]:
+        """`seq` of the newest messages that fit each expression, newest first."""
 
     def candidates(
         self,

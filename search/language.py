@@ -79,10 +79,10 @@ def terms(words: Sequence[str]) -> Terms:
 @lru_cache(maxsize=4096)
 def _forms(word: str, language: str) -> frozenset[str]:
     """The inflections of `word` that have its stem; words of other scripts, and numbers, have one form."""
-    import snowballstemmer
+    import Stemmer
 
     # Never one for all threads: a stemmer keeps the word it works at.
-    stemmer = snowballstemmer.stemmer(language)
+    stemmer = Stemmer.Stemmer(language)
     stem: str = stemmer.stemWord(word)
     if not word.isalpha() or len(stem) < _SHORTEST_DOUBLED - 1:
         return frozenset({word})

@@ -175,7 +175,7 @@ class Nearness:
         v = message_vectors.c
         # Whose they are is compared here: SQLite would read all vectors of a person for it.
         found = self._connection.execute(select(v.vector_id, v.seq, v.codes, v.user_email).where(which))
-        rows = [row for row in found if row.user_email == self._user_email]
+        rows = [row for row in found.all() if row.user_email == self._user_email]
         if not rows:
             return {}
         vectors = decoded([row.codes for row in rows])

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     Text,
     and_,
+    cast,
     func,
     literal,
     or_,
@@ -30,7 +31,6 @@ _HITS = 5_000
 _LOOKED_AT = 100_000
 _READ = 400
 _BINS = 200
-_NO_END = 2**62
 _TEXTS = text("""
     SELECT messages.seq, messages.text
     FROM messages JOIN "UserToConversationId" AS conversations USING (conversation_id)
@@ -55,7 +55,12 @@ _SHOWN = text("""
 
 def listed(numbers: Iterable[int]) -> Select[tuple[int]]:
     """`numbers` as a subquery: one parameter, however many there are."""
-    return select(func.unnest(literal(list(numbers), ARRAY(BigInteger))))
+    return select(func.unnest(cast(literal(_listed(numbers), Text), ARRAY(BigInteger))))
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """As PostgreSQL reads an array: of its own lists the driver looks at each number several times."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 def candidates(
@@ -85,7 +90,7 @@ def candidates(
         parameters=conditions,
     )
     seqs = _chosen(hits) if by_length else hits.seqs[:_READ]
-    rows = connection.execute(_TEXTS, {"seqs": seqs, "user_email": user_email}).all()
+    rows = connection.execute(_TEXTS, {"seqs": _listed(seqs), "user_email": user_email}).all()
     return rows, bool(rows) and len(hits.seqs) > len(seqs)
 
 
@@ -100,12 +105,10 @@ def _chosen(hits: index.Hits) -> list[int]:
 
 def shown(connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
     """See `Engine.shown`."""
-    return connection.execute(_SHOWN, {"seqs": list(seqs)}).all()
+    return connection.execute(_SHOWN, {"seqs": _listed(seqs)}).all()
 
 
-def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
-    """`seq` of the newest messages that fit `expression`, at most `most`."""
-    return index.newest(connection, expression, before=_NO_END, most=most).seqs
+newest_of_each = index.newest_of_each
 
 
 def older(connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:

@@ -138,7 +138,7 @@ def answering(
     terms: the forms of each word that counts. nearness: what the question means; None: words alone. period: the time
     that is asked for. tail: messages that the index of words does not know yet.
     """
-    said = [_saying(connection, scope, forms) for forms in terms]
+    said = _saying(connection, scope, terms)
     rarities = rarities_of(said, total=nearness.total if nearness else None)
     considered = None if scope.is_narrow else 2 * _CANDIDATES
     nearest = nearness.ordered()[:considered] if nearness else ()
@@ -180,21 +180,23 @@ def is_surely_related(nearness: float, coverage: float) -> bool:
     return nearness >= _SURELY_NEAR or (nearness >= _SURELY_NEAR_WITH_WORDS and coverage >= ENOUGH_WORDS)
 
 
-def _saying(connection: Connection, scope: Scope, forms: frozenset[str]) -> Sequence[int]:
-    """`seq` of the newest messages of the scope that say one of `forms`."""
-    said = sorted(forms)
-    expression = expression_for(
-        connection,
-        user_email=scope.user_email,
-        conversation_id=scope.conversation_id,
-        phrases=[said[:1]],
-        beginning=True,
-        completions=said,
-        excluded=scope.excluded,
-        not_in=scope.not_in,
-    )
-    found = engine_of(connection).newest(connection, expression, most=_SAYING)
-    return [seq for seq in found if seq <= scope.up_to]
+def _saying(connection: Connection, scope: Scope, terms: Terms) -> list[Sequence[int]]:
+    """`seq` of the newest messages of the scope that say one of the forms of each term."""
+    expressions = [
+        expression_for(
+            connection,
+            user_email=scope.user_email,
+            conversation_id=scope.conversation_id,
+            phrases=[forms[:1]],
+            beginning=True,
+            completions=forms,
+            excluded=scope.excluded,
+            not_in=scope.not_in,
+        )
+        for forms in map(sorted, terms)
+    ]
+    found = engine_of(connection).newest_of_each(connection, expressions, most=_SAYING)
+    return [[seq for seq in each if seq <= scope.up_to] for each in found]
 
 
 def rarities_of(said: Sequence[Sequence[int]], *, total: int | None) -> list[float]:
@@ -238,7 +240,7 @@ def _visible(connection: Connection, scope: Scope, seqs: Collection[int]) -> set
     if not seqs:
         return set()
     query = select(messages.c.seq).where(messages.c.seq.in_(engine_of(connection).listed(seqs)), *scope.visible())
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(query).scalars().all())
 
 
 def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) -> dict[int, _Text]:
@@ -249,7 +251,7 @@ def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) 
     places = {form: place for place, forms in enumerate(terms) for form in forms}
     wanted = links.keys() | {row.before for row in links.values()} - {None}
     texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(engine_of(connection).listed(wanted)))
-    counted = {seq: counted_in(text, places) for seq, text in connection.execute(texts)}
+    counted = {seq: counted_in(text, places) for seq, text in connection.execute(texts).all()}
     return {seq: _text(row, counted) for seq, row in links.items()}
 
 

@@ -96,9 +96,9 @@ def _json(numbers: Iterable[int]) -> str:
     return orjson.dumps(list(numbers)).decode()
 
 
-def newest(connection: Connection, expression: str, *, most: int) -> Sequence[int]:
-    """`seq` of the newest messages that fit `expression`, at most `most`."""
-    return connection.exec_driver_sql(_SAID, (expression, most)).scalars().all()
+def newest_of_each(connection: Connection, expressions: Sequence[str], *, most: int) -> list[Sequence[int]]:
+    """`seq` of the newest messages that fit each expression, at most `most` each."""
+    return [connection.exec_driver_sql(_SAID, (each, most)).scalars().all() for each in expressions]
 
 
 def candidates(

@@ -18,6 +18,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, func, insert, l
 from database.accounts.users import insert_account, new_account
 from database.engine.database import Database
 from database.schema import activities, conversation_workspaces, conversations, messages, workspaces
+from database.search import postgresql
 from database.search.index import IndexedText, advance, indexed_text, owner_token, term_prefix
 from database.search.indexing import index_pending
 from database.transfer.copying import engine_of
@@ -35,17 +36,23 @@ _OF_PERSON = frozenset(
 )
 _IDS = frozenset({"activity_id", "message_id", "in_answer_to"})
 _SLICE_MS = 500
-_GIN_DEFINITION = "SELECT indexdef FROM pg_indexes WHERE indexname = 'idx_messages_fts_words'"
-_DROP_GIN = "DROP INDEX idx_messages_fts_words"
+_GIN_DEFINITION = "SELECT indexdef FROM pg_indexes WHERE indexname = 'idx_message_terms_words'"
+_DROP_GIN = "DROP INDEX idx_message_terms_words"
 _ROOM_FOR_GIN = "SET maintenance_work_mem = '512MB'"
 _COPY_WORDS = """
-    INSERT INTO messages_fts (seq, length, words)
+    INSERT INTO message_terms (seq, length, words)
     SELECT seq + %(shift)s, length,
         replace(
-            ts_delete(words, ARRAY[':' || %(old_owner)s::text, ':' || old])::text,
+            ts_delete(words, ARRAY[':' || %(old_owner)s::text, ':' || old] || ARRAY(
+                SELECT ':b' || place - 1 || '.' || seq / size
+                FROM unnest(%(blocks)s::bigint[]) WITH ORDINALITY AS sizes (size, place)
+            ))::text,
             '''' || %(old_prefix)s::text, '''' || %(new_prefix)s::text
-        )::tsvector || array_to_tsvector(ARRAY[':' || %(new_owner)s::text, ':' || new])
-    FROM messages_fts
+        )::tsvector || array_to_tsvector(ARRAY[':' || %(new_owner)s::text, ':' || new] || ARRAY(
+            SELECT ':b' || place - 1 || '.' || (seq + %(shift)s) / size
+            FROM unnest(%(blocks)s::bigint[]) WITH ORDINALITY AS sizes (size, place)
+        ))
+    FROM message_terms
     JOIN messages USING (seq)
     JOIN unnest(%(ids)s::text[], %(old)s::text[], %(new)s::text[]) AS tokens (conversation_id, old, new)
         USING (conversation_id)
@@ -127,6 +134,7 @@ class _OnServer:
         """Index the messages of a copy."""
         ids, old, new = map(list, zip(*copied.tokens(connection), strict=True))
         given = {"original": copied.original, "shift": copied.shift, "ids": ids, "old": old, "new": new}
+        given["blocks"] = list(postgresql.BLOCKS)
         owners = {"old_owner": owner_token(copied.original), "new_owner": owner_token(copied.copy)}
         prefixes = {"old_prefix": term_prefix(copied.original), "new_prefix": term_prefix(copied.copy)}
         connection.exec_driver_sql(_COPY_WORDS, given | owners | prefixes)

@@ -130,9 +130,10 @@ def searches(bench: Bench) -> Iterator[Figure]:
             database = open_database(place.data_dir / "users", database_url=place.database_url)
             stack.callback(database.close)
             index_pending(database=database)
-            fill_vectors(database, model)
-            renew_statistics(database)
             stores[name] = database
+        fill_vectors(list(stores.values()), model)
+        for database in stores.values():
+            renew_statistics(database)
         vectors = {name: MessageVectors(database=each, model=lambda: model) for name, each in stores.items()}
         for what, budget, work in _searches(stores["SQLite"], times=bench.times):
             measured: dict[str, list[float]] = {name: [] for name in stores}

@@ -46,7 +46,7 @@ def meaning(bench: Bench) -> Iterator[Figure]:
     model = packaged_model(bench)
     database = open_store(bench.users_dir)
     index_pending(database=database)
-    fill_vectors(database, model)
+    fill_vectors([database], model)
     with database.reading() as connection:
         size = connection.exec_driver_sql(
             "SELECT SUM(pgsize) FROM dbstat WHERE aggregate = TRUE AND name GLOB '*message_vectors*'"
@@ -75,13 +75,14 @@ def ask(database: Database, text: str, vectors: MessageVectors) -> None:
     search_messages(database=database, user_email=EMAIL, query=parse_query(text), mode="auto", asking=asking)
 
 
-def fill_vectors(database: Database, model: EmbeddingModel) -> None:
-    """Give each message a vector near one of some thousand that are embedded."""
-    with database.reading() as connection:
+def fill_vectors(databases: Sequence[Database], model: EmbeddingModel) -> None:
+    """Give each message a vector near one of some thousand that are embedded; the databases hold the same messages."""
+    with databases[0].reading() as connection:
         every = select(messages.c.text).where(messages.c.seq % _EMBEDDED_SHARE == 0).limit(_AT_ONCE)
         texts = connection.execute(every).scalars().all()
     near = model.embed(texts)
-    database.write(lambda connection: _fill(connection, near, model.name))
+    for database in databases:
+        database.write(lambda connection: _fill(connection, near, model.name))
 
 
 def _fill(connection: Connection, near: NDArray[np.float32], model: str) -> None:

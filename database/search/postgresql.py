@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, TextClause, text
 
 _COLON = ":"
 # Limits of a `tsvector`: beyond them, words of a very long message are not in the index.
@@ -26,7 +27,10 @@ _LAST_PLACE = 16_383
 _MOST_BYTES = 1_000_000
 _BYTES_OF_A_PLACE, _BYTES_OF_A_WORD = 2, 5
 
-_BLOCKS = (1_024, 4_096, 16_384, 65_536, 262_144)
+_NO_END = 2**62
+BLOCKS = (1_024, 4_096, 16_384, 65_536, 262_144)
+"""How many consecutive `seq` a block has, by its level."""
+
 _GROWTH = 16
 _MARGIN = 1.25
 
@@ -47,22 +51,22 @@ _NEWEST_OWNED = {
     for table in _TABLES
     if table != _MESSAGES
 }
-_HITS = """
+_HITS = """(
     WITH said AS MATERIALIZED (
-        SELECT seq, length FROM message_terms WHERE words @@ CAST(:expression AS tsquery) {within}
+        SELECT seq, length FROM message_terms WHERE words @@ CAST(:expression{n} AS tsquery) {within}
     ), looked_at AS (
-        SELECT seq, length FROM said WHERE seq < :end ORDER BY seq DESC LIMIT :looked_at
+        SELECT seq, length FROM said WHERE seq < :end{n} ORDER BY seq DESC LIMIT :looked_at{n}
     ), hits AS (
-        SELECT looked_at.seq, looked_at.length FROM looked_at {condition} ORDER BY looked_at.seq DESC LIMIT :most
+        SELECT looked_at.seq, looked_at.length FROM looked_at {condition} ORDER BY looked_at.seq DESC LIMIT :most{n}
     )
     SELECT array_agg(seq ORDER BY seq DESC), array_agg(length ORDER BY seq DESC), (SELECT count(*) FROM looked_at)
     FROM hits
-"""
-_WITHIN = "AND words @@ CAST(:blocks AS tsquery)"
+)"""
+_WITHIN = "AND words @@ CAST(:blocks{n} AS tsquery)"
 _LAST_BEFORE = text("SELECT max(seq) FROM message_terms WHERE seq < :end")
 # Most words are said in the newest messages; of one that isn't, GIN collects all that say it.
 _LEVEL = 1
-_NEWEST_BLOCK = f"max(seq) / {_BLOCKS[_LEVEL]}"
+_NEWEST_BLOCK = f"max(seq) / {BLOCKS[_LEVEL]}"
 FORGET_WORDS = f"""
     DELETE FROM message_words WHERE word IN {{given}} AND CASE
         WHEN EXISTS (
@@ -147,37 +151,93 @@ def newest(
     condition: SQL behind `FROM looked_at` that drops some of the hits, with its `parameters`. looked_at: how many hits
     the condition is tried on; None: as many as are wanted.
     """
-    limit = most if looked_at is None else looked_at
-    found, looked = Hits([], []), 0
-    newest: int | None = connection.execute(_LAST_BEFORE, {"end": before}).scalar()
-    beyond = 0 if newest is None else newest + 1
-    end, width = beyond, most
-    while end and len(found.seqs) < most and looked < limit:
-        level, blocks = _newest_blocks(end, width)
-        is_rest = blocks.start <= 0
-        statement = text(_HITS.format(within="" if is_rest else _WITHIN, condition=condition))
-        asked = {
-            "expression": expression,
-            **({} if is_rest else {"blocks": _any_block(level, blocks)}),
-            "end": end,
-            "looked_at": limit - looked,
-            "most": most - len(found.seqs),
+    end = _end(connection, before)
+    walk = _Walk(expression, end, most=most, looked_at=most if looked_at is None else looked_at)
+    while not walk.is_over:
+        _step(connection, [walk], condition, parameters or {})
+    return walk.found
+
+
+def newest_of_each(connection: Connection, expressions: Sequence[str], *, most: int) -> list[Sequence[int]]:
+    """`seq` of the newest messages that fit each expression, at most `most` each. Asked for together."""
+    end = _end(connection, _NO_END)
+    walks = [_Walk(expression, end, most=most, looked_at=most) for expression in expressions]
+    while going_on := [walk for walk in walks if not walk.is_over]:
+        _step(connection, going_on, "", {})
+    return [walk.found.seqs for walk in walks]
+
+
+class _Walk:
+    """From the newest messages to older ones, some blocks at a time, until enough are found.
+
+    end: the first `seq` that is not looked at any more.
+    """
+
+    def __init__(self, expression: str, end: int, *, most: int, looked_at: int) -> None:
+        self.found = Hits([], [])
+        self._expression = expression
+        self._beyond = self._end = end
+        self._most, self._limit = most, looked_at
+        self._looked = 0
+        self._width = most
+
+    @property
+    def is_over(self) -> bool:
+        return not self._end or len(self.found.seqs) >= self._most or self._looked >= self._limit
+
+    def ask(self) -> tuple[bool, dict[str, object]]:
+        """Whether some blocks are asked for, not all the rest, and the parameters of `_HITS`."""
+        self._level, self._blocks = _newest_blocks(self._end, self._width)
+        is_within = self._blocks.start > 0
+        return is_within, {
+            "expression": self._expression,
+            "end": self._end,
+            "looked_at": self._limit - self._looked,
+            "most": self._most - len(self.found.seqs),
+            **({"blocks": _any_block(self._level, self._blocks)} if is_within else {}),
         }
-        seqs, lengths, count = connection.execute(statement, {**asked, **(parameters or {})}).one()
-        found.seqs.extend(seqs or ())
-        found.lengths.extend(lengths or ())
-        looked += count
-        end = 0 if is_rest else blocks.start * _BLOCKS[level]
-        lacking = _ratio(most - len(found.seqs), len(found.seqs)), _ratio(limit - looked, looked)
-        width = math.ceil((beyond - end) * min(_GROWTH, _MARGIN * min(lacking)))
-    return found
+
+    def take(self, seqs: Sequence[int] | None, lengths: Sequence[int] | None, looked: int) -> None:
+        """What was found in the blocks that were asked for."""
+        self.found.seqs.extend(seqs or ())
+        self.found.lengths.extend(lengths or ())
+        self._looked += looked
+        self._end = max(0, self._blocks.start) * BLOCKS[self._level]
+        wanted = self._most - len(self.found.seqs), self._limit - self._looked
+        per_hit = min(map(_ratio, wanted, (len(self.found.seqs), self._looked)))
+        self._width = math.ceil((self._beyond - self._end) * min(_GROWTH, _MARGIN * per_hit))
+
+
+def _step(connection: Connection, walks: Sequence[_Walk], condition: str, parameters: Mapping[str, object]) -> None:
+    """Ask for the next blocks of each walk, by one statement."""
+    asked = [walk.ask() for walk in walks]
+    statement = _statement(tuple(is_within for is_within, _ in asked), condition)
+    given = {f"{name}{n}": value for n, (_, values) in enumerate(asked) for name, value in values.items()}
+    for walk, row in zip(walks, connection.execute(statement, {**given, **parameters}).all(), strict=True):
+        walk.take(*row)
+
+
+@lru_cache(maxsize=256)
+def _statement(within: tuple[bool, ...], condition: str) -> TextClause:
+    """Asks for the hits of so many walks, in their order; within: which of them in some blocks."""
+    asked = (
+        _HITS.format(n=n, within=_WITHIN.format(n=n) if is_within else "", condition=condition)
+        for n, is_within in enumerate(within)
+    )
+    return text(" UNION ALL ".join(asked))
+
+
+def _end(connection: Connection, before: int) -> int:
+    """The first `seq` below or at `before` behind which there is no message; 0 where none comes before."""
+    newest: int | None = connection.execute(_LAST_BEFORE, {"end": before}).scalar()
+    return 0 if newest is None else newest + 1
 
 
 def _newest_blocks(end: int, width: int) -> tuple[int, range]:
-    """A size, by its place in `_BLOCKS`, and the blocks of this size that hold about `width` messages before `end`."""
-    level = max((level for level, size in enumerate(_BLOCKS) if 2 * size <= width), default=0)
-    newest = (end - 1) // _BLOCKS[level]
-    return level, range(newest - max(1, round(width / _BLOCKS[level])) + 1, newest + 1)
+    """A size, by its place in `BLOCKS`, and the blocks of this size that hold about `width` messages before `end`."""
+    level = max((level for level, size in enumerate(BLOCKS) if 2 * size <= width), default=0)
+    newest = (end - 1) // BLOCKS[level]
+    return level, range(newest - max(1, round(width / BLOCKS[level])) + 1, newest + 1)
 
 
 def newest_owned(connection: Connection, table: str, expression: str, *, most: int) -> Sequence[int]:
@@ -218,7 +278,7 @@ def _any_block(level: int, blocks: range) -> str:
 
 def _block_tokens(seq: int) -> Iterator[str]:
     """The tokens of the blocks that a message is in."""
-    return (f"b{level}.{seq // size}" for level, size in enumerate(_BLOCKS))
+    return (f"b{level}.{seq // size}" for level, size in enumerate(BLOCKS))
 
 
 def _ratio(wanted: int, found: int) -> float:

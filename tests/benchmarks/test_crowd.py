@@ -14,6 +14,7 @@ from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.history.reading import list_messages
+from database.search.indexing import reindex_messages
 from database.turns.turns import accept_turn
 from search.messages import search_messages
 from search.query import parse_query
@@ -38,6 +39,13 @@ def said(database: Database, person: str) -> dict[str, list[str]]:
     }
 
 
+def index_rows(database: Database) -> list[Any]:
+    """What PostgreSQL's index of messages holds."""
+    with database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT seq, length, CAST(words AS text) FROM message_terms ORDER BY seq")
+        return list(rows)
+
+
 def test_a_copy_says_what_its_original_does_and_is_a_person_of_its_own(
     tmp_path: Path, database_url: str | None
 ) -> None:
@@ -51,6 +59,11 @@ def test_a_copy_says_what_its_original_does_and_is_a_person_of_its_own(
     assert sum(map(len, told.values())) == PLAN.messages
     words = next(iter(told.values()))[0].split()[:2]
     assert search_messages(database=database, user_email=copy, query=parse_query(" ".join(words))).messages
+    if database_url is not None:
+        copied = index_rows(database)
+        for _ in reindex_messages(database=database):
+            pass
+        assert copied == index_rows(database)
     new = create_conversation(database=database, user_email=copy, domain="assistant")
     accept_turn(
         database=database, user_email=copy, conversation_id=new.conversation_id, text="And a message more", config={}

@@ -47,7 +47,7 @@ def stem(word: str) -> str:
 def _stemmer() -> Any:
     """One for each thread: a stemmer keeps the word it works at."""
     if not hasattr(_own, "stemmer"):
-        import snowballstemmer  # takes its time
+        import Stemmer
 
-        _own.stemmer = snowballstemmer.stemmer("porter")
+        _own.stemmer = Stemmer.Stemmer("porter")
     return _own.stemmer

@@ -134,7 +134,7 @@ def _stored(database: Database) -> dict[str, list[int]]:
 
 
 def test_the_newest_messages_are_found_wherever_they_are(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgresql, "_BLOCKS", (4, 16, 64, 256))
+    monkeypatch.setattr(postgresql, "BLOCKS", (4, 16, 64, 256))
     saying = _stored(database)
     prefix = index.term_prefix("ann@example.org")
     with database.reading() as connection:
@@ -150,13 +150,13 @@ def test_the_newest_messages_are_found_wherever_they_are(database: Database, mon
 def test_few_blocks_are_asked_for_what_is_said_often_and_few_times_for_what_is_said_rarely(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgresql, "_BLOCKS", (4, 16, 64, 256))
+    monkeypatch.setattr(postgresql, "BLOCKS", (4, 16, 64, 256))
     _stored(database)
     prefix = index.term_prefix("ann@example.org")
     asked: list[str] = []
 
     def note(*call: Any) -> None:
-        asked.append(str(call[3].get("blocks")))
+        asked.append(str(call[3].get("blocks0")))
 
     ranges: dict[str, list[int]] = {}
     with database.reading() as connection:
