@@ -109,7 +109,7 @@ def streamed_word(_bench: Bench) -> float:
     with running() as upstream, _serving("", upstream=upstream) as server:
         load = Load(
             port=server.port,
-            cookie="",
+            cookies=[""],
             conversation_ids=[str(number) for number in range(_STREAMS)],
             server_pid=server.pid,
         )

@@ -31,11 +31,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class Load:
     """What to do: send `text` to each conversation, the beginnings spread over `spread` seconds.
 
-    cookie: the client's session. server_pid: whose CPU time is counted.
+    cookies: the sessions of those who send, in turn. server_pid: whose CPU time is counted.
     """
 
     port: int
-    cookie: str
+    cookies: Sequence[str]
     conversation_ids: Sequence[str]
     server_pid: int
     text: str = "Tick, please."
@@ -130,7 +130,10 @@ async def put_on(load: Load) -> Outcome:
     outcome = Outcome()
     pause = load.spread / len(load.conversation_ids)
     beside = [asyncio.create_task(_watch_health(load, outcome)), asyncio.create_task(_count_cpu(load, outcome))]
-    clients = [_client(load, number * pause, one, outcome) for number, one in enumerate(load.conversation_ids)]
+    clients = [
+        _client(load, number * pause, one, outcome, cookie=load.cookies[number % len(load.cookies)])
+        for number, one in enumerate(load.conversation_ids)
+    ]
     await asyncio.gather(*clients)
     for task in beside:
         task.cancel()
@@ -138,10 +141,10 @@ async def put_on(load: Load) -> Outcome:
     return outcome
 
 
-async def _client(load: Load, delay: float, conversation_id: str, outcome: Outcome) -> None:
+async def _client(load: Load, delay: float, conversation_id: str, outcome: Outcome, *, cookie: str) -> None:
     await asyncio.sleep(delay)
     body = orjson.dumps({"messageText": load.text})
-    request = _request(load, "POST", f"/send_message/{conversation_id}", body)
+    request = _request(load, "POST", f"/send_message/{conversation_id}", body, cookie=cookie)
     _, watcher = await asyncio.get_running_loop().create_connection(
         lambda: Watcher(request, conversation_id, outcome), "127.0.0.1", load.port
     )
@@ -154,7 +157,7 @@ async def _client(load: Load, delay: float, conversation_id: str, outcome: Outco
 
 async def _watch_health(load: Load, outcome: Outcome) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
-    request = _request(load, "GET", "/healthz", b"")
+    request = _request(load, "GET", "/healthz", b"", cookie=load.cookies[0])
     while True:
         begun = time.monotonic_ns()
         writer.write(request)
@@ -181,10 +184,10 @@ async def _count_cpu(load: Load, outcome: Outcome) -> None:
             outcome.cpu_ms_a_word = (cpu_ms(load.server_pid) - before[0]) / (outcome.words - before[1])
 
 
-def _request(load: Load, method: str, path: str, body: bytes) -> bytes:
+def _request(load: Load, method: str, path: str, body: bytes, *, cookie: str) -> bytes:
     head = (
         f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{load.port}\r\nOrigin: http://127.0.0.1:{load.port}\r\n"
-        f"Cookie: {load.cookie}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Cookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 

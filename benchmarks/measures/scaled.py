@@ -25,6 +25,7 @@ from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
 from search.query import parse_query
 from setup.engines import LocalValkey
+from tests.http_client import Client
 from tests.live_server import LiveServer
 
 from ..fake_model import running, settings_for
@@ -42,38 +43,46 @@ _BUDGETED = 500
 _SEED = 20260208
 _COMMONEST = "the"
 _WARM = 5
+_EMAILS = ("ada@example.org", *(f"person-{number}@example.org" for number in range(1, 10)))
+"""The first is the owner of the server, who makes the other accounts."""
+
 _SECONDS, _SETTLED = 3.0, 0.5
 
 Work = Callable[[Database, MessageVectors], None]
 
 
 def burst(bench: Bench) -> Iterator[Figure]:
-    """Many new conversations at once, 100 words each at 20 a second, in turn: all complete, all stored, first words."""
+    """Many new conversations at once, 100 words each at 20 a second, in turn: all complete, all stored, first words.
+
+    They are ten people's: one has as many turns at once as settings allow from the start, and no more.
+    """
     rounds = _QUICK_ROUNDS if bench.size.name == "quick" else _ROUNDS
     with ExitStack() as stack:
         address = stack.enter_context(running())
-        settings = settings_for(address, "ticking-100-20") | limits()
+        settings = settings_for(address, "ticking-100-20") | limits() | {"ANAPHORA_TURNS_PER_PERSON": ""}
         servers = {
             _ONE: LiveServer(bench.scratch("burst-of-one"), settings),
             _TWO: LiveServer(bench.scratch("burst-of-two"), settings | _shared(bench, stack)),
         }
-        clients = {}
+        clients: dict[str, dict[str, Client]] = {}
         for name, server in servers.items():
             stack.callback(server.stop)
             server.start()
             _wait_for_all(server)
-            clients[name] = server.sign_up(EMAIL)
-            for _ in range(_WARM):  # each of two processes has answered then
-                warm_up(clients[name])
-            put_on(server, clients[name], bench.size.streams[0], spread=0.0)
+            clients[name] = {email: server.sign_up(email) for email in _EMAILS}
+            for client in clients[name].values():  # each of two processes has answered then
+                warm_up(client)
+            put_on(server, [*clients[name].values()], bench.size.streams[0], spread=0.0)
         _renew_statistics(servers[_TWO])
         for count in bench.size.streams:
             first: dict[str, list[float]] = {name: [] for name in servers}
             for _ in range(rounds):
                 for name, server in servers.items():
-                    outcome = put_on(server, clients[name], count, spread=0.0)
+                    outcome = put_on(server, [*clients[name].values()], count, spread=0.0)
                     check(outcome, count)
-                    assert all(stored(clients[name], *answer) for answer in outcome.answers.items())
+                    for conversation_id, text in outcome.answers.items():
+                        owner, _, _ = conversation_id.rpartition("_")
+                        assert stored(clients[name][owner], conversation_id, text)
                     first[name] += outcome.first
             for name, samples in first.items():
                 yield of_samples(f"first word of {count} turns at once, {name}", samples)

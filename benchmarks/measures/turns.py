@@ -82,7 +82,7 @@ def streams(bench: Bench) -> Iterator[Figure]:
     """CPU and delay of each word while many answers grow."""
     for count in bench.size.streams:
         with serving(bench.scratch("streams"), "ticking-480-20") as (server, client):
-            outcome = put_on(server, client, count, spread=count / _STARTS_A_SECOND)
+            outcome = put_on(server, [client], count, spread=count / _STARTS_A_SECOND)
         check(outcome, count)
         yield Figure(name=f"CPU of each streamed word at {count} streams", value=outcome.cpu_ms_a_word, budget=0.12)
         yield of_samples(f"delay of each word at {count} streams", outcome.lags, budget_p95=LAG_BUDGETS[count])
@@ -95,7 +95,7 @@ def burst(bench: Bench) -> Iterator[Figure]:
             assert server.process is not None
             warm_up(client)
             idle = resident_kb(server.process.pid, "RssAnon")
-            outcome = put_on(server, client, count, spread=0.0)
+            outcome = put_on(server, [client], count, spread=0.0)
             check(outcome, count)
             kept = sum(stored(client, *answer) for answer in outcome.answers.items())
         assert kept == count, f"{count - kept} answers are stored otherwise than they were streamed"
@@ -120,13 +120,16 @@ def limits() -> dict[str, str]:
     return {"ANAPHORA_CONTEXT_WINDOW": "32000", "ANAPHORA_TURNS_PER_PERSON": "10000"}
 
 
-def put_on(server: LiveServer, client: Client, count: int, *, spread: float) -> Outcome:
-    """Send a message to each of `count` new conversations within `spread` seconds, and read the answers."""
+def put_on(server: LiveServer, clients: Sequence[Client], count: int, *, spread: float) -> Outcome:
+    """Send a message to each of `count` new conversations within `spread` seconds, and read the answers.
+
+    clients: of the people whose conversations these are, in turn.
+    """
     assert server.process is not None
     load = Load(
         port=server.port,
-        cookie="; ".join(f"{name}={value}" for name, value in client.cookies.items()),
-        conversation_ids=[client.create_conversation() for _ in range(count)],
+        cookies=["; ".join(f"{name}={value}" for name, value in client.cookies.items()) for client in clients],
+        conversation_ids=[clients[number % len(clients)].create_conversation() for number in range(count)],
         server_pid=server.process.pid,
         spread=spread,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -34,7 +34,7 @@ from database.conversations.conversation import (
 )
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
-from database.engine.database import Database, Urgency
+from database.engine.database import Asking, Database, Urgency
 from database.engine.errors import (
     ActivityNotFoundError,
     AmbiguousReferenceError,
@@ -71,6 +71,7 @@ from .identity import (
 from .leases import LEASE_UNTIL, inserted_lease
 from .tool_calls import record_tool_calls
 from .variants import finish_variant
+from .watching import note_accepted
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"
@@ -204,10 +205,12 @@ def accept_turn(
         admit=admit,
     )
 
-    return database.write(partial(_accept, question=question), urgency=Urgency.ACCEPT)
+    job = Asking(partial(_ask, question=question), subject=conversation_id)
+    return database.write(job, urgency=Urgency.ACCEPT)
 
 
-def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
+def _ask(connection: Connection, *, question: _Question) -> Callable[[], AcceptedTurn]:
+    """Ask for what accepting takes; what is returned accepts."""
     who = {"user_email": question.user_email, "conversation_id": question.conversation_id}
     # All that is asked before anything is read is one round trip to a database server.
     ask_head = asked_for_head(connection, **who)
@@ -217,8 +220,32 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     ask_short_ids = asked_for_short_ids(connection, ids, conversation_id=question.conversation_id)
     ask_numbers = asked_for_numbers(connection, len(ids))
     taken_by_name = _taken_hashes(connection, question, friendly_id=question.friendly_id)
-    head = ask_head()
-    _refuse_unless_free(connection, head, question, admit)
+
+    def accept() -> AcceptedTurn:
+        asked = _Answers(ask_head(), ids, ask_short_ids(), ask_numbers(), taken_by_name, admit, ask_before)
+        return _accept(connection, question, asked)
+
+    return accept
+
+
+class _Answers(NamedTuple):
+    """What was asked for before a turn is accepted: its conversation, the ids and numbers of its messages, and more.
+
+    admit: raises where there is no room for the turn. said_before: reads what was said before.
+    """
+
+    head: ConversationHead
+    ids: tuple[str, str]
+    short_ids: Sequence[str]
+    numbers: Sequence[int] | None
+    taken_by_name: TakenHashes | None
+    admit: Callable[[], None]
+    said_before: Callable[[], Sequence[MessageText] | None]
+
+
+def _accept(connection: Connection, question: _Question, asked: _Answers) -> AcceptedTurn:
+    head, who = asked.head, {"user_email": question.user_email, "conversation_id": question.conversation_id}
+    _refuse_unless_free(connection, head, question, asked.admit)
     thread_id, branch_of = question.thread_id, None
     if question.instead_of is not None:
         head, former, branch_of = begin_branch(connection, head, question.instead_of)
@@ -227,14 +254,14 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
     created_at = now_iso()
     friendly_id = None if head.stateless else head.friendly_id
     if friendly_id == question.friendly_id:
-        taken = taken_by_name
+        taken = asked.taken_by_name
     else:
         taken = _taken_hashes(connection, question, friendly_id=friendly_id)
-    born = _new_activities(connection, head, question, place, ids=ids, created_at=created_at)
-    user, response = insert_as_asked(connection, born, **who, short_ids=ask_short_ids(), numbers=ask_numbers())
+    born = _new_activities(connection, head, question, place, ids=asked.ids, created_at=created_at)
+    user, response = insert_as_asked(connection, born, **who, short_ids=asked.short_ids, numbers=asked.numbers)
     short_hash = None if taken is None else taken.give(friendly_id or "", question.text)
     branch_id = user.activity_id if branch_of else head.branch_id
-    asked = _question_row(
+    row = _question_row(
         head,
         question,
         user,
@@ -254,7 +281,8 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
         branch_id=branch_id,
         created_at=created_at,
     )
-    insert_messages(connection, [asked, answer])
+    insert_messages(connection, [row, answer])
+    note_accepted(connection)
     parts = _store_files(connection, head, question, user.activity_id)
     if not head.stateless and (head.has_takers or question.notify):
         deliver(connection, [user.activity_id], user_email=head.user_email, named=question.notify)
@@ -267,7 +295,7 @@ def _accept(connection: Connection, *, question: _Question) -> AcceptedTurn:
         created_at=created_at,
         thread_id=place.thread_id,
         files=tuple(parts),
-        said_before=ask_before(),
+        said_before=asked.said_before(),
     )
 
 

@@ -10,6 +10,9 @@ from database.engine.database import Database, Urgency
 from database.engine.statements import Prepared
 from database.schema import messages, stop_requests, stream_events
 
+_ACCEPTED = "turns_accepted"
+"""The key of a connection's `info` that counts the turns it has ever accepted."""
+
 _e, _m, _s = stream_events.c, messages.c, stop_requests.c
 _RUNNING = Prepared(
     select(func.count()).select_from(
@@ -51,10 +54,21 @@ def still_written(*, database: Database, message_ids: Collection[str]) -> set[st
 def running_turns(connection: Connection, *, user_email: str, most: int) -> Callable[[], int]:
     """Asks how many answers are being written for a person, whatever process writes them; the answer is read later.
 
-    most: no more are counted.
+    most: no more are counted. Turns that the same transaction has accepted since it was asked count, too, whosever they
+    are: where a person may begin no more by that, each is accepted in a transaction of its own.
     """
     rows = _RUNNING.asked(connection, owner=user_email, most=most)
-    return lambda: int(rows()[0][0])
+    before = _accepted(connection)
+    return lambda: int(rows()[0][0]) + _accepted(connection) - before
+
+
+def note_accepted(connection: Connection) -> None:
+    """A turn was accepted in this transaction."""
+    connection.info[_ACCEPTED] = _accepted(connection) + 1
+
+
+def _accepted(connection: Connection) -> int:
+    return int(connection.info.get(_ACCEPTED, 0))
 
 
 def ask_to_stop(*, database: Database, asking: str, user_email: str, conversation_id: str | None = None) -> set[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from conversation_reference_utils import unique_message_short_hash
 from database.conversations.repository import (
@@ -31,6 +35,7 @@ from database.schema import activities, conversations, messages
 from database.turns.events import append_events, numbered, read_events
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
+from database.turns.watching import running_turns
 
 pytestmark = pytest.mark.contract
 
@@ -53,6 +58,37 @@ def accept(own: dict[str, str], text: str = "Hello", **more: Any) -> Any:
 def finish(own: dict[str, str], message_id: str, **more: Any) -> Any:
     told = {"text": "Hi there", "status": "complete", "config": {}, "title": "Greeting"} | more
     return finish_turn(**own, response_message_id=message_id, **told)
+
+
+class _TooManyError(Exception):
+    """There is no room for another turn."""
+
+
+def room_for(most: int, connection: Connection) -> Callable[[], None]:
+    """An `Admission`: so many turns of Ann may run."""
+    running = running_turns(connection, user_email=ANN, most=most)
+
+    def refuse_beyond() -> None:
+        if running() >= most:
+            raise _TooManyError
+
+    return refuse_beyond
+
+
+@pytest.mark.parametrize("most", [1, 3, 8])
+def test_turns_that_are_accepted_in_one_transaction_count_for_the_limit(database: Database, most: int) -> None:
+    rooms = [{"database": database, "user_email": ANN, "conversation_id": new_conversation(database)} for _ in range(6)]
+    begun, gate = threading.Event(), threading.Event()
+    blocking = database.submit(lambda _: (begun.set(), gate.wait(60))[1])
+    assert begun.wait(60)
+    with ThreadPoolExecutor(len(rooms)) as pool:
+        sent = [pool.submit(accept, room, admit=partial(room_for, most)) for room in rooms]
+        while database._submitted < len(rooms) + 1:
+            time.sleep(0.001)
+        gate.set()
+        assert blocking.result(60)
+        refused = [isinstance(each.exception(60), _TooManyError) for each in sent]
+    assert refused.count(False) == min(most, len(rooms))
 
 
 def fill(own: dict[str, str], count: int) -> None:
