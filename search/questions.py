@@ -20,7 +20,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, select, true
 
 from database.messages.neighbours import before_on_branch, behind_on_branch
 from database.schema import conversations, messages
@@ -122,6 +122,7 @@ class _Text(NamedTuple):
     said: Mapping[int, int]
     itself: Collection[int]
     length: int
+    is_visible: bool
 
 
 def answering(
@@ -148,8 +149,8 @@ def answering(
     usual_length = sum(text.length for text in texts.values()) / max(1, len(texts)) or 1.0
     found = {seq: _found(text, usual_length, rarities, similarities.get(seq)) for seq, text in texts.items()}
     scores = _with_surroundings(texts, found, period)
-    visible = chosen | _visible(connection, scope, texts.keys() - chosen)
-    best_first = sorted(visible & texts.keys(), key=lambda seq: (-scores[seq], -seq))
+    visible = [seq for seq, text in texts.items() if text.is_visible]
+    best_first = sorted(visible, key=lambda seq: (-scores[seq], -seq))
     return [found[seq]._replace(score=scores[seq]) for seq in best_first]
 
 
@@ -245,9 +246,9 @@ def _visible(connection: Connection, scope: Scope, seqs: Collection[int]) -> set
 
 def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) -> dict[int, _Text]:
     """The chosen messages and their neighbours, by `seq`."""
-    links = {row.seq: row for row in _linked(connection, scope, chosen)}
+    links = {row.seq: row for row in _linked(connection, scope, chosen, visible=true())}
     around = {beside for row in links.values() for beside in (row.before, row.after)} - {None} - links.keys()
-    links |= {row.seq: row for row in _linked(connection, scope, around)}
+    links |= {row.seq: row for row in _linked(connection, scope, around, visible=and_(*scope.visible()))}
     places = {form: place for place, forms in enumerate(terms) for form in forms}
     wanted = links.keys() | {row.before for row in links.values()} - {None}
     texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(engine_of(connection).listed(wanted)))
@@ -255,10 +256,13 @@ def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) 
     return {seq: _text(row, counted) for seq, row in links.items()}
 
 
-def _linked(connection: Connection, scope: Scope, seqs: set[int]) -> Sequence[Row[Any]]:
-    """These messages, without their texts, with their neighbours."""
+def _linked(
+    connection: Connection, scope: Scope, seqs: set[int], *, visible: ColumnElement[bool]
+) -> Sequence[Row[Any]]:
+    """These messages, without their texts, with their neighbours. visible: whether one may be found."""
     m = messages.c
-    columns = select(m.seq, m.conversation_id, m.created_at, _BEFORE.label("before"), _AFTER.label("after"))
+    beside = _BEFORE.label("before"), _AFTER.label("after")
+    columns = select(m.seq, m.conversation_id, m.created_at, *beside, visible.label("is_visible"))
     these = columns.where(m.seq.in_(engine_of(connection).listed(seqs)), m.user_email == scope.user_email)
     return connection.execute(these).all()
 
@@ -283,7 +287,7 @@ def _text(row: Row[Any], counted: Mapping[int, _Counts]) -> _Text:
         said = {place: said.get(place, 0) + earlier.get(place, 0) for place in {*said, *earlier}}
         length += more
     day = date.fromisoformat(row.created_at[:10])
-    return _Text(row.seq, row.before, row.after, row.conversation_id, day, said, itself, length)
+    return _Text(row.seq, row.before, row.after, row.conversation_id, day, said, itself, length, bool(row.is_visible))
 
 
 def _found(text: _Text, usual_length: float, rarities: Sequence[float], similarity: float | None) -> Found:

@@ -17,7 +17,7 @@ from enum import IntEnum
 from heapq import heappop, heappush
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -35,6 +35,7 @@ from .errors import (
     StoreError,
 )
 from .pool import KeptConnections
+from .statements import results_of
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
@@ -56,23 +57,6 @@ class Urgency(IntEnum):
     ACCEPT = 1
     CHANGE = 2
     INDEX = 3
-
-
-class Asking(Generic[T]):
-    """A job of two steps: it asks, and acts on the answers. Those that share a transaction ask together.
-
-    So a database server is waited for once, not once for each of them. What `ask` returns reads the answers, writes,
-    and returns what the job does. The writes of other jobs come before it: those of one `subject` don't ask together,
-    and whatever else they write must not change an answer in a way that matters.
-    """
-
-    def __init__(self, ask: Callable[[Connection], Callable[[], T]], *, subject: str) -> None:
-        """`ask` returns the second step."""
-        self.ask, self.subject = ask, subject
-
-    def __call__(self, connection: Connection) -> T:
-        """Both steps."""
-        return self.ask(connection)()
 
 
 class _Queued(NamedTuple):
@@ -310,7 +294,7 @@ class Database:
         """Whether all went well; if not, nothing was done, and each has to be run by itself."""
         try:
             with self._transaction(is_pipelined=True) as connection:
-                results = list(_results([each.job for each in group], connection))
+                results = list(results_of([each.job for each in group], connection))
         except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
             return False
         self.write_failure = None
@@ -385,20 +369,6 @@ class Database:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()
         return failure
-
-
-def _results(jobs: Sequence[Job[Any]], connection: Connection) -> Iterator[Any]:
-    """What jobs return that share a transaction, one after the other."""
-    asked: dict[str, Callable[[], Any]] = {}
-    for job in jobs:
-        if not isinstance(job, Asking) or job.subject in asked:
-            yield from (act() for act in asked.values())
-            asked.clear()
-        if isinstance(job, Asking):
-            asked[job.subject] = job.ask(connection)
-        else:
-            yield job(connection)
-    yield from (act() for act in asked.values())
 
 
 class _OnLoop:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter, methodcaller
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Delete, Dialect, Engine, Insert, SelectBase, Table, Update, event, insert
 from sqlalchemy.engine import ExceptionContext
@@ -352,3 +352,34 @@ def _arranger(names: Sequence[str] | None) -> Callable[[Mapping[str, Any]], Any]
 def _chooser(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Any]:
     """From parameters by name to those of the statement; one that is missing is a KeyError."""
     return lambda parameters: {name: parameters[name] for name in names}
+
+
+class Asking(Generic[T]):
+    """A job of two steps: it asks, and acts on the answers. Those that share a transaction ask together.
+
+    So a database server is waited for once, not once for each of them. What `ask` returns reads the answers, writes,
+    and returns what the job does. The writes of other jobs come before it: those of one `subject` don't ask together,
+    and whatever else they write must not change an answer in a way that matters.
+    """
+
+    def __init__(self, ask: Callable[[Connection], Callable[[], T]], *, subject: str) -> None:
+        """`ask` returns the second step."""
+        self.ask, self.subject = ask, subject
+
+    def __call__(self, connection: Connection) -> T:
+        """Both steps."""
+        return self.ask(connection)()
+
+
+def results_of(jobs: Sequence[Callable[[Connection], Any]], connection: Connection) -> Iterator[Any]:
+    """What jobs return that share a transaction, one after the other."""
+    asked: dict[str, Callable[[], Any]] = {}
+    for job in jobs:
+        if not isinstance(job, Asking) or job.subject in asked:
+            yield from (act() for act in asked.values())
+            asked.clear()
+        if isinstance(job, Asking):
+            asked[job.subject] = job.ask(connection)
+        else:
+            yield job(connection)
+    yield from (act() for act in asked.values())

@@ -31,7 +31,8 @@ _NO_END = 2**62
 BLOCKS = (1_024, 4_096, 16_384, 65_536, 262_144)
 """How many consecutive `seq` a block has, by its level."""
 
-_GROWTH = 16
+# How many times as many messages are asked for next at most; where nothing was found, it is rare, or another person's.
+_GROWTH, _GROWTH_OF_NOTHING = 16, 256
 _MARGIN = 1.25
 
 _MESSAGES = "message_terms"
@@ -205,7 +206,8 @@ class _Walk:
         self._end = max(0, self._blocks.start) * BLOCKS[self._level]
         wanted = self._most - len(self.found.seqs), self._limit - self._looked
         per_hit = min(map(_ratio, wanted, (len(self.found.seqs), self._looked)))
-        self._width = math.ceil((self._beyond - self._end) * min(_GROWTH, _MARGIN * per_hit))
+        growth = _GROWTH if self._looked else _GROWTH_OF_NOTHING
+        self._width = math.ceil((self._beyond - self._end) * min(growth, _MARGIN * per_hit))
 
 
 def _step(connection: Connection, walks: Sequence[_Walk], condition: str, parameters: Mapping[str, object]) -> None:

@@ -34,14 +34,14 @@ from database.conversations.conversation import (
 )
 from database.conversations.friendly_ids import assign_friendly_id
 from database.engine.clock import now_iso
-from database.engine.database import Asking, Database, Urgency
+from database.engine.database import Database, Urgency
 from database.engine.errors import (
     ActivityNotFoundError,
     AmbiguousReferenceError,
     MessageNotFoundError,
     TurnInProgressError,
 )
-from database.engine.statements import Prepared
+from database.engine.statements import Asking, Prepared
 from database.engine.text import storable
 from database.history.attachments import parts_for
 from database.history.branches import begin_branch

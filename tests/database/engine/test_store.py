@@ -18,7 +18,7 @@ from sqlalchemy import Connection, insert, select
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.engine import sqlite
-from database.engine.database import Asking, Database, Urgency
+from database.engine.database import Database, Urgency
 from database.engine.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
@@ -27,6 +27,7 @@ from database.engine.errors import (
     StoreError,
 )
 from database.engine.sqlite import SQLiteFile
+from database.engine.statements import Asking
 from database.schema import login_attempts
 
 pytestmark = pytest.mark.contract
