@@ -164,8 +164,9 @@ def search_messages(
     takes; without it words alone count.
 
     Those of temporary conversations are not found, as no list shows them either. A query without words takes the
-    newest; one without anything finds nothing. At most nine queries, whatever is found. What is said after the first
-    page was asked for is on no later one. Raises InvalidChangeError for a cursor that we did not make.
+    newest; one without anything finds nothing. At most nine queries, whatever is found, and on PostgreSQL one for each
+    step into the past. What is said after the first page was asked for is on no later one.
+    Raises InvalidChangeError for a cursor that we did not make.
     """
     skipped, up_to = _place(cursor)
     if not (query.phrases or query.filters):

@@ -60,7 +60,7 @@ _HITS = """(
     ), hits AS (
         SELECT looked_at.seq, looked_at.length FROM looked_at {condition} ORDER BY looked_at.seq DESC LIMIT :most{n}
     )
-    SELECT array_agg(seq ORDER BY seq DESC), array_agg(length ORDER BY seq DESC), (SELECT count(*) FROM looked_at)
+    SELECT {n}, array_agg(seq ORDER BY seq DESC), array_agg(length ORDER BY seq DESC), (SELECT count(*) FROM looked_at)
     FROM hits
 )"""
 _WITHIN = "AND words @@ CAST(:blocks{n} AS tsquery)"
@@ -215,13 +215,13 @@ def _step(connection: Connection, walks: Sequence[_Walk], condition: str, parame
     asked = [walk.ask() for walk in walks]
     statement = _statement(tuple(is_within for is_within, _ in asked), condition)
     given = {f"{name}{n}": value for n, (_, values) in enumerate(asked) for name, value in values.items()}
-    for walk, row in zip(walks, connection.execute(statement, {**given, **parameters}).all(), strict=True):
-        walk.take(*row)
+    for n, seqs, lengths, looked in connection.execute(statement, {**given, **parameters}).all():
+        walks[n].take(seqs, lengths, looked)
 
 
 @lru_cache(maxsize=256)
 def _statement(within: tuple[bool, ...], condition: str) -> TextClause:
-    """Asks for the hits of so many walks, in their order; within: which of them in some blocks."""
+    """Asks for the hits of so many walks, by their numbers; within: which of them in some blocks."""
     asked = (
         _HITS.format(n=n, within=_WITHIN.format(n=n) if is_within else "", condition=condition)
         for n, is_within in enumerate(within)
