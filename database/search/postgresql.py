@@ -6,7 +6,7 @@ too, with a colon that no word has.
 
 GIN returns all that say a word, in no order, and whoever wants the newest of a million would wait for all of them. So
 each vector of a message also holds the tokens of its blocks of consecutive `seq`, of 1,024 to 262,144, and the newest
-are asked
+blocks are asked first.
 """
 
 from __future__ import annotations
