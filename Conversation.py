@@ -50,20 +50,23 @@ from portability.siblings import load_sibling, siblings_by_friendly_id
 class Conversation:
     """One conversation of one person.
 
-    storage: the `Database` of a running server, or the folder that holds (or will hold) the conversation's bundle
-    `<folder>/<conversation_id>`; an existing bundle is opened. A bundle needs no server and no data folder. Raises
-    ConversationNotFoundError where `user_id` has no such conversation, BundleError for a broken bundle.
+    storage: the `Database` of a running server, what was read of it already, or the folder that holds (or will hold)
+    the conversation's bundle `<folder>/<conversation_id>`; an existing bundle is opened. A bundle needs no server and
+    no data folder. Raises ConversationNotFoundError where `user_id` has no such conversation, BundleError for a broken
+    bundle.
     """
 
     def __init__(
-        self, user_id: str, storage: Database | str | Path, conversation_id: str, domain: str = "assistant"
+        self, user_id: str, storage: Database | History | str | Path, conversation_id: str, domain: str = "assistant"
     ) -> None:
         self.user_id = user_id
         self.conversation_id = conversation_id
         self._history: History
         if isinstance(storage, Database):
-            self._history = History(database=storage, user_email=user_id, conversation_id=conversation_id)
-            self._storage: Path | str = f"{storage.folder}/bundles/{conversation_id}"  # a path would take twelve calls
+            storage = History(database=storage, user_email=user_id, conversation_id=conversation_id)
+        if isinstance(storage, History):
+            self._history = storage
+            self._storage: Path | str = storage.bundle_folder
         else:
             self._storage = Path(storage) / conversation_id
             bundle = bundle_of(Path(self._storage), user_id=user_id, conversation_id=conversation_id, domain=domain)

@@ -17,6 +17,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from flask import Flask
 
@@ -52,10 +53,12 @@ from chat.tools.catalogue import all_tools
 from chat.tools.foreign.personal import PersonalServers
 from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolRegistry
+from chat.turns.history import History
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.accounts.audit import purge_acts
 from database.connection import open_store
+from database.conversations.conversation import asked_for_live
 from database.engine.database import Database
 from database.engine.errors import StoreError
 from database.search.titles import titles_of
@@ -159,6 +162,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
         settings=settings,
         database=stores.database,
         conversation_cache=cache,
+        asked_for_conversation=partial(_asked_for_conversation, stores.database),
         turns=turns,
         changes=changes,
         models=stores.models,
@@ -402,6 +406,13 @@ def _conversation_cache(database: Database, *, most: int) -> DefaultDictQueue[st
         return Conversation(_owner(conversation_id), database, conversation_id)
 
     return DefaultDictQueue(maxsize=most, factory=load, is_current=lambda _, conversation: conversation.keep_up())
+
+
+def _asked_for_conversation(database: Database, connection: Any, conversation_id: str) -> Callable[[], Conversation]:
+    owner = _owner(conversation_id)
+    read = asked_for_live(connection, user_email=owner, conversation_id=conversation_id)
+    opened = partial(History, database=database, user_email=owner, conversation_id=conversation_id)
+    return lambda: Conversation(owner, opened(row=read()), conversation_id)
 
 
 def _owner(conversation_id: str) -> str:

@@ -54,6 +54,11 @@ class DefaultDictQueue(Generic[K, V]):
         """The value of `key` as it is cached, not brought up to date; None for one that is not."""
         return self._known(key)
 
+    def keep(self, key: K, value: V) -> V:
+        """`value` of `key`, loaded by the caller; one that another thread has loaded meanwhile takes its place."""
+        with self._lock:
+            return self._kept(key, self._values.get(key, value))
+
     def __contains__(self, key: object) -> bool:
         with self._lock:
             return key in self._values
@@ -83,9 +88,12 @@ class DefaultDictQueue(Generic[K, V]):
     def _load(self, key: K) -> V:
         value = self._factory(key)
         with self._lock:
-            self.loads += 1
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self.maxsize:
-                self._values.popitem(last=False)
+            return self._kept(key, value)
+
+    def _kept(self, key: K, value: V) -> V:
+        self.loads += 1
+        self._values[key] = value
+        self._values.move_to_end(key)
+        while len(self._values) > self.maxsize:
+            self._values.popitem(last=False)
         return value

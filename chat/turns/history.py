@@ -55,18 +55,26 @@ class History:
     Indexes are 1-based over live messages.
 
     The messages that references named are remembered; `version` tells whether the snapshot still holds.
+    row: as the caller has just read it; None: it is read here.
     """
 
-    def __init__(self, *, database: Database, user_email: str, conversation_id: str) -> None:
+    def __init__(
+        self, *, database: Database, user_email: str, conversation_id: str, row: ConversationRow | None = None
+    ) -> None:
         self._database: Database = database
         self._who: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
-        self._row: ConversationRow = conversations.get_conversation(**self._who)
+        self._row: ConversationRow = row or conversations.get_conversation(**self._who)
         self._named: dict[int | str, Message | None] = {}
 
     @property
     def database(self) -> Database | None:
         """The database in which references are looked up."""
         return self._database
+
+    @property
+    def bundle_folder(self) -> str:
+        """Where the conversation's bundle would be."""
+        return f"{self._database.folder}/bundles/{self._row.conversation_id}"  # a path would take twelve calls
 
     @property
     def domain(self) -> str:

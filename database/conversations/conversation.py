@@ -364,6 +364,22 @@ LIVE = and_(
 """A conversation that is there: takes `owner` and `conversation`."""
 _VERSION = Prepared(select(conversations.c.version).where(LIVE))
 _ROW_SINCE = Prepared(select_conversations().where(LIVE, conversations.c.version != bindparam("known")))
+_LIVE_ROW = Prepared(select_conversations().where(LIVE))
+
+
+def asked_for_live(connection: Connection, *, user_email: str, conversation_id: str) -> Callable[[], ConversationRow]:
+    """Asks for a conversation that is there; what is returned reads the answer within the transaction.
+
+    That raises ConversationNotFoundError where the user has none by this id, or it is in the bin.
+    """
+    rows = _LIVE_ROW.asked(connection, owner=user_email, conversation=conversation_id)
+
+    def read() -> ConversationRow:
+        for row in rows():
+            return conversation_row(row)
+        raise ConversationNotFoundError
+
+    return read
 
 
 def conversation_version(*, database: Database, user_email: str, conversation_id: str) -> int | None:

@@ -23,13 +23,13 @@ from database.engine.errors import (
     InvalidChangeError,
     WorkspaceNotFoundError,
 )
-from database.engine.statements import Prepared, insert_rows
+from database.engine.statements import insert_rows
 from database.schema import conversation_aliases, conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
 from database.workspaces.default import default_workspace_id, ensure_default_workspace
 from sentences import say
 
-from .conversation import LIVE, ConversationRow, conversation_row, record_listed, select_conversations
+from .conversation import ConversationRow, asked_for_live, conversation_row, record_listed, select_conversations
 from .friendly_ids import add_alias
 
 _FLAGS = frozenset({"title_force_set", "archived", "stateless"})
@@ -41,10 +41,6 @@ SETTINGS_CHARS = 16_384
 _TOLD_SETTINGS_BYTES = 2_048
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _ID_LENGTH = 36
-
-
-# Executed for each request.
-_LIVE_ROW = Prepared(select_conversations().where(LIVE))
 
 
 def new_conversation_id(user_email: str, *, client_id: str | None = None) -> str:
@@ -186,10 +182,7 @@ def get_conversation(*, database: Database, user_email: str, conversation_id: st
 
 def read_live(connection: Connection, *, user_email: str, conversation_id: str) -> ConversationRow:
     """`get_conversation` inside a transaction of the caller."""
-    row = _LIVE_ROW.row(connection, owner=user_email, conversation=conversation_id)
-    if row is None:
-        raise ConversationNotFoundError
-    return conversation_row(row)
+    return asked_for_live(connection, user_email=user_email, conversation_id=conversation_id)()
 
 
 def update_conversation(

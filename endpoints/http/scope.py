@@ -6,7 +6,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from flask import Flask, Request, current_app, g, request
@@ -91,11 +93,15 @@ class RequestsUnderWay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppState:
-    """The parts of one server; `server.create_app` builds it and `app.extensions["anaphora"]` holds it."""
+    """The parts of one server; `server.create_app` builds it and `app.extensions["anaphora"]` holds it.
+
+    asked_for_conversation: asks in a reading transaction; what it returns opens the conversation from the answer.
+    """
 
     settings: Settings
     database: Database
     conversation_cache: DefaultDictQueue[str, Conversation]
+    asked_for_conversation: Callable[[Any, str], Callable[[], Conversation]]
     turns: TurnRunner
     changes: ChangeFeed
     models: ModelRoles
@@ -198,16 +204,14 @@ def access_conversation(conversation_id: str) -> Conversation:
     return _own(opened, current_user_email())
 
 
-def asked_to_open(conversation_id: str) -> Asking | None:
-    """Asks for what a cached conversation is now, so that the first `access_conversation` of this request need not.
-
-    None where it is not cached.
-    """
-    known = current_state().conversation_cache.get(conversation_id)
-    if known is None:
-        return None
+def asked_to_open(conversation_id: str) -> Asking:
+    """Asks for what a conversation is now, so that the first `access_conversation` of this request need not."""
+    state = current_state()
+    known = state.conversation_cache.get(conversation_id)
 
     def ask(connection: Any) -> Callable[[], None]:
+        if known is None:
+            return partial(_open, state.asked_for_conversation(connection, conversation_id))
         is_there = known.asked_to_keep_up(connection)
 
         def read() -> None:
@@ -217,6 +221,13 @@ def asked_to_open(conversation_id: str) -> Asking | None:
         return read
 
     return ask
+
+
+def _open(read: Callable[[], Conversation]) -> None:
+    """Take a conversation that was not cached into the cache, and for this request."""
+    with suppress(ConversationNotFoundError):
+        conversation = read()
+        _g().opened = current_state().conversation_cache.keep(conversation.conversation_id, conversation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,3 +201,12 @@ def test_a_conversation_that_is_gone_is_not_kept_up(talk: Talk) -> None:
     conversation = talk.about("Shared Topic", ("question", "answer"))
     delete_conversation(database=talk.database, user_email=EMAIL, conversation_id=conversation.conversation_id)
     assert not conversation.keep_up()
+
+
+def test_a_value_that_its_caller_loaded_is_kept_unless_another_is_there() -> None:
+    cache = DefaultDictQueue[str, str](maxsize=2, factory=str.upper)
+    assert cache.keep("a", "loaded") == "loaded"
+    assert cache.keep("a", "loaded again") == "loaded" == cache["a"]
+    assert (cache["b"], cache.keep("c", "third")) == ("B", "third")
+    assert len(cache) == 2
+    assert "a" not in cache

@@ -75,6 +75,24 @@ def test_a_plain_message_waits_four_times_before_its_model_is_asked(
     assert said[-5:] == ["Does it rain?", "It is forty-two.", "And now?", "It is forty-two.", "And tomorrow?"]
 
 
+def test_a_conversation_that_is_not_cached_is_read_together_with_finding_out_who_asks(
+    app_on_postgresql: Flask, waits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_SEEN_EVERY", timedelta(days=1))
+    ada = account(app_on_postgresql, "ada@example.org")
+    ada.say(ada.new_conversation(), "Does it rain?")
+    room = ada.new_conversation()
+    cache = app_on_postgresql.extensions[EXTENSION].conversation_cache
+    assert room not in cache
+    turns = app_on_postgresql.extensions[EXTENSION].turns
+    turns.in_background(turns.finish()).result(60)
+    waits.clear()
+    ada.say(room, "And now?")
+    # As for one that is cached; and an answer of before is waited for by who uses its connection next.
+    assert waits.count(threading.get_ident()) == 4
+    assert room in cache
+
+
 def test_long_messages_are_read_when_others_can_write_again(
     app_on_postgresql: Flask, main_model: ScriptedChatModel, waits: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,3 +144,18 @@ def test_a_cached_conversation_is_opened_for_its_owner_alone_and_no_more_once_it
     assert refused(ada.post(f"/send_message/{room}", **message)) == (404, "conversation_not_found")
     end_session(database=app.extensions[EXTENSION].database, token=ada.client.get_cookie(SESSION_COOKIE).value)
     assert refused(ada.post(f"/send_message/{room}", **message)) == (401, "unauthorized")
+
+
+@pytest.mark.contract
+def test_a_conversation_that_is_not_cached_is_opened_for_its_owner_alone(app: Flask, ada: Person, eve: Person) -> None:
+    room = ada.new_conversation()
+    cache = app.extensions[EXTENSION].conversation_cache
+    message = {"json": {"messageText": "What was said?"}}
+    assert refused(eve.post(f"/send_message/{room}", **message)) == (404, "conversation_not_found")
+    cache.pop(room)
+    assert refused(app.test_client().post(f"/send_message/{room}", **message)) == (401, "unauthorized")
+    assert room not in cache
+    ada.delete(f"/delete_conversation/{room}")
+    assert refused(ada.post(f"/send_message/{room}", **message)) == (404, "conversation_not_found")
+    for unknown in ("nobody", f"{ada.email}_%EF%BF%BE", "%F0%9F%90%8C", "a%00b"):
+        assert refused(ada.post(f"/send_message/{unknown}", **message))[0] in {400, 404}
