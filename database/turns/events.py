@@ -9,7 +9,22 @@ from functools import partial
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    LargeBinary,
+    Row,
+    Text,
+    bindparam,
+    cast,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from database.conversations.conversation import access_head
 from database.engine.clock import iso_in
@@ -34,16 +49,35 @@ _PURGED_AT_ONCE = 20
 _e = stream_events.c
 _asked = messages.alias("asked")
 _APPEND = Prepared(insert(stream_events), columns=("message_id", "seq", "event"))
-# Without a message id the row is refused.
+
+
+def _own_answer(answer: ColumnElement[str]) -> ColumnElement[str]:
+    """`answer` where the process writes it; without a message id the row is refused."""
+    own = select(messages.c.message_id).where(messages.c.message_id == answer, messages.c.owner == bindparam("process"))
+    return own.scalar_subquery()
+
+
 _APPEND_OWN = Prepared(
+    insert(stream_events).inline().values(message_id=_own_answer(bindparam("answer"))), columns=("seq", "event")
+)
+# To a database server many events are one statement: each statement costs it and its driver as much as five rows.
+_given = (
+    func.unnest(
+        *(
+            cast(bindparam(name, type_=Text), ARRAY(kind))
+            for name, kind in (("answers", Text), ("seqs", Integer), ("contents", LargeBinary))
+        )
+    )
+    .table_valued("answer", "seq", "event", name="given")
+    .render_derived()
+)
+_APPEND_OWN_TOGETHER = Prepared(
     insert(stream_events)
     .inline()
-    .values(
-        message_id=select(messages.c.message_id)
-        .where(messages.c.message_id == bindparam("answer"), messages.c.owner == bindparam("process"))
-        .scalar_subquery()
-    ),
-    columns=("seq", "event"),
+    .from_select(
+        ["message_id", "seq", "event"],
+        select(_own_answer(_given.c.answer), _given.c.seq, _given.c.event).select_from(_given),
+    )
 )
 _HAS_EVENTS = exists().where(_e.message_id == messages.c.message_id)
 _EVENTS = (
@@ -110,9 +144,16 @@ def append_events(
         _APPEND.run_each(
             connection, [{"message_id": answer, "seq": seq, "event": event} for answer, seq, event in rows]
         )
-    else:
+    elif connection.dialect.name == "sqlite":
         own = {"process": owner}
         _APPEND_OWN.run_each(connection, [own | {"answer": a, "seq": seq, "event": event} for a, seq, event in rows])
+    else:
+        # Arrays as PostgreSQL reads them; ids are UUIDs.
+        answers, seqs = ",".join([answer for answer, _, _ in rows]), ",".join([str(seq) for _, seq, _ in rows])
+        contents = ",".join([rf'"\\x{event.hex()}"' for _, _, event in rows])
+        _APPEND_OWN_TOGETHER.run(
+            connection, process=owner, answers=f"{{{answers}}}", seqs=f"{{{seqs}}}", contents=f"{{{contents}}}"
+        )
 
 
 def read_events(*, database: Database, user_email: str, message_id: str, after: int) -> StreamRead:

@@ -17,7 +17,7 @@ from database.engine.errors import ConflictError
 from database.history import reading
 from database.schema import message_variants, messages
 from database.turns.answers import finish_and_add_answer
-from database.turns.events import append_events, numbered, read_events
+from database.turns.events import append_events, numbered, read_events, stored_events
 from database.turns.leases import renew_leases
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
@@ -223,3 +223,21 @@ def test_a_process_that_stood_still_adds_no_further_answer(
     with pytest.raises(ConflictError):
         finish_and_add_answer(**own, response_message_id=answer, **following, **ended)
     assert [row.status for row in reading.list_messages(**own)[1:]] == ["complete" if has_ended else "streaming"]
+
+
+def test_events_of_many_answers_are_stored_together_byte_for_byte(database: Database) -> None:
+    rooms = [create_conversation(database=database, user_email=ANN, domain="assistant") for _ in range(3)]
+    who = {"database": database, "user_email": ANN}
+    mine = [begin({**who, "conversation_id": room.conversation_id}, "first") for room in rooms]
+    said = ['{"}, \\"', "\\x00\\\\", "\N{SNAIL}\x00,{NULL}'", ""]
+    rows = [(answer, seq, f"{n} {text}".encode()) for n, answer in enumerate(mine) for seq, text in enumerate(said, 1)]
+    database.write(lambda connection: append_events(connection, rows, owner="first"))
+    with database.reading() as connection:
+        stored = {answer: stored_events(connection, answer) for answer in mine}
+    assert stored == {answer: [(seq, event) for each, seq, event in rows if each == answer] for answer in mine}
+    with pytest.raises(IntegrityError):
+        database.write(lambda connection: append_events(connection, [(mine[0], 5, b"late")], owner="second"))
+    with pytest.raises(IntegrityError):
+        database.write(lambda connection: append_events(connection, [(mine[1], 5, b"new"), rows[0]], owner="first"))
+    with database.reading() as connection:
+        assert [len(stored_events(connection, answer)) for answer in mine] == [4, 4, 4]
