@@ -488,7 +488,8 @@ class Settings(BaseModel):
         "Models that see pictures, separated by commas: `openai:llava*`, beside those of OpenAI and Anthropic.",
     )
     conversation_cache: Annotated[int, _whole(1, 1_000_000)] = _setting(200, "Conversations kept ready in memory.")
-    threads: Threads = _setting(8, "Threads for requests that read or change a few rows.")
+    # As many as two transactions take messages: the next ones are ready while the first are written.
+    threads: Threads = _setting(16, "Threads for requests that read or change a few rows.")
     search_threads: Threads = _setting(4, "Threads for searches, and as many for changes of memories.")
     model_threads: Threads = _setting(
         8, "Threads for requests that wait for a model, messages apart; one person has half of them at most."
