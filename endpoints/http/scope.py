@@ -227,7 +227,9 @@ def _open(read: Callable[[], Conversation]) -> None:
     """Take a conversation that was not cached into the cache, and for this request."""
     with suppress(ConversationNotFoundError):
         conversation = read()
-        _g().opened = current_state().conversation_cache.keep(conversation.conversation_id, conversation)
+        kept = current_state().conversation_cache.keep(conversation.conversation_id, conversation)
+        if kept is conversation:  # one that another request has loaded meanwhile may be older
+            _g().opened = conversation
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,3 +159,24 @@ def test_a_conversation_that_is_not_cached_is_opened_for_its_owner_alone(app: Fl
     assert refused(ada.post(f"/send_message/{room}", **message)) == (404, "conversation_not_found")
     for unknown in ("nobody", f"{ada.email}_%EF%BF%BE", "%F0%9F%90%8C", "a%00b"):
         assert refused(ada.post(f"/send_message/{unknown}", **message))[0] in {400, 404}
+
+
+def test_a_conversation_that_another_request_opened_meanwhile_is_brought_up_to_date(
+    app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = ada.new_conversation()
+    cache, store = app.extensions[EXTENSION].conversation_cache, app.extensions[EXTENSION].database
+    older = cache[room]
+    cache.pop(room)
+    changes = {"settings": {"theme": "dark"}}
+    update_conversation(database=store, user_email=ada.email, conversation_id=room, changes=changes)
+    keep, reply, shown = cache.keep, Conversation.reply, list[Any]()
+
+    def replying(conversation: Conversation, query: Any) -> Any:
+        shown.append(conversation.get_metadata()["conversation_settings"])
+        return reply(conversation, query)
+
+    monkeypatch.setattr(cache, "keep", lambda key, loaded: keep(key, older) and keep(key, loaded))
+    monkeypatch.setattr(Conversation, "reply", replying)
+    ada.say(room, "Does it rain?")
+    assert shown == [{"theme": "dark"}]
