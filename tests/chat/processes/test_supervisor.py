@@ -32,6 +32,7 @@ sys.exit(supervisor.Supervisor([sys.executable, sys.argv[1]], count=2, host="127
 """
 WORKER = """
 import json, os, sys, threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from chat.processes import supervisor
@@ -67,7 +68,8 @@ serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval":
 serving.start()
 inherited.line.send(supervisor.SERVES)
 Path(f"serves-{os.getpid()}").touch()
-inherited.line.recv(16)
+with suppress(ConnectionResetError):  # a supervisor that is killed before it has read what was sent
+    inherited.line.recv(16)
 server.shutdown()
 server.server_close()
 """
@@ -195,6 +197,17 @@ def test_workers_end_when_their_supervisor_is_killed(running: Running) -> None:
     workers = running.children()
     running.process.kill()
     running.process.wait(SECONDS)
+    wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def test_workers_end_when_their_supervisor_is_killed_before_it_hears_of_them(tmp_path: Path) -> None:
+    starting = Running(tmp_path).start()
+    wait_for(lambda: len(starting.children()) == 2)
+    starting.process.send_signal(signal.SIGSTOP)
+    workers = starting.children()
+    wait_for(starting.is_up)
+    starting.process.kill()
+    starting.process.wait(SECONDS)
     wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
 
 
