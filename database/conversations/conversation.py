@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, ScalarSelect, Select, Text, and_, bindparam, func, literal_column, select, update
 
@@ -19,6 +19,8 @@ from database.engine.errors import ConversationNotFoundError
 from database.engine.statements import Prepared, pipelined
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
 from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,12 +336,7 @@ def asked_for_head(connection: Connection, *, user_email: str, conversation_id: 
     """Asks for the head; what is returned reads the answer, and is `access_head`."""
     rows = _LIVE_HEAD.asked(connection, user_email=user_email, conversation_id=conversation_id)
 
-    def head() -> ConversationHead:
-        for row in rows():
-            return _head(row)
-        raise ConversationNotFoundError
-
-    return head
+    return partial(_first, rows, _head)
 
 
 def _one(connection: Connection, query: Prepared, *, user_email: str, conversation_id: str) -> ConversationHead:
@@ -374,12 +371,13 @@ def asked_for_live(connection: Connection, *, user_email: str, conversation_id: 
     """
     rows = _LIVE_ROW.asked(connection, owner=user_email, conversation=conversation_id)
 
-    def read() -> ConversationRow:
-        for row in rows():
-            return conversation_row(row)
-        raise ConversationNotFoundError
+    return partial(_first, rows, conversation_row)
 
-    return read
+
+def _first(rows: Callable[[], Sequence[Any]], made: Callable[[Any], T]) -> T:
+    for row in rows():
+        return made(row)
+    raise ConversationNotFoundError
 
 
 def conversation_version(*, database: Database, user_email: str, conversation_id: str) -> int | None:
