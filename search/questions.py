@@ -250,19 +250,20 @@ def _read(connection: Connection, scope: Scope, chosen: set[int], terms: Terms) 
     around = {beside for row in links.values() for beside in (row.before, row.after)} - {None} - links.keys()
     links |= {row.seq: row for row in _linked(connection, scope, around, visible=and_(*scope.visible()))}
     places = {form: place for place, forms in enumerate(terms) for form in forms}
-    wanted = links.keys() | {row.before for row in links.values()} - {None}
-    texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(engine_of(connection).listed(wanted)))
-    counted = {seq: counted_in(text, places) for seq, text in connection.execute(texts).all()}
+    counted = {seq: counted_in(row.text, places) for seq, row in links.items()}
+    further = {row.before for row in links.values()} - {None} - links.keys()
+    texts = select(messages.c.seq, messages.c.text).where(messages.c.seq.in_(engine_of(connection).listed(further)))
+    counted |= {seq: counted_in(text, places) for seq, text in connection.execute(texts).all()}
     return {seq: _text(row, counted) for seq, row in links.items()}
 
 
 def _linked(
     connection: Connection, scope: Scope, seqs: set[int], *, visible: ColumnElement[bool]
 ) -> Sequence[Row[Any]]:
-    """These messages, without their texts, with their neighbours. visible: whether one may be found."""
+    """These messages, with their neighbours. visible: whether one may be found."""
     m = messages.c
     beside = _BEFORE.label("before"), _AFTER.label("after")
-    columns = select(m.seq, m.conversation_id, m.created_at, *beside, visible.label("is_visible"))
+    columns = select(m.seq, m.conversation_id, m.created_at, m.text, *beside, visible.label("is_visible"))
     these = columns.where(m.seq.in_(engine_of(connection).listed(seqs)), m.user_email == scope.user_email)
     return connection.execute(these).all()
 
