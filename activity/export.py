@@ -36,7 +36,7 @@ from database.timeline.exporting import (
     read_threads,
 )
 
-from . import export_html, export_json, export_markdown
+from . import export_json, export_markdown
 from .export_document import ENGLISH, Entry, ExportedMessage, Heading, PageWords, file_name
 from .outline import OutlinePlace, in_sections, in_tree
 from .resolving import find_room
@@ -57,9 +57,17 @@ INCLUDED = (*_KINDS, OTHER)
 _ACTIVITIES_AT_ONCE = 500
 
 Writer = Callable[[Heading, Iterator[Entry]], Iterator[str]]
+
+
+def _page(heading: Heading, entries: Iterator[Entry]) -> Iterator[str]:
+    from .export_html import render  # with a library of sixty modules, which a server may never need
+
+    return render(heading, entries)
+
+
 _FORMATS: Mapping[str, tuple[str, str, Writer]] = {
     "markdown": ("md", "text/markdown", export_markdown.render),
-    "html": ("html", "text/html", export_html.render),
+    "html": ("html", "text/html", _page),
     "json": ("json", "application/json", export_json.render),
 }
 FORMATS = tuple(_FORMATS)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue
 
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES
 from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.roles import MEMBER, Role
 from endpoints.http.languages import Language
-from endpoints.http.models import Body, Email, Name, OpenQuery, Password, Shape, Text, _clean_json, _not_blank
+from endpoints.http.models import (
+    Body,
+    Email,
+    Model,
+    Name,
+    OpenQuery,
+    Password,
+    Shape,
+    Text,
+    _clean_json,
+    _not_blank,
+)
 
 
-class Credentials(BaseModel):
+class Credentials(Model):
     """Credentials to sign in with."""
 
     model_config = ConfigDict(extra="ignore")
@@ -38,7 +49,7 @@ class ProviderAnswer(OpenQuery):
     iss: Annotated[Text, Field(max_length=2_000)] | None = None
 
 
-class LinkConfirmation(BaseModel):
+class LinkConfirmation(Model):
     """The password of the account that is to be connected."""
 
     model_config = ConfigDict(extra="ignore")
@@ -62,7 +73,7 @@ class NewInvitationItem(Shape):
     expires_at: str
 
 
-class AcceptedInvitation(BaseModel):
+class AcceptedInvitation(Model):
     """The account that a person who was invited makes."""
 
     model_config = ConfigDict(extra="ignore")
@@ -77,7 +88,7 @@ class AccountRole(Body):
     role: Role
 
 
-class FirstAccount(BaseModel):
+class FirstAccount(Model):
     """The first account of the server."""
 
     model_config = ConfigDict(extra="ignore")
@@ -183,7 +194,7 @@ class PasswordLinkItem(Shape):
     expires_at: str
 
 
-class PasswordReset(BaseModel):
+class PasswordReset(Model):
     """The new password. keep_tokens: do not revoke the account's API tokens."""
 
     model_config = ConfigDict(extra="ignore")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from chat.prompting.options import HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT
 from database.conversations.bulk import Change, Fate
 from database.conversations.repository import SETTINGS_CHARS
-from endpoints.http.models import LARGEST_NUMBER, Body, ClientId, Done, Id, JsonObject, Query, Shape, Text, Title
+from endpoints.http.models import LARGEST_NUMBER, Body, ClientId, Done, Id, JsonObject, Model, Query, Shape, Text, Title
 
 
 class ConversationPage(Query):
@@ -34,7 +34,7 @@ class Archiving(Body):
     archived: bool = True
 
 
-class NewConversation(BaseModel):
+class NewConversation(Model):
     """A new conversation. Fields we don't know are ignored.
 
     `client_id`: the same again answers with the conversation that was created under it.

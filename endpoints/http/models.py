@@ -62,13 +62,19 @@ ClientId = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_pr
 """What a client calls the thing that it creates; sent again under the same id, nothing is created twice."""
 
 
-class Body(BaseModel):
+class Model(BaseModel):
+    """What a request or response is made of. Its validator is built when it is first needed: there are hundreds."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Body(Model):
     """A request's body: of exactly these fields, of exactly these types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Query(BaseModel):
+class Query(Model):
     """A request's query parameters; unknown ones are refused, and the known ones named (`validation.asks`)."""
 
     model_config = ConfigDict(extra="forbid")
@@ -84,7 +90,7 @@ class Nothing(Body):
     """No field at all."""
 
 
-class Shape(BaseModel):
+class Shape(Model):
     """A response of exactly these fields. is_named: the API's description lists it among its schemas."""
 
     model_config = ConfigDict(extra="forbid")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from endpoints.http.models import Query, Shape
+from endpoints.http.models import Model, Query, Shape
 
 
 class ConversationSearch(Query):
@@ -99,7 +99,7 @@ class Backlink(Shape):
     created_at: str
 
 
-class ReportItem(BaseModel):
+class ReportItem(Model):
     """A reference and its fate."""
 
     model_config = ConfigDict(extra="allow")

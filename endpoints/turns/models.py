@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from endpoints.conversations.models import TurnOptions
 from endpoints.http.models import (
@@ -14,6 +14,7 @@ from endpoints.http.models import (
     Done,
     Id,
     JsonObject,
+    Model,
     Query,
     References,
     Shape,
@@ -23,7 +24,7 @@ from endpoints.http.models import (
 MOST_FILES = 20
 
 
-class Outgoing(BaseModel):
+class Outgoing(Model):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
     `options`: override those of the conversation for this turn; null: as if the conversation had none. `agents`: ids or
