@@ -106,7 +106,7 @@ def claim_job(
     is_due = or_(_c.due_at <= store_time(), _c.due_at > store_time(seconds=longest_wait))
     due = (
         select(*_FIELDS)
-        .where(is_due, free, _c.kind.in_(kinds), ~is_closed(_c.user_email))
+        .where(_c.due_at.is_not(None), is_due, free, _c.kind.in_(kinds), ~is_closed(_c.user_email))
         .order_by(_c.due_at, _c.updated_at)
         .limit(1)
     )

@@ -12,7 +12,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Text, and_, bindparam, cast, exists, func, insert, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+)
 from sqlalchemy import update as update_of
 
 from database.activities.reading import Activity, live_activities, read_activities, seen, with_conversation
@@ -23,6 +37,7 @@ from database.engine.database import Database, Urgency
 from database.engine.errors import ActivityNotFoundError, ConflictError
 from database.engine.statements import Prepared
 from database.schema import activities, agents, inbox_items, messages, users
+from database.schema.agents import IS_OPEN
 from sentences import say
 
 CLAIM_SECONDS = 300.0
@@ -202,7 +217,9 @@ def waiting_agents(*, database: Database) -> list[Waiting]:
         .order_by(func.min(_i.activity_seq), func.min(_g.created_at), _i.agent_id)
     )
     with database.reading() as connection:
-        return [Waiting(*row) for row in connection.execute(query)]
+        # Asked for alone, these come from their small index; a planner that joins may read all activities for them.
+        open_of = connection.execute(select(_i.agent_id).where(text(IS_OPEN)).distinct()).scalars().all()
+        return [Waiting(*row) for row in connection.execute(query.where(_i.agent_id.in_(open_of)))] if open_of else []
 
 
 def claim_item(

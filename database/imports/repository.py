@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, text, update
 
 from database.changes import IMPORT, ChangeType, record
 from database.conversations.repository import workspace_for
@@ -20,6 +20,7 @@ from database.engine.clock import now_iso, store_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import ConflictError, ImportNotFoundError
 from database.schema import imported_changes, imports, is_closed, is_shut
+from database.schema.imports import IS_WORKED_ON, WORKING
 from sentences import say
 
 from .changes import LINK, TARGETS
@@ -32,8 +33,6 @@ MOST_FAILURES = 1_000
 """So many are kept of each import; all are counted."""
 
 State = Literal["counting", "ready", "running", "paused", "done", "failed", "cancelled", "undoing", "undone"]
-WORKING: frozenset[State] = frozenset({"counting", "running", "undoing"})
-"""The states in which a process works on an import."""
 ENDED: frozenset[State] = frozenset({"done", "failed", "cancelled", "undone"})
 
 _c = imports.c
@@ -150,7 +149,7 @@ def claim_import(
     import_id: this one alone, which an operator asked for, also where it waits. but: those that are left alone.
     """
     free = or_(_c.lease_until.is_(None), _c.lease_until < store_time(), _c.owner == owner)
-    waiting = select(*_FIELDS).where(_c.state.in_(WORKING), free).order_by(_c.updated_at).limit(1)
+    waiting = select(*_FIELDS).where(text(IS_WORKED_ON), free).order_by(_c.updated_at).limit(1)
     if import_id is not None:
         waiting = waiting.where(_c.import_id == import_id, ~is_closed(_c.user_email))
     else:

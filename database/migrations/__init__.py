@@ -66,6 +66,7 @@ from database.migrations import (
     m0045_words_of_their_owner,
     m0046_blocks_of_messages,
     m0047_running_turns,
+    m0048_waiting_work,
 )
 from database.schema import metadata, schema_version
 
@@ -120,6 +121,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0045_words_of_their_owner.upgrade,
     m0046_blocks_of_messages.upgrade,
     m0047_running_turns.upgrade,
+    m0048_waiting_work.upgrade,
 )
 
 WHERE_DAMAGED: Mapping[int, tuple[Callable[[Connection], None], ...]] = {

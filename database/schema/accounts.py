@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, exists
+from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, exists, text
 
 from .base import Sequence, metadata
 
@@ -22,6 +22,12 @@ users = Table(
     Column("erasing_since", Text),
     # Of the pages; none: what the browser asks for.
     Column("language", Text),
+    Index(
+        "idx_users_closing",
+        "erasing_since",
+        sqlite_where=text("erasing_since IS NOT NULL"),
+        postgresql_where=text("erasing_since IS NOT NULL"),
+    ),
 )
 
 

@@ -6,6 +6,9 @@ from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, Table, Text, te
 
 from .base import metadata
 
+IS_OPEN = "state IN ('pending', 'claimed') AND is_automatic = 1"
+"""That an item may be answered without being asked for: the condition of its index."""
+
 agents = Table(
     "agents",
     metadata,
@@ -68,7 +71,7 @@ inbox_items = Table(
     Index(
         "idx_inbox_items_open",
         "agent_id",
-        sqlite_where=text("state IN ('pending', 'claimed') AND is_automatic = 1"),
-        postgresql_where=text("state IN ('pending', 'claimed') AND is_automatic = 1"),
+        sqlite_where=text(IS_OPEN),
+        postgresql_where=text(IS_OPEN),
     ),
 )

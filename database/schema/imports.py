@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, Table, Text, text
 
 from .base import metadata
+
+WORKING = ("counting", "running", "undoing")
+"""The states in which a process works on an import."""
+IS_WORKED_ON = f"state IN ({', '.join(map(repr, WORKING))})"
+"""The same as a condition that is written as that of the index, without which no planner takes the index."""
 
 imports = Table(
     "imports",
@@ -48,6 +53,7 @@ imports = Table(
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
     Index("idx_imports_user", "user_email", "created_at"),
+    Index("idx_imports_working", "updated_at", sqlite_where=text(IS_WORKED_ON), postgresql_where=text(IS_WORKED_ON)),
 )
 
 imported_conversations = Table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table, Text, text
 
 from .base import metadata
 
@@ -78,6 +78,10 @@ jobs = Table(
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
     Index("idx_jobs_user", "user_email"),
+    # Those that ended are kept for days.
+    Index(
+        "idx_jobs_due", "due_at", sqlite_where=text("due_at IS NOT NULL"), postgresql_where=text("due_at IS NOT NULL")
+    ),
 )
 
 # What one of several processes does for all, such as indexing; the times are those of the database's clock.

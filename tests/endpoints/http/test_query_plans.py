@@ -5,6 +5,7 @@ The statements are the product's own, recorded at the driver while requests are 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 import time
@@ -18,19 +19,21 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 from flask import Flask
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from benchmarks.made_up.groups import ENTITY, TAG, TREE
 from benchmarks.made_up.history import SeedPlan, seed
 from benchmarks.made_up.knowledge import KnowledgePlan, seed_knowledge
 from benchmarks.made_up.words import TextMaker
+from chat.runtime.upkeep import Upkeep
 from database.accounts.api_tokens import create_token
 from database.accounts.sessions import create_session
+from database.agents.inbox import waiting_agents
 from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.maintenance.statistics import renew_statistics
-from database.schema import message_references, messages, users
+from database.schema import agents, inbox_items, message_references, messages, users
 from database.search.indexing import index_pending
 from database.search.titles import titles_of
 from database.timeline.arriving import read_arrivals
@@ -62,6 +65,16 @@ RECIPE = "idx_activities_recipe"
 LIVE, TITLE = "idx_messages_live", "idx_UserToConversationId_title"
 OWN = "idx_UserToConversationId_email_doc"
 SHORT_ID, FORMER_ID, THREAD = "idx_activities_short_id", "idx_former_short_ids_owner", "idx_activities_thread"
+WAITING = {
+    "idx_attachments_waiting",
+    "idx_audit_log_undelivered",
+    "idx_imports_working",
+    "idx_inbox_items_open",
+    "idx_jobs_due",
+    "idx_threads_untitled",
+    "idx_users_closing",
+}
+"""Indexes of the few rows that wait for something: to read one whole is to read what waits."""
 CREDENTIALS = {"sqlite_autoindex_sessions_1", "sqlite_autoindex_users_1"}
 
 
@@ -378,6 +391,19 @@ def poll(world: World) -> None:
     assert [each.activity_id for each in arrived.activities] == [world.event["id"]]
 
 
+def look_into_inboxes(world: World) -> None:
+    """One item waits for an agent that may answer by itself."""
+    agent = {"agent_id": "zzagent", "user_email": ANN, "slug": "zzagent", "title": "", "rules": [], "hourly_limit": 1}
+    agent |= {"service": "by_itself", "created_at": now_iso(), "updated_at": now_iso()}
+    item = {"agent_id": "zzagent", "activity_id": world.event["id"], "activity_seq": world.event["seq"]}
+    item |= {"user_email": ANN, "state": "pending", "is_automatic": 1, "origin_id": world.event["id"]}
+    world.database.write(lambda connection: connection.execute(insert(agents), [agent]).close())
+    world.database.write(lambda connection: connection.execute(insert(inbox_items), [item]).close())
+    assert waiting_agents(database=world.database) == [(ANN, "zzagent")]
+    mine = agents.c.agent_id == "zzagent"
+    world.database.write(lambda connection: connection.execute(delete(agents).where(mine)).close())
+
+
 HOT = {
     "the first page": Hot(
         get("/list_conversation_by_user/assistant", limit="50"), {LIST, UNHASHED, FRIENDLY_ID, *CREDENTIALS}
@@ -459,6 +485,7 @@ HOT = {
     "pinned memories": Hot(get("/pkb/pinned"), {"idx_claims_pinned"}),
     "what became of memories": Hot(get("/pkb/audit"), {"idx_audit_log_user"}),
     "remembering": Hot(lambda world: world.ann.remember("I drink tea in the morning"), grows=True),
+    "an agent for which something waits": Hot(look_into_inboxes, {"idx_inbox_items_open"}),
     "indexing": Hot(lambda world: index_pending(database=world.database), {"idx_messages_streaming"}),
 }
 
@@ -480,6 +507,7 @@ def walks(plan: Collection[str]) -> list[str]:
             (scanned := re.match(r"SCAN (\S+)(.*)", step))
             and scanned[1] not in made
             and not scanned[1].startswith("(")
+            and not WAITING & set(scanned[2].split())
             and "CONSTANT ROW" not in step
             and "VIRTUAL TABLE" not in scanned[2]
         )
@@ -528,3 +556,40 @@ def test_it_costs_as_much_among_ten_thousand_conversations_as_among_a_hundred(
         # FTS5 merges parts of its index with one of some twenty changes, how much of it depends on all changes before.
         steps[name] = min((_asked(world, what)[1] for _ in range(2)), key=Counter.total)
     assert steps["large"].total() <= steps["small"].total() * GROWTH_ALLOWED + 200, steps["large"] - steps["small"]
+
+
+def upkeep_of(world: World) -> dict[str, tuple[list[Statement], Counter[str]]]:
+    """What each part of the upkeep asks when there is nothing to do: again and again, every second or more often."""
+    asked, one_at_a_time = dict[str, tuple[list[Statement], Counter[str]]](), asyncio.Lock()
+
+    async def twice(self: Upkeep, work: Callable[[], object], *, what: str, **_: float) -> None:
+        del self
+        async with one_at_a_time:
+            while await asyncio.to_thread(work) is True:  # what there was to do
+                pass
+            with recorder() as seen:
+                await asyncio.to_thread(work)
+        asked[what] = seen.statements, seen.steps
+
+    server = world.app.extensions[EXTENSION].server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Upkeep, "repeat", twice)
+        asyncio.run(server._upkeep())
+    return asked
+
+
+# The last: what upkeep did, such as new statistics, would make the worlds unlike each other.
+def test_upkeep_that_has_nothing_to_do_reads_no_table_whole_and_costs_the_same_in_a_large_store(
+    worlds: dict[str, World], copies: dict[str, dict[str, sqlite3.Connection]]
+) -> None:
+    asked = {name: upkeep_of(world) for name, world in worlds.items()}
+    statements = {each.sql: (what, each) for what, (seen, _) in asked["large"].items() for each in seen}
+    assert {"turns of processes that are gone", "jobs", "imports", "inboxes"} <= {
+        what for what, _ in statements.values()
+    }
+    for statistics, stores in copies.items():
+        plans = {sql: plan_of(stores[each.store], each) for sql, (_, each) in statements.items()}
+        read_whole = [(statements[sql][0], step) for sql, plan in plans.items() for step in walks(plan)]
+        assert read_whole == [], f"with statistics: {statistics}"
+    for what, (_, steps) in asked["large"].items():
+        assert steps.total() <= asked["small"][what][1].total() * GROWTH_ALLOWED + 200, (what, steps)
