@@ -29,14 +29,14 @@ import json, sys, threading
 from pathlib import Path
 
 root, walk, listening, lock = Path.cwd(), [], threading.Event(), threading.Lock()
-PARTS = ("chat", "database", "endpoints", "language_models", "portability", "search", "truth_management_system")
+OTHERS = (".venv", "benchmarks", "documentation", "examples", "interface", "setup", "tests")
 names = {}
 
 def module_of(code):
     if code not in names:
         path = Path(code.co_filename)
         inside = path.is_relative_to(root) and path.relative_to(root)
-        ours = inside and (inside.parts[0] in PARTS or inside.name in ("Conversation.py", "server.py"))
+        ours = inside and inside.parts[0] not in OTHERS
         names[code] = str(inside) if ours and not code.co_name.startswith("<") else None
     return names[code]
 
