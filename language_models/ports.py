@@ -137,11 +137,13 @@ class ModelState:
 class Speed:
     """Measured speed of a model on this machine or at its provider, in tokens per second; None: not measured yet.
 
-    reading: of uncached prompt tokens. writing: of answer tokens.
+    reading: of uncached prompt tokens. writing: of answer tokens. latency: seconds that a request takes beside both, as
+    far as they are known.
     """
 
     reading: float | None = None
     writing: float | None = None
+    latency: float = 0.0
 
 
 class ChatModel(Protocol):

@@ -7,6 +7,8 @@ import math
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from statistics import linear_regression
 from typing import Any
 
 from language_models.ports import Speed, Usage
@@ -18,6 +20,10 @@ _LONG_PROMPT = 256
 _STEP = 5
 _WEIGHT = 0.5
 """Weight of a new measurement in the moving average."""
+_SPREAD = 512
+"""Tokens by which the longest prompt exceeds the shortest before their difference in time is more than chance."""
+_LONG_ENOUGH = 1_024
+"""Tokens of a prompt beside which a provider's latency counts for little."""
 
 
 class SpeedMeter:
@@ -25,6 +31,7 @@ class SpeedMeter:
 
     def __init__(self) -> None:
         self._speed = Speed()
+        self._first_tokens = _FirstTokens()
         self._lock = threading.Lock()
 
     def speed(self) -> Speed:
@@ -35,15 +42,24 @@ class SpeedMeter:
         """Record that `tokens` uncached prompt tokens took `seconds`; a short prompt is ignored."""
         if tokens >= _FEWEST_READ and seconds > 0:
             with self._lock:
-                reading = _averaged(self._speed.reading, tokens / seconds)
-                self._speed = Speed(reading=reading, writing=self._speed.writing)
+                self._speed = replace(self._speed, reading=_averaged(self._speed.reading, tokens / seconds))
+
+    def note_first_token(self, *, tokens: int, seconds: float) -> None:
+        """Record that the first token came `seconds` after a request with `tokens` uncached prompt tokens.
+
+        A short prompt is ignored.
+        """
+        if tokens >= _FEWEST_READ and seconds > 0:
+            with self._lock:
+                self._first_tokens.note(tokens, seconds)
+                reading, latency = self._first_tokens.fit()
+                self._speed = replace(self._speed, reading=reading, latency=latency)
 
     def note_writing(self, *, tokens: int, seconds: float) -> None:
         """Record that `tokens` answer tokens took `seconds`; a short answer is ignored."""
         if tokens >= _FEWEST_WRITTEN and seconds > 0:
             with self._lock:
-                writing = _averaged(self._speed.writing, tokens / seconds)
-                self._speed = Speed(reading=self._speed.reading, writing=writing)
+                self._speed = replace(self._speed, writing=_averaged(self._speed.writing, tokens / seconds))
 
     def note_timings(self, timings: Mapping[str, Any]) -> None:
         """Record the `timings` of llama.cpp's server: `prompt_n` tokens read in `prompt_ms`, `predicted_n` written.
@@ -69,6 +85,36 @@ class SpeedMeter:
                 return say("model_reading")
             return say("model_reading_left", tokens=total - cached, seconds=in_steps((total - done) / speed))
         return None
+
+
+class _FirstTokens:
+    """Separates reading speed from latency: the time to the first token is latency + tokens / speed.
+
+    Each size of prompts (32 to 63 tokens, 64 to 127, ...) has a moving average of its own, so that many short requests
+    don't make the few long ones forgotten: only those say how fast a distant model reads.
+    """
+
+    def __init__(self) -> None:
+        self._averages: dict[int, tuple[float, float]] = {}
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Add a request to the average of its size."""
+        before = self._averages.get(tokens.bit_length(), (None, None))
+        self._averages[tokens.bit_length()] = (_averaged(before[0], tokens), _averaged(before[1], seconds))
+
+    def fit(self) -> tuple[float | None, float]:
+        """Tokens per second, and seconds of latency, as far as the prompts tell them apart.
+
+        Prompts of one size, if it is a long one, show how fast the model reads at least; short ones show nothing.
+        """
+        tokens, seconds = zip(*(self._averages[size] for size in sorted(self._averages)), strict=True)
+        slowest = tokens[-1] / seconds[-1]
+        if tokens[-1] - tokens[0] < _SPREAD:
+            return (slowest if tokens[-1] >= _LONG_ENOUGH else None), 0.0
+        slope, latency = linear_regression(tokens, seconds)
+        if latency < 0:
+            slope, latency = linear_regression(tokens, seconds, proportional=True)
+        return (1 / slope if slope > 0 else slowest), latency
 
 
 def in_steps(seconds: float) -> int:
@@ -99,7 +145,7 @@ class Stopwatch:
         # A model that thinks may have done so, unseen, before the first token.
         if not usage.reasoning_tokens:
             read = usage.prompt_tokens - usage.cached_tokens
-            meter.note_reading(tokens=read, seconds=self._first_at - self._started)
+            meter.note_first_token(tokens=read, seconds=self._first_at - self._started)
             meter.note_writing(tokens=usage.completion_tokens, seconds=self._last_at - self._first_at)
 
 

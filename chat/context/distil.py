@@ -246,7 +246,7 @@ class _Condenser:
         if speed.reading is None:
             return float("inf")
         writing = _EXPECTED_TOKENS / speed.writing if speed.writing else 0.0
-        seconds = max(0.0, self.services.distill_patience - writing)
+        seconds = max(0.0, self.services.distill_patience - speed.latency - writing)
         return max(0.0, seconds * speed.reading * CHARS_A_TOKEN - self._overhead())
 
     def _overhead(self) -> int:

@@ -109,7 +109,7 @@ def _expected_seconds() -> float | None:
     speed = current_state().models.cheap().speed()
     if not speed.reading or not speed.writing:
         return None
-    return round(_READ_TOKENS / speed.reading + _WRITTEN_TOKENS / speed.writing, 1)
+    return round(speed.latency + _READ_TOKENS / speed.reading + _WRITTEN_TOKENS / speed.writing, 1)
 
 
 def _proposed(api: StructuredAPI, plan: Any) -> Response:

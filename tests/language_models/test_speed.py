@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,10 +41,62 @@ def test_timings_in_another_shape_are_passed_over(timings: Any) -> None:
     assert speed_after(piece("Blue."), ending(), event({"choices": [], "timings": timings})) == Speed()
 
 
-def test_without_timings_the_clock_and_the_token_counts_tell() -> None:
-    speed = speed_after(piece("Blue"), piece("."), ending(), usage(prompt_tokens=900, completion_tokens=40))
+def test_without_timings_the_clock_and_the_token_counts_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([10.0, 11.0, 11.5, 20.0, 24.0, 25.0])
+    monkeypatch.setattr("language_models.speed.time", SimpleNamespace(monotonic=lambda: next(now)))
+    meter = SpeedMeter()
+    for prompt_tokens in (2_000, 8_000):
+        stopwatch = Stopwatch()
+        stopwatch.tick()
+        stopwatch.tick()
+        stopwatch.tell(meter, Usage(prompt_tokens=prompt_tokens, completion_tokens=40))
+    assert meter.speed() == Speed(reading=2_000.0, writing=60.0, latency=0.0)
+
+
+def test_the_clock_of_a_streamed_request_is_heard() -> None:
+    speed = speed_after(piece("Blue"), piece("."), ending(), usage(prompt_tokens=9_000_000, completion_tokens=40))
     assert speed.reading is not None
+    assert speed.reading > 100_000
     assert speed.writing is not None
+
+
+def measured(*requests: tuple[int, float]) -> Speed:
+    """What a provider does whose first tokens came so many seconds after prompts of so many tokens."""
+    meter = SpeedMeter()
+    for tokens, seconds in requests:
+        meter.note_first_token(tokens=tokens, seconds=seconds)
+    return meter.speed()
+
+
+def test_titles_say_nothing_of_how_fast_a_distant_model_reads() -> None:
+    assert measured(*[(60, 0.512)] * 20).reading is None
+    assert measured(*[(300, 0.6), (60, 0.5)] * 20).reading is None
+
+
+def test_one_long_prompt_among_titles_tells_speed_and_latency_apart() -> None:
+    titles = [(60, 0.512)] * 10
+    speed = measured(*titles, (4_000, 1.3), *titles)
+    assert speed.reading == pytest.approx(5_000, rel=0.01)
+    assert speed.latency == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_slow_model_without_timings_is_found_to_be_slow() -> None:
+    slow = [(tokens, 0.5 + tokens / 100) for tokens in (60, 700, 60, 150, 60)]
+    assert measured(*slow).reading == pytest.approx(100, rel=0.01)
+    assert measured(*slow).latency == pytest.approx(0.5, rel=0.01)
+    assert measured(*[(2_000, 20.5)] * 3).reading == pytest.approx(97.6, rel=0.01)
+
+
+def test_long_prompts_of_one_size_show_how_fast_a_model_reads_at_least() -> None:
+    assert measured((1_500, 0.8), (1_600, 0.8)).reading == pytest.approx(1_937.5)
+
+
+def test_a_latency_that_changes_makes_no_fast_model_slow() -> None:
+    jittering = [(60, 0.3), (250, 0.9), (60, 1.1), (3_000, 1.4), (120, 0.4), (60, 0.6)]
+    assert (measured(*jittering).reading or 0) > 2_000
+    # A long prompt that was answered sooner than the short ones says no more than how long it took.
+    assert measured((60, 0.9), (4_000, 0.8)).reading == pytest.approx(5_000)
+    assert 0 <= measured((60, 0.01), (600, 2.0), (8_000, 16.0)).latency < 1
 
 
 def test_a_prompt_that_was_cached_says_nothing_of_reading() -> None:

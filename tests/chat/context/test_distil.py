@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from chat.exchange.ports import TurnServices
 from chat.prompting.items import CONDENSED_HEADING, CONTEXT_ENDS, PkbItem, extract_referenced, render
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import Speed
+from language_models.speed import SpeedMeter
 from language_models.testing import Prompt, Reply, ScriptedChatModel
 from tests.chat.conftest import ScriptedModels, Talk, fid, remember
 
@@ -212,6 +214,42 @@ def test_a_fast_model_condenses_all_of_it() -> None:
     found, prompts = condensed(items, [Reply("All.")], speed=Speed(reading=4_000.0, writing=200.0))
     assert (found.items, found.note) == ([], "")
     assert sum(prompt.count("x") for prompt in prompts) >= sum(item.body.count("x") for item in items)
+
+
+@pytest.mark.parametrize("long_prompts", [0, 1])
+def test_a_distant_model_that_mostly_makes_titles_condenses_as_fast_as_it_reads(long_prompts: int) -> None:
+    """5,000 tokens a second, each request half a second late: of titles alone, 120 tokens a second would be seen."""
+    meter = SpeedMeter()
+    for tokens in (60, 60, *[4_000] * long_prompts, 60, 60):
+        meter.note_first_token(tokens=tokens, seconds=0.5 + tokens / 5_000)
+    meter.note_writing(tokens=160, seconds=1.0)
+    items = memories(20, chars=500)
+    found, prompts = condensed(items, [Reply("All.")], speed=meter.speed())
+    assert (found.items, found.condensed, found.note) == ([], "All.", "")
+    assert sum(prompt.count("x") for prompt in prompts) >= sum(item.body.count("x") for item in items)
+
+
+@pytest.mark.parametrize("tells_timings", [True, False])
+def test_a_model_that_reads_100_tokens_a_second_is_not_asked_to_condense(*, tells_timings: bool) -> None:
+    meter = SpeedMeter()
+    for tokens in (60, 700, 60, 150):
+        if tells_timings:
+            meter.note_reading(tokens=tokens, seconds=tokens / 100)
+        else:
+            meter.note_first_token(tokens=tokens, seconds=0.5 + tokens / 100)
+    meter.note_writing(tokens=160, seconds=160 / 28)
+    found, prompts = condensed(memories(20, chars=500), [Reply("never")], speed=meter.speed())
+    assert prompts == []
+    assert "there was no time to condense them" in found.note
+
+
+def test_latency_is_part_of_the_delay() -> None:
+    speed = Speed(reading=299.0, writing=200.0)
+    _, (soon,) = condensed(memories(20, chars=500), [Reply("Some.")], speed=speed)
+    late, prompts = condensed(memories(20, chars=500), [Reply("never")], speed=replace(speed, latency=2.0))
+    assert len(soon) <= 2.2 * 299 * 3
+    assert prompts == []
+    assert "no time to condense" in late.note
 
 
 def test_a_model_that_was_too_late_is_given_half_as_much_and_at_last_some_rest() -> None:
