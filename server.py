@@ -193,6 +193,7 @@ def _open_stores(settings: Settings, models: ModelRoles | None) -> _Stores:
         models=partial(_knowledge_models, models),
         counting=counting_in(database, default_quota(settings)),
         synchronous=settings.synchronous,
+        llm_timeout=settings.background_timeout,
     )
     embedding = knowledge.embedding
     attachments = Attachments(
@@ -206,6 +207,7 @@ def _open_stores(settings: Settings, models: ModelRoles | None) -> _Stores:
         mapped=settings.vault_folders,
         embedding=embedding,
         cheap=models.cheap,
+        summary_timeout=settings.background_timeout,
         require_room=partial(_require_room, attachments),
     )
     return _Stores(

@@ -449,6 +449,16 @@ class Settings(BaseModel):
     )
     distill_timeout: Seconds = _setting(20, "Seconds that condensing may take before it is given up.")
     title_timeout: Seconds = _setting(30, "Seconds that making a title may take before it is given up.")
+    background_timeout: Seconds = _setting(
+        60,
+        "Seconds that the cheap model may take for one request of its other work: running summaries, sentences about "
+        "documents, suggestions for memories, memories from texts; more for a model that thinks.",
+    )
+    embedding_timeout: Seconds = _setting(
+        30,
+        "Seconds that an embedding model of a provider may take for one request, of at most 64 texts; with retries, "
+        "twice as long.",
+    )
     reference_cap: Annotated[int, _whole(1, 10_000_000)] = _setting(8000, "Characters of one referenced message.")
     conversation_cap: Annotated[int, _whole(1, 10_000_000)] = _setting(
         24_000, "Characters of one referenced conversation."

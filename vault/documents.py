@@ -76,8 +76,9 @@ class Vaults:
     """The vaults of one server's people.
 
     mapped: folders of the operator's choice, by address; everybody else's vault lies in `<users_dir>/vaults`.
-    embedding, cheap: the models of `vectors` and of `summaries`, called each time. require_room: raises NoRoomError
-    where a person's documents may not have so many bytes more; folders of the operator's choice are not asked for.
+    embedding, cheap: the models of `vectors` and of `summaries`, called each time. summary_timeout: seconds
+    that a model may take for one summary. require_room: raises NoRoomError where a person's documents may not have so
+    many bytes more; folders of the operator's choice are not asked for.
     """
 
     def __init__(
@@ -87,11 +88,12 @@ class Vaults:
         mapped: Mapping[str, MappedFolder] | None = None,
         embedding: Callable[[], EmbeddingModel | None] = lambda: None,
         cheap: Callable[[], ChatModel] | None = None,
+        summary_timeout: float = 60.0,
         require_room: Callable[[str, int], None] = lambda _user_email, _bytes: None,
     ) -> None:
         self.database = database
         self.vectors = DocumentVectors(database=database, model=embedding)
-        self.summaries = Summaries(database=database, model=cheap, read=self._read)
+        self.summaries = Summaries(database=database, model=cheap, read=self._read, timeout=summary_timeout)
         self._mapped = dict(mapped or {})
         self._require_room = require_room
         self._folders: dict[str, Path] = {}

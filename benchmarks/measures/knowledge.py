@@ -242,7 +242,13 @@ def _query(random: Random, statement: str) -> str:
 def packaged_model(bench: Bench) -> EmbeddingModel:
     """The packaged model, fetched where it has not been, and loaded. Raises ModelUnavailableError if it can't be."""
     settings = load_settings({"ANAPHORA_DATA_DIR": str(bench.scratch("settings"))})
-    role = EmbeddingRole("embedded", openai_base_url="", openai_api_key=None, model_dir=settings.model_dir)
+    role = EmbeddingRole(
+        "embedded",
+        openai_base_url="",
+        openai_api_key=None,
+        model_dir=settings.model_dir,
+        timeout=settings.embedding_timeout,
+    )
     model = role.model()
     assert model is not None
     with suppress(ModelUnavailableError):

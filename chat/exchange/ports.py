@@ -213,7 +213,8 @@ class TurnServices:
     embedding_patience: seconds that a turn waits for the embedding model; then words alone have to do.
     distill_patience: seconds that condensing, and reading what nobody named, may delay an answer, by the measured speed
     of the model that condenses or answers.
-    distill_timeout, title_timeout: seconds after which either is given up.
+    distill_timeout, title_timeout: seconds after which either is given up. background_timeout: likewise, for one
+    request of the cheap model's other work.
     """
 
     models: Models
@@ -236,3 +237,4 @@ class TurnServices:
     distill_patience: float = 3.0
     distill_timeout: float = 20.0
     title_timeout: float = 30.0
+    background_timeout: float = 60.0

@@ -60,6 +60,7 @@ def services_from(
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,
+        background_timeout=settings.background_timeout,
     )
 
 
@@ -92,6 +93,7 @@ def models_from(settings: Settings) -> ModelRoles:
             },
             picture_models=settings.picture_models,
             timeouts=Timeouts(first_token=settings.first_token_timeout, idle=settings.silence_timeout),
+            embedding_timeout=settings.embedding_timeout,
         ),
     )
 

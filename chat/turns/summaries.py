@@ -29,7 +29,6 @@ _MESSAGES_AT_ONCE = 100
 _TIMES_A_TURN = 3
 _LONGEST = 600
 """Tokens of 150 words, in the languages with the most tokens a word. What is cut is the end: what was said last."""
-_TIMEOUT = 60.0
 _FILES_ALONE = "(files without a text)"
 
 
@@ -76,7 +75,7 @@ async def _summarise(since: Unsummarised, *, model: ChatModel, services: TurnSer
     lines = _lines(since.messages, max(_FEWEST_CHARS_AT_ONCE, min(most, room)))
     prompt = template("summary").render(summary=since.summary, messages="\n".join(lines))
     try:
-        async with asyncio.timeout(_TIMEOUT):
+        async with asyncio.timeout(services.background_timeout):
             completion = await model.complete(
                 [{"role": "user", "content": prompt}], max_tokens=_LONGEST, temperature=0.0
             )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Limits that all known providers accept; the characters are for the script with the most tokens per character.
 _LARGEST_BATCH = 64
 _MOST_CHARACTERS = 8_000
-_BATCH_SECONDS = 60.0
+_ATTEMPTS_TO_WAIT_FOR = 2
 
 
 class ProviderEmbeddingModel(EmbeddingModel):
@@ -34,9 +34,11 @@ class ProviderEmbeddingModel(EmbeddingModel):
         timeouts: Timeouts | None = None,
         retries: RetryPolicy | None = None,
     ) -> None:
-        """`base_url` ends before `/embeddings`."""
+        """`base_url` ends before `/embeddings`. A batch is given up after twice the seconds of one answer."""
+        timeouts = timeouts or Timeouts()
         self._model = model
-        self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts or Timeouts())
+        self._http = ProviderHttp(base_url=base_url, api_key=api_key, model=model, timeouts=timeouts)
+        self._batch_seconds = _ATTEMPTS_TO_WAIT_FOR * timeouts.answer
         self._retries = retries or RetryPolicy()
         self._dimensions: int | None = None
 
@@ -77,7 +79,7 @@ class ProviderEmbeddingModel(EmbeddingModel):
         # Providers refuse an empty text.
         body = {"model": self._model, "input": [text[:_MOST_CHARACTERS] or " " for text in texts]}
         try:
-            answer = blocking.run(self._requested(body), timeout=_BATCH_SECONDS)
+            answer = blocking.run(self._requested(body), timeout=self._batch_seconds)
         except ModelError as error:
             self._http.note_failure(error)
             raise

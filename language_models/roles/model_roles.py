@@ -37,7 +37,7 @@ _MOST_CHOSEN = 64
 _PROVIDERS = frozenset({"openai", "anthropic"})
 _LIST_TIMEOUT = 8.0
 # Searches wait for embeddings.
-_EMBEDDING_TIMEOUTS = Timeouts(connect=5.0, answer=30.0)
+_EMBEDDING_CONNECT_SECONDS = 5.0
 _NO_EMBEDDING = ModelState(
     name="none",
     phase="none",
@@ -87,6 +87,7 @@ class ModelRoles:
             openai_base_url=self._openai_base_url,
             openai_api_key=openai_api_key,
             model_dir=model_dir,
+            timeout=self._limits.embedding_timeout,
             override=cast("EmbeddingModel | None", given.pop("embedding", None)),
         )
         self._overrides = cast("dict[str, ChatModel]", given)
@@ -335,9 +336,12 @@ class EmbeddingRole:
         openai_base_url: str,
         openai_api_key: str | None,
         model_dir: Path,
+        timeout: float,
         override: EmbeddingModel | None = None,
     ) -> None:
         """`model_dir` holds the embedded model's files; `override` replaces the model of `setting` in tests.
+
+        timeout: seconds of one request to a provider.
 
         Raises ValueError for a setting that names no embedding model.
         """
@@ -345,6 +349,7 @@ class EmbeddingRole:
         self._openai_base_url = openai_base_url
         self._openai_api_key = openai_api_key
         self._model_dir = model_dir
+        self._timeout = timeout
         self._override = override
         self._created: EmbeddingModel | None = None
         self._lock = threading.Lock()
@@ -386,7 +391,7 @@ class EmbeddingRole:
             base_url=self._openai_base_url,
             api_key=self._openai_api_key,
             model=name,
-            timeouts=_EMBEDDING_TIMEOUTS,
+            timeouts=Timeouts(connect=_EMBEDDING_CONNECT_SECONDS, answer=self._timeout),
         )
 
 

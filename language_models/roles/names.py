@@ -40,7 +40,8 @@ class ModelSetting:
 class ModelLimits:
     """The operator's limits in tokens by model name ("openai:gpt-4o"), timeouts, and prices by pattern of names.
 
-    picture_models: patterns of the names of models that see pictures.
+    picture_models: patterns of the names of models that see pictures. timeouts: of chat models. embedding_timeout:
+    seconds of one request to an embedding model.
 
     The key "" holds the limit of models that are not named; as a context window, it applies to the main model alone.
     """
@@ -48,6 +49,7 @@ class ModelLimits:
     context_windows: Mapping[str, int] = field(default_factory=dict)
     answer_tokens: Mapping[str, int] = field(default_factory=dict)
     timeouts: Timeouts = field(default_factory=Timeouts)
+    embedding_timeout: float = 30.0
     prices: Mapping[str, Price] = field(default_factory=dict)
     picture_models: Sequence[str] = ()
 

@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 UNREADABLE = "Unable to access document"
 _GIVEN_CHARACTERS = 1_000
 _MOST_TOKENS = 50
-_SECONDS = 30.0
 _MOST_WAITING = 200
 _LONGEST_PARAGRAPH = 5_000
 _INSTRUCTION = (
@@ -37,13 +36,17 @@ Read = Callable[[str, str], Document]
 class Summaries:
     """The summaries of one store's documents, kept by the version of their text.
 
-    model: the cheap model, called each time; None: summaries are cut. read: reads a person's document.
+    model: the cheap model, called each time; None: summaries are cut. read: reads a person's document. timeout: seconds
+    that the model may take for one summary.
     """
 
-    def __init__(self, *, database: Database, model: Callable[[], ChatModel] | None, read: Read) -> None:
+    def __init__(
+        self, *, database: Database, model: Callable[[], ChatModel] | None, read: Read, timeout: float
+    ) -> None:
         self._database = database
         self._model = model
         self._read = read
+        self._timeout = timeout
         self._waiting: dict[tuple[str, str, int], None] = {}
         self._lock = threading.Lock()
 
@@ -91,7 +94,7 @@ class Summaries:
                     [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": material}],
                     max_tokens=_MOST_TOKENS,
                 ),
-                timeout=_SECONDS,
+                timeout=self._timeout,
             )
         except (ModelError, TimeoutError, RuntimeError, ValueError) as error:
             log.info("a summary was cut, since no model made one: %s", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,6 +49,19 @@ def test_a_model_that_finds_a_part_too_long_is_given_less_of_it(talk: Talk) -> N
         talk.say(talk.again(conversation), "go on")
     assert max(len(prompt[-1]["content"]) for prompt in talk.models.cheap_model.prompts) > 14_000
     assert read_by_the_summary(talk, up_to=14_000) == [str(n) for n in range(15)]
+
+
+def test_a_model_that_takes_longer_than_the_setting_is_given_less_and_at_last_given_up(talk: Talk) -> None:
+    conversation = talk.about("Long", *[(f"mark {n} {'7' * 3_000}", "8" * 3_000) for n in range(5)])
+    talk.models.cheap_model = ScriptedChatModel.hanging()
+    talk.configure(background_timeout=0.05)
+    begun = time.monotonic()
+    talk.say(conversation, "go on")
+    assert time.monotonic() - begun < 30
+    lengths = [len(prompt[-1]["content"]) for prompt in talk.models.cheap_model.prompts]
+    assert len(lengths) == 3
+    assert lengths == sorted(lengths, reverse=True)
+    assert talk.again(conversation).running_summary == ""
 
 
 def test_a_summary_has_room_for_its_words_in_languages_with_many_tokens_a_word(talk: Talk) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from language_models.roles import ModelRoles
 from language_models.roles.names import ModelLimits, ModelSetting, parse_model_setting
 from language_models.testing import ScriptedChatModel
 from settings import load_settings
-from tests.language_models.openai.loopback import ANSWER, answering
+from tests.language_models.openai.loopback import ANSWER, answering, hang
 
 HELLO: list[ChatMessage] = [{"role": "user", "content": "Hello"}]
 FOLDER = Path("no-such-folder")
@@ -173,6 +174,27 @@ def test_the_setting_of_the_window_reaches_the_model(tmp_path: Path) -> None:
         "ANAPHORA_CONTEXT_WINDOW": "6000",
     }
     assert models_from(load_settings(environ, tmp_path / ".env")).main().context_window == 6_000
+
+
+def test_the_setting_of_the_embedding_timeout_reaches_the_model(tmp_path: Path) -> None:
+    async def seconds_until_it_gives_up() -> float:
+        async with answering(hang) as server:
+            environ = {
+                "ANAPHORA_DATA_DIR": str(tmp_path),
+                "ANAPHORA_EMBEDDING_MODEL": "openai:vectors",
+                "OPENAI_BASE_URL": server.url,
+                "ANAPHORA_EMBEDDING_TIMEOUT": "0.05",
+            }
+            models = models_from(load_settings(environ, tmp_path / ".env"))
+            model = models.embedding()
+            assert model is not None
+            begun = time.monotonic()
+            with pytest.raises(ModelUnavailableError):
+                await asyncio.to_thread(model.embed, ["a text"])
+            await models.aclose()
+            return time.monotonic() - begun
+
+    assert 0.05 <= asyncio.run(seconds_until_it_gives_up()) < 20
 
 
 @pytest.mark.parametrize(

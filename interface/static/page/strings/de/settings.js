@@ -140,6 +140,7 @@ export const settingsStrings = fill(english, {
       ANAPHORA_DISTILL_BUDGET: 'Tokens an gesammeltem Kontext, ab denen er verdichtet wird; ohne Angabe ein Viertel des Kontextfensters',
       ANAPHORA_DISTILL_TIMEOUT: 'Sekunden, die das Verdichten dauern darf',
       ANAPHORA_TITLE_TIMEOUT: 'Sekunden, die das Finden eines Titels dauern darf',
+      ANAPHORA_BACKGROUND_TIMEOUT: 'Sekunden, die eine Zusammenfassung oder Vorschläge für eine Erinnerung dauern dürfen',
       ANAPHORA_REFERENCE_CAP: 'Zeichen einer Nachricht, auf die verwiesen wird',
       ANAPHORA_CONVERSATION_CAP: 'Zeichen einer Unterhaltung, auf die verwiesen wird',
       ANAPHORA_MEMORIES_OF_GROUP: 'Erinnerungen eines genannten Kontexts, Bereichs, Schlagworts oder einer Entität, die ein Modell bekommt; die neuesten',

@@ -141,6 +141,7 @@ export const settingsStrings = {
       ANAPHORA_DISTILL_BUDGET: 'Tokens of gathered context above which it is condensed; a quarter of the context window when empty',
       ANAPHORA_DISTILL_TIMEOUT: 'Seconds that condensing may take before it is given up',
       ANAPHORA_TITLE_TIMEOUT: 'Seconds that making a title may take before it is given up',
+      ANAPHORA_BACKGROUND_TIMEOUT: 'Seconds that a summary, or suggestions for a memory, may take before they are given up',
       ANAPHORA_REFERENCE_CAP: 'Characters of one referenced message',
       ANAPHORA_CONVERSATION_CAP: 'Characters of one referenced conversation',
       ANAPHORA_MEMORIES_OF_GROUP: 'Memories of one referenced context, entity, tag or domain that a model is given; the newest',

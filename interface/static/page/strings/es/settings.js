@@ -140,6 +140,7 @@ export const settingsStrings = fill(english, {
       ANAPHORA_DISTILL_BUDGET: 'Tokens de contexto reunido a partir de los cuales se condensa; si está vacío, un cuarto de la ventana de contexto',
       ANAPHORA_DISTILL_TIMEOUT: 'Segundos que puede tardar la condensación',
       ANAPHORA_TITLE_TIMEOUT: 'Segundos que puede tardar en hacerse un título',
+      ANAPHORA_BACKGROUND_TIMEOUT: 'Segundos que pueden tardar un resumen o las sugerencias para un recuerdo',
       ANAPHORA_REFERENCE_CAP: 'Caracteres de un mensaje al que se hace referencia',
       ANAPHORA_CONVERSATION_CAP: 'Caracteres de una conversación a la que se hace referencia',
       ANAPHORA_MEMORIES_OF_GROUP: 'Recuerdos de un contexto, una entidad, una etiqueta o un ámbito nombrados que recibe un modelo; los más nuevos',

@@ -140,6 +140,7 @@ export const settingsStrings = fill(english, {
       ANAPHORA_DISTILL_BUDGET: '收集的上下文超过多少词元时进行提炼；留空则为上下文窗口的四分之一',
       ANAPHORA_DISTILL_TIMEOUT: '提炼最多可用的秒数',
       ANAPHORA_TITLE_TIMEOUT: '生成标题最多可用的秒数',
+      ANAPHORA_BACKGROUND_TIMEOUT: '摘要或记忆建议最多可用的秒数',
       ANAPHORA_REFERENCE_CAP: '一条被引用消息的字符数',
       ANAPHORA_CONVERSATION_CAP: '一个被引用对话的字符数',
       ANAPHORA_MEMORIES_OF_GROUP: '提到一个情境、实体、标签或领域时，模型得到的记忆数；取最新的',
