@@ -16,7 +16,7 @@ import orjson
 
 from chat.exchange.errors import TooManyTurnsError, TurnError
 from chat.exchange.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
-from chat.turns.accept import AGENT_CHAIN, ASKED_BY, WRITTEN_BY_MODEL
+from chat.turns.accept import AGENT_CHAIN, ASKED_BY
 from chat.turns.runner import Replies
 from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent, has_agents
 from database.conversations.repository import (
@@ -27,6 +27,7 @@ from database.conversations.repository import (
 )
 from database.engine.database import Database
 from database.engine.errors import AgentNotFoundError, InvalidChangeError
+from database.messages.message import WRITTEN_BY_MODEL
 from language_models.errors import ModelFailedError
 
 DEEPEST = 2

@@ -18,19 +18,19 @@ from chat.context.threads import activity_block
 from chat.exchange.ports import ConversationLoader, TurnServices
 from chat.processes.threads import in_thread
 from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
+from chat.prompting.items import neutralised
 from chat.prompting.options import AnswerOptions, answer_options
 from chat.prompting.preferences import Preferences, preferences_of
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
-from chat.turns.accept import WRITTEN_BY_MODEL, chosen_model, model_or_main
+from chat.turns.accept import chosen_model, model_or_main
 from chat.turns.steps import asked_for_hidden, cited_entries
 from conversation_reference_utils import parse_references
 from database.activities.reading import MESSAGE, Activity
-from database.agents.inbox import is_of_a_mind
 from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
 from database.history.reading import message_by_id
-from database.messages.message import Message
+from database.messages.message import WRITTEN_BY_MODEL, Message
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Usage, json_format, json_object
 from sentences import NOTHING, Sentence, say, together
@@ -129,7 +129,7 @@ class Replier:
             options=answer_options(settings, {"system_prompt": instructions(agent)} if instructions(agent) else {}),
             preferences=preferences,
             form=form,
-            question=_question_of(activity, form),
+            question=self._question_of(activity, form),
             thread="" if is_alone else activity_block(activity, **told),
             history=self._history(activity, model),
             context=fitted(named, context_chars(model) // 2).rendered(),
@@ -169,16 +169,25 @@ class Replier:
             loader=self.loader_for(owner),
             services=self.services,
             here=activity.conversation_id,
-            shows_hidden=not (is_of_a_mind(activity) or self._may_be_of_model(activity)),
+            shows_hidden=self._is_of_person(activity),
         )
 
-    def _may_be_of_model(self, activity: Activity) -> bool:
-        """Whether it is a message that a model of a program may have written."""
-        if not activity.is_message:
+    def _question_of(self, activity: Activity, form: _Form) -> str:
+        """What is asked: the words of the message, those of a person as they are, those of others as data."""
+        if activity.text is not None and form.is_message:
+            return activity.text if self._is_of_person(activity) else neutralised(activity.text)
+        schema = None if form.schema is None else orjson.dumps(dict(form.schema)).decode()
+        return template("inbox").render(schema=schema)
+
+    def _is_of_person(self, activity: Activity) -> bool:
+        """Whether the person surely did it: no agent, no model, also none of a program, and nobody else."""
+        if activity.actor_type != "user" or activity.actor_id != activity.user_email:
             return False
+        if not activity.is_message:
+            return True
         which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
         message = message_by_id(database=self.database, user_email=activity.user_email, **which)
-        return message is not None and bool(message.config.get(WRITTEN_BY_MODEL))
+        return message is None or not message.config.get(WRITTEN_BY_MODEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,13 +256,6 @@ def _form_of(recipe: Recipe, services: TurnServices) -> _Form:
         schema = recipe.activity_types[recipe.answer_type].schema
         return _Form(recipe=form.recipe, type=form.type, schema=schema)
     return form
-
-
-def _question_of(activity: Activity, form: _Form) -> str:
-    if activity.text is not None and form.is_message:
-        return activity.text
-    schema = None if form.schema is None else orjson.dumps(dict(form.schema)).decode()
-    return template("inbox").render(schema=schema)
 
 
 def _json_in(text: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from chat.prompting.citing import MarkRemover, Marks, shows_marks
+from chat.prompting.items import neutralised
 from chat.prompting.options import AnswerOptions
 from chat.prompting.preferences import Preferences
 from chat.prompting.prompt import GivenAnswer
@@ -203,9 +204,14 @@ class Turn:
         return MarkRemover(marks.names_in(self.history, self.model.name, agent))
 
     @property
+    def words(self) -> str:
+        """The text of the question as models are given it: that of a person word for word, that of a model as data."""
+        return neutralised(self.text) if self.is_of_model else self.text
+
+    @property
     def question(self) -> str:
         """The model's copy of the question: where the model has tools, it ends with the documents that it names."""
-        return self.text + referenced_block(self.named_documents) if self.opens_documents else self.text
+        return self.words + referenced_block(self.named_documents) if self.opens_documents else self.words
 
     @property
     def words_for_title(self) -> str:

@@ -210,6 +210,8 @@ def _newest_that_fit(
 def _content(message: Message, marks: Marks | None) -> str:
     files = message.get("files_text") or ""
     text: str = message["text"] or ("" if files else "(no answer)")
+    if message.get("by_another"):
+        text = neutralised(text)
     if message.get("tools"):
         text = f"[Looked up before this answer: {neutralised(message['tools'])}]\n\n{text}"
     if files:

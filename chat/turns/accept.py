@@ -19,7 +19,7 @@ from conversation_reference_utils import parse_references
 from database.connection import database_of
 from database.engine.database import Database
 from database.engine.text import storable
-from database.messages.message import MAX_MESSAGE_CHARS
+from database.messages.message import MAX_MESSAGE_CHARS, WRITTEN_BY_MODEL
 from database.proposals import Decided, decide_in
 from database.turns.identity import AcceptedTurn, Admission, admit_all
 from language_models.errors import ModelNotAllowedError
@@ -103,10 +103,6 @@ NOTIFIED = "_notified"
 
 ASKED_BY = "_asked_by"
 """The field of a query that names the agent (`{id, title}`) that asks; only the server sets it."""
-
-WRITTEN_BY_MODEL = "written_by_model"
-"""The field of a query, and of its stored question, that says that a model of a program may have written it: what is
-hidden from models stays hidden. Only the server sets it."""
 
 AGENT_CHAIN = "_agent_chain"
 """The field of a query that says through how many questions to agents it came, and which agents wait for its answer;

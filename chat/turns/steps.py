@@ -163,7 +163,7 @@ async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
     cheap = turn.services.models.cheap()
     return await distil(
         context.items,
-        query=turn.text,
+        query=turn.words,
         preferences=turn.preferences.text(cheap),
         user_memory=turn.summary,
         model=cheap,

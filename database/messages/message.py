@@ -16,12 +16,16 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Text,
+    and_,
     bindparam,
     case,
     cast,
     distinct,
+    false,
     func,
     literal,
+    not_,
+    or_,
     select,
 )
 
@@ -36,6 +40,9 @@ Message = Mapping[str, Any]
 
 MAX_MESSAGE_CHARS = 200_000
 """How long a message is at most that a person sends, edits or posts; answers and imported messages may be longer."""
+WRITTEN_BY_MODEL = "written_by_model"
+"""The field of a query, and of its stored question, that says that a model of a program may have written it: what is
+hidden from models stays hidden. Only the server sets it."""
 # A statement holds at most 32,766 parameters.
 _AT_ONCE = 10_000
 _PREVIEW = 200
@@ -182,7 +189,9 @@ class MessageText(NamedTuple):
     """What was said and by whom, without what only lists show of it. `MessageRow` says what the fields are.
 
     model: the name of the one that gave this answer, where it is known. tools: a line about the tools that it called.
-    agent_title: of the agent that gave it; source_agent_title: of the one that asked it. has_parts: see `MessageRow`.
+    agent_title: of the agent that gave it; source_agent_title: of the one that asked it. by_another: it is a
+    question that an agent, a model of a program or somebody else wrote, and not the person. has_parts: see
+    `MessageRow`.
     """
 
     message_id: str
@@ -198,6 +207,7 @@ class MessageText(NamedTuple):
     model: str | None
     tools: str | None
     agent_title: str | None
+    by_another: bool
     short_id: str
     index: int  # type: ignore[assignment]  # nobody looks for a place in this tuple
 
@@ -272,6 +282,13 @@ def answering_agent() -> ColumnElement[str | None]:
     return title
 
 
+def written_by_another() -> ColumnElement[bool]:
+    """Whether a question, beside whose row its activity is read, is not in the words of the person."""
+    is_of_person = and_(activities.c.actor_type == "user", activities.c.actor_id == messages.c.user_email)
+    may_be_of_model = func.coalesce(messages.c.config[WRITTEN_BY_MODEL].as_boolean(), false())
+    return and_(messages.c.sender == "user", or_(not_(is_of_person), may_be_of_model))
+
+
 def text_beginning() -> Label[str]:
     """The column of which `previewed` makes the preview of a message."""
     return func.substr(messages.c.text, literal(1), literal(2 * _PREVIEW)).label("preview")
@@ -333,6 +350,7 @@ _FROM_NEWEST = (
         # Only answers with parts can have called tools: of others nothing is looked up.
         case((messages.c.has_parts == 1, messages.c.config["tools"].as_string())).label("tools"),
         answering_agent().label("agent_title"),
+        written_by_another().label("by_another"),
         activities.c.short_id,
         _OWN_COUNT,
     )
@@ -496,6 +514,7 @@ def text_shape(row: MessageText) -> dict[str, Any]:
     """`row` with the names that `message_shape` gives."""
     shape = row._asdict()
     shape["message_index"] = shape.pop("index")
+    shape["by_another"] = bool(row.by_another)
     return shape
 
 

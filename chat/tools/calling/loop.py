@@ -168,7 +168,7 @@ async def _chosen(calls: _Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asy
     found: list[tuple[Mapping[str, Any], Result]] = _earlier_calls(turn)
     chooser = choice.Chooser(
         model=turn.model,
-        text=turn.text,
+        text=turn.words,
         tools=list(calls.tools.values()),
         history=turn.history,
         agents=await _agents_to_ask(calls),
