@@ -8,6 +8,7 @@ call that is cut is none. All requests begin with the same text, which the model
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -27,10 +28,11 @@ from chat.tools.registry import Result, Tool
 from chat.tools.results import RANKED, as_text
 from database.messages.message import Message
 from language_models.errors import ModelError
-from language_models.ports import ChatMessage, ChatModel, json_format
+from language_models.ports import ChatMessage, ChatModel, json_format, json_object
 
 from .readable import PARAMETERS, Readable, found_in, named_in, unread
 
+log = logging.getLogger(__name__)
 Found = Sequence[tuple[Mapping[str, Any], Result]]
 """What the calls of a turn found: each call as `{name, arguments}`, its arguments as JSON, and its result."""
 
@@ -109,10 +111,11 @@ class Chooser:
                     if step.status:
                         yield step.status
                     said.append(step.text)
-            call = orjson.loads("".join(said))
-        except (ModelError, orjson.JSONDecodeError):
+            call = json_object("".join(said))
+        except (ModelError, ValueError) as error:
+            log.info("no tool was chosen: %s", error)
             return
-        if isinstance(call, dict) and call.get("tool") not in (None, _NONE):
+        if call.get("tool") not in (None, _NONE):
             calls.append(self._whole_call(call, readable))
 
     def _read_anyway(self, readable: Sequence[Readable], found: Found) -> Readable | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,27 @@ def test_a_search_for_nothing_is_one_for_the_message(tools: ToolRegistry, query:
     said = orjson.dumps({"tool": "search_messages", "arguments": {"query": query}}).decode()
     asked = Asked(tools, "Where does my boat lie?", says=said)
     assert asked.call == ("search_messages", {"query": "Where does my boat lie?"})
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        '```json\n{"tool":"search_messages","arguments":{"query":"tomatoes"}}\n```',
+        'I search:\n\n```\n{\n  "tool": "search_messages",\n  "arguments": {"query": "tomatoes"}\n}\n```\nThat is all.',
+    ],
+)
+def test_a_call_within_a_code_fence_is_a_call(tools: ToolRegistry, says: str) -> None:
+    asked = Asked(tools, "What did I decide about tomatoes?", says=says)
+    assert asked.call == ("search_messages", {"query": "tomatoes"})
+
+
+@pytest.mark.parametrize("says", ["I would search.", '{"tool":"search_messages","argu', "[]", '"none"', ""])
+def test_what_is_no_call_chooses_nothing_and_is_logged(
+    tools: ToolRegistry, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="chat.tools"):
+        assert Asked(tools, "What did I decide about tomatoes?", says=says).calls == []
+    assert "no tool was chosen" in caplog.text
 
 
 def test_only_agents_that_the_person_has_are_asked(tools: ToolRegistry) -> None:
