@@ -194,6 +194,7 @@ def _open_stores(settings: Settings, models: ModelRoles | None) -> _Stores:
         counting=counting_in(database, default_quota(settings)),
         synchronous=settings.synchronous,
         llm_timeout=settings.background_timeout,
+        embedding_timeout=settings.embedding_patience,
     )
     embedding = knowledge.embedding
     attachments = Attachments(

@@ -32,10 +32,7 @@ class MappedFolder(NamedTuple):
 
 
 SECRET_FILE = "secret_key"
-_MODEL_PATTERN = re.compile(r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?")
-_EMBEDDING_PATTERN = re.compile(r"none|embedded|(?:embedded|openai):\S(?:.*\S)?")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_HOST_PATTERN = re.compile(r"[A-Za-z0-9.:\[\]_-]+")
 _WITHOUT_PREFIX = frozenset(
     {
         "database_url",
@@ -64,6 +61,30 @@ def _reads(read: Callable[[str], object]) -> BeforeValidator:
 def _each(read: Callable[[str], T]) -> Callable[[str], tuple[T, ...]]:
     """A reader of values separated by commas."""
     return lambda text: tuple(read(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _matching(pattern: str, otherwise: str) -> Callable[[str], str]:
+    """A reader of texts that are whole like `pattern`; otherwise: what is said behind a text that is not."""
+
+    def read(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{text!r} {otherwise}")
+        return text
+
+    return read
+
+
+_currency = _matching("[A-Z]{3}", "is no currency; use its three letters, such as USD or EUR")
+_host = _matching(r"[A-Za-z0-9.:\[\]_-]+", "is not a host name or address, such as 127.0.0.1 or 0.0.0.0")
+_model = _matching(
+    r"none|scripted|embedded|(?:embedded|openai|anthropic):\S(?:.*\S)?",
+    "names no model; use embedded, embedded:<catalogue name or path of a .gguf file>, openai:<model>, "
+    "anthropic:<model> or none",
+)
+_embedding_model = _matching(
+    r"none|embedded|(?:embedded|openai):\S(?:.*\S)?",
+    "names no model that embeds; use embedded, openai:<model> or none",
+)
 
 
 def _number(text: str, *, low: int, high: int) -> int:
@@ -108,12 +129,6 @@ def _price(text: str) -> tuple[str, tuple[float, float]]:
     return _model_pattern(name.strip()), (float(read), float(written))
 
 
-def _currency(text: str) -> str:
-    if not re.fullmatch(r"[A-Z]{3}", text):
-        raise ValueError(f"{text!r} is no currency; use its three letters, such as USD or EUR")
-    return text
-
-
 def _seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) <= 0:
         raise ValueError(f"{text!r} is not a number of seconds above 0, such as 20 or 2.5")
@@ -128,12 +143,6 @@ def _folder(text: str) -> Path:
     except (OSError, RuntimeError) as error:  # the latter of a `~` that is nobody's
         raise ValueError(f"{text[:200]!r} can't be used: {getattr(error, 'strerror', error)}") from None
     raise ValueError(f"{path} is a file; name a folder")
-
-
-def _host(text: str) -> str:
-    if not _HOST_PATTERN.fullmatch(text):
-        raise ValueError(f"{text!r} is not a host name or address, such as 127.0.0.1 or 0.0.0.0")
-    return text
 
 
 def _host_alone(text: str) -> str:
@@ -154,25 +163,10 @@ def _network(text: str) -> str:
     return text
 
 
-def _model(text: str) -> str:
-    if not _MODEL_PATTERN.fullmatch(text):
-        raise ValueError(
-            f"{text!r} names no model; use embedded, embedded:<catalogue name or path of a .gguf file>, "
-            "openai:<model>, anthropic:<model> or none"
-        )
-    return text
-
-
 def _model_pattern(text: str) -> str:
     """The name of a model, in which `*` stands for anything."""
     if text != "*" and not text.startswith(("embedded:", "openai:", "anthropic:")):
         raise ValueError(f"{text!r} names no model; use embedded:<name>, openai:<model>, anthropic:<model> or *")
-    return text
-
-
-def _embedding_model(text: str) -> str:
-    if not _EMBEDDING_PATTERN.fullmatch(text):
-        raise ValueError(f"{text!r} names no model that embeds; use embedded, openai:<model> or none")
     return text
 
 
@@ -453,6 +447,10 @@ class Settings(BaseModel):
         60,
         "Seconds that the cheap model may take for one request of its other work: running summaries, sentences about "
         "documents, suggestions for memories, memories from texts; more for a model that thinks.",
+    )
+    embedding_patience: Seconds = _setting(
+        2,
+        "Seconds that a question, or a search of memories, waits for the embedding model; words alone have to do then.",
     )
     embedding_timeout: Seconds = _setting(
         30,

@@ -49,8 +49,8 @@ class KnowledgeAccess:
 
     It opens in a background thread on first use, and again after the store failed or the file was replaced, so that a
     repaired one works without a restart. models: called for each user's view, since models come and go. counting: makes
-    of a model one whose tokens count for a user. synchronous: as for the other store. llm_timeout: seconds of
-    one question to a model.
+    of a model one whose tokens count for a user. synchronous: as for the other store. llm_timeout, embedding_timeout:
+    see `PKBConfig`.
     """
 
     def __init__(
@@ -61,12 +61,14 @@ class KnowledgeAccess:
         counting: Counting = lambda model, _user_email: model,
         synchronous: str = "normal",
         llm_timeout: float = PKBConfig().llm_timeout,
+        embedding_timeout: float = PKBConfig().embedding_timeout,
     ) -> None:
         self._config = PKBConfig(
             db_path=Path(users_dir) / _FILE,
             synchronous=synchronous,
             database_url=database_url_of(users_dir),
             llm_timeout=llm_timeout,
+            embedding_timeout=embedding_timeout,
         )
         self._models = models
         self._counting = counting

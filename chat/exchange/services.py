@@ -57,6 +57,7 @@ def services_from(
         messages_found=settings.messages_found,
         documents_found=settings.documents_found,
         tracks_documents=settings.document_references == "on",
+        embedding_patience=settings.embedding_patience,
         distill_patience=settings.distill_patience,
         distill_timeout=settings.distill_timeout,
         title_timeout=settings.title_timeout,

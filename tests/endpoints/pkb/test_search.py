@@ -29,8 +29,8 @@ def vectors(app: Flask) -> KnowledgeAccess:
     state.knowledge.close()
     model = WordVectors({"workouts": "exercise"}, dimensions=512)
     chat = ScriptedChatModel(replies=lambda _prompt: Reply('{"queries": ["other balderdash"]}'))
-    access = KnowledgeAccess(state.database.folder, models=lambda: KnowledgeModels(chat=chat, embedding=model))
-    access._config = replace(access._config, embedding_timeout=300.0)
+    models = KnowledgeModels(chat=chat, embedding=model)
+    access = KnowledgeAccess(state.database.folder, models=lambda: models, embedding_timeout=300.0)
     app.extensions[EXTENSION] = replace(state, knowledge=access)
     return access
 

@@ -1,4 +1,7 @@
-"""`ANAPHORA_BACKGROUND_TIMEOUT`: one setting for all work of the cheap model that no other setting limits."""
+"""How long models may take beside the answers: what the settings say, and no constants.
+
+`ANAPHORA_BACKGROUND_TIMEOUT` is one setting for all work of the cheap model that no other setting limits.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ LATE = "did not answer within 0.05 seconds"
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"background_timeout": 0.05, "title_timeout": 0.05})
+    return settings.model_copy(update={"background_timeout": 0.05, "title_timeout": 0.05, "embedding_patience": 0.5})
 
 
 @pytest.fixture
@@ -62,3 +65,11 @@ def test_it_limits_the_running_summary(app: Flask, ada: Person) -> None:
     wait_until(
         lambda: 'anaphora_model_failures_total{job="summary"} 3.0' in state.services.metrics.render(), seconds=30
     )
+
+
+def test_questions_and_searches_of_memories_wait_for_the_embedding_model_as_long_as_the_setting_says(
+    app: Flask, ada: Person
+) -> None:
+    state = app.extensions[EXTENSION]
+    assert state.services.embedding_patience == 0.5
+    assert state.knowledge.for_user(ada.email).config.embedding_timeout == 0.5
