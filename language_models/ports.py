@@ -133,6 +133,10 @@ class ModelState:
     detail: str = ""
 
 
+_SLOW_READING = 300.0
+"""Tokens a second."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
     """Measured speed of a model on this machine or at its provider, in tokens per second; None: not measured yet.
@@ -144,6 +148,11 @@ class Speed:
     reading: float | None = None
     writing: float | None = None
     latency: float = 0.0
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the model reads like one on this machine's processor; False where that was not measured."""
+        return self.reading is not None and self.reading < _SLOW_READING
 
 
 class ChatModel(Protocol):

@@ -96,8 +96,6 @@ _QUERY_CHARS = 4_000
 _SPARE_TOKENS = 100
 _LEAST_ROOM = 1_000
 _AT_ONCE = 4
-_SLOW_READING = 300.0
-"""Tokens a second below which a model runs on this machine's processor: one call after another, then."""
 _FASTER_AGAIN = 1.25
 
 _shares: WeakKeyDictionary[ChatModel, float] = WeakKeyDictionary()
@@ -225,11 +223,11 @@ class _Condenser:
         """How many characters of material can be read in time, in all calls together; 0: no call is worth it."""
         if not self.can_begin():
             return 0.0
-        reading = self.model.speed().reading
-        share = _shares.get(self.model, 1.0)
-        if reading is None:
-            return float("inf") if share == 1.0 else float(self.room() * _AT_ONCE)
-        return self.room() * (_AT_ONCE if reading >= _SLOW_READING else 1)
+        speed = self.model.speed()
+        if speed.reading is None and _shares.get(self.model, 1.0) == 1.0:
+            return float("inf")
+        # On this machine's processor, one call comes after another.
+        return float(self.room() * (1 if speed.is_slow else _AT_ONCE))
 
     def can_begin(self) -> bool:
         """Whether a call that is worth its while can end in time."""

@@ -25,7 +25,6 @@ from ..analysis.model_questions import LLMHelpers
 from ..constants import ClaimType, ContextDomain
 from .plans import IngestCandidate
 
-_SLOW_READING = 300.0
 _LONGEST_FACT = 1_000
 # A fact may say "lives" where the text says "living", but not speak of what the text does not mention.
 _LEAST_FROM_TEXT = 0.6
@@ -48,8 +47,7 @@ class Share:
 
         They are known by their measured speed and not by their window: GPT-4's is no larger than theirs.
         """
-        reading = model.speed().reading
-        if reading is not None and reading < _SLOW_READING:
+        if model.speed().is_slow:
             return cls(longest=600, most_facts=8, max_tokens=300, is_small=True)
         return cls(
             longest=min(6_000, model.context_window),
