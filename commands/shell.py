@@ -16,7 +16,8 @@ from activity.recipes.errors import ActivityError, RecipeNotFoundError, UnknownT
 from chat.exchange.errors import TurnError
 from commands.answering_server import ServerRequestError
 from database.accounts.api_tokens import find_token
-from database.accounts.users import UserRow, get_user, list_users
+from database.accounts.listing import list_accounts
+from database.accounts.users import UserRow, get_user
 from database.engine.database import Database
 from database.engine.errors import RoomNotFoundError, StoreError, UserNotFoundError
 from endpoints.http.errors import code_of, row_of
@@ -82,7 +83,7 @@ def find_account(database: Database, email: str | None, *, writes: bool = False)
 
 
 def _only_account(database: Database) -> str:
-    accounts = list_users(database=database)
+    accounts, _ = list_accounts(database=database, limit=2)
     if not accounts:
         fail(
             "There is no account yet. Make one in the browser, or with "
@@ -91,7 +92,7 @@ def _only_account(database: Database) -> str:
         )
     if len(accounts) > 1:
         raise click.UsageError("There are several accounts. Name one: --email, or the variable ANAPHORA_USER.")
-    return str(accounts[0]["user_email"])
+    return accounts[0]["user_email"]
 
 
 def _account(database: Database, email: str) -> UserRow:

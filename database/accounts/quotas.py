@@ -86,6 +86,7 @@ class UsedUp:
 
 
 _NAMES = tuple(each.name for each in fields(Quota))
+_NOTHING = (0, 0, 0, 0)
 # Asked by each message that is accepted.
 _OWN = Prepared(select(*(_q[name] for name in _NAMES)).where(_q.user_email == bindparam("owner")))
 _TIME = Prepared(select(StoreTime(bindparam("seconds", type_=Float))))
@@ -217,20 +218,21 @@ def usage_of(*, database: Database, user_email: str) -> Usage:
         return _used(connection, user_email)
 
 
-def usage_of_all(*, database: Database) -> dict[str, Usage]:
-    """What each person has used who has used anything in this month, by e-mail address."""
+def usage_of_each(*, database: Database, user_emails: Collection[str]) -> dict[str, Usage]:
+    """What each of these people has used, by e-mail address."""
+    query = _SUMS.add_columns(_u.user_email).where(_u.user_email.in_(user_emails)).group_by(_u.user_email)
     with database.reading() as connection:
         today = _today(connection)
-        query = _SUMS.add_columns(_u.user_email).group_by(_u.user_email)
-        rows = connection.execute(query, _days(today))
-        return {user_email: _usage(sums, today) for *sums, user_email in rows}
+        used = {user_email: sums for *sums, user_email in connection.execute(query, _days(today))}
+    return {user_email: _usage(used.get(user_email, _NOTHING), today) for user_email in user_emails}
 
 
-def quotas_of_all(*, database: Database) -> dict[str, Quota]:
-    """The quotas that accounts have of their own, by e-mail address."""
+def quotas_of_each(*, database: Database, user_emails: Collection[str]) -> dict[str, Quota]:
+    """The quota that each of these accounts has of its own, by e-mail address."""
+    query = select(_q.user_email, *(_q[name] for name in _NAMES)).where(_q.user_email.in_(user_emails))
     with database.reading() as connection:
-        rows = connection.execute(select(_q.user_email, *(_q[name] for name in _NAMES)))
-        return {row.user_email: Quota(**{name: getattr(row, name) for name in _NAMES}) for row in rows}
+        own = {user_email: _quota([row]) for user_email, *row in connection.execute(query)}
+    return {user_email: own.get(user_email, Quota()) for user_email in user_emails}
 
 
 def bytes_of(*, database: Database, user_email: str, unmetered: Collection[str] = ()) -> int:
@@ -244,24 +246,25 @@ def bytes_of(*, database: Database, user_email: str, unmetered: Collection[str] 
 
 def bytes_in(connection: Connection, user_email: str, *, unmetered: Collection[str] = ()) -> int:
     """`bytes_of` within a transaction."""
-    return _bytes_of_each(connection, [user_email], unmetered).get(user_email, 0)
+    return _bytes_of_each(connection, [user_email], unmetered)[user_email]
 
 
-def bytes_of_all(*, database: Database, unmetered: Collection[str] = ()) -> dict[str, int]:
-    """`bytes_of` for each person who has any."""
+def bytes_of_each(
+    *, database: Database, user_emails: Collection[str], unmetered: Collection[str] = ()
+) -> dict[str, int]:
+    """`bytes_of` for each of these people, by e-mail address."""
     with database.reading() as connection:
-        return _bytes_of_each(connection, None, unmetered)
+        return _bytes_of_each(connection, user_emails, unmetered)
 
 
-def _bytes_of_each(connection: Connection, only: list[str] | None, unmetered: Collection[str]) -> dict[str, int]:
+def _bytes_of_each(connection: Connection, user_emails: Collection[str], unmetered: Collection[str]) -> dict[str, int]:
     a, d = attachments.c, documents.c
-    contents = select(a.user_email, func.max(a.size).label("size")).group_by(a.user_email, a.sha256)
-    written = select(d.user_email, d.size).where(d.user_email.not_in(unmetered))
-    if only is not None:
-        contents, written = contents.where(a.user_email.in_(only)), written.where(d.user_email.in_(only))
-    each = union_all(contents, written).subquery()
+    contents = select(a.user_email, func.max(a.size).label("size")).where(a.user_email.in_(user_emails))
+    written = select(d.user_email, d.size).where(d.user_email.in_(user_emails), d.user_email.not_in(unmetered))
+    each = union_all(contents.group_by(a.user_email, a.sha256), written).subquery()
     rows = connection.execute(select(each.c.user_email, func.sum(each.c.size)).group_by(each.c.user_email))
-    return {user_email: int(size) for user_email, size in rows}
+    sizes = {user_email: int(size) for user_email, size in rows}
+    return {user_email: sizes.get(user_email, 0) for user_email in user_emails}
 
 
 def purge_usage(*, database: Database) -> int:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
-from typing_extensions import TypedDict
 
 from database.agents.repository import store_global_agent
 from database.changes import SETTINGS, record
@@ -53,17 +52,6 @@ class UserRow:
     disabled_at: str | None
     language: str | None
     password_hash: str = field(repr=False)
-
-
-class Account(TypedDict):
-    """One account, as an administrator sees it. `last_seen_at`: the latest of its sessions, None without one."""
-
-    user_email: str
-    name: str
-    is_admin: bool
-    created_at: str
-    disabled_at: str | None
-    last_seen_at: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,25 +160,6 @@ def is_account_open(*, database: Database, user_email: str) -> bool:
     """Whether this address has an account that was not closed."""
     with database.reading() as connection:
         return bool(connection.execute(select(is_open(user_email))).scalar())
-
-
-def list_users(*, database: Database) -> list[Account]:
-    """All accounts, the oldest first."""
-    seen = select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).scalar_subquery()
-    query = select(_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, seen.label("last_seen_at"))
-    query = query.where(_c.erasing_since.is_(None))
-    with database.reading() as connection:
-        return [
-            Account(
-                user_email=row.user_email,
-                name=row.name,
-                is_admin=bool(row.is_admin),
-                created_at=row.created_at,
-                disabled_at=row.disabled_at,
-                last_seen_at=row.last_seen_at,
-            )
-            for row in connection.execute(query.order_by(_c.created_at, _c.user_email))
-        ]
 
 
 def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Actor | None = None) -> None:

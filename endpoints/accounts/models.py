@@ -17,11 +17,15 @@ from endpoints.http.models import (
     Name,
     OpenQuery,
     Password,
+    Query,
     Shape,
     Text,
     _clean_json,
     _not_blank,
 )
+
+MOST_ACCOUNTS = 500
+"""The most accounts of one page of their list."""
 
 
 class Credentials(Model):
@@ -96,6 +100,14 @@ class FirstAccount(Model):
     password: Password
     name: Name = ""
     next: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class AccountPage(Query):
+    """A page of the list of accounts; without a limit, the longest one. `q`: words that are all in address or name."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_ACCOUNTS)] = MOST_ACCOUNTS
+    cursor: Annotated[Text, Field(max_length=1_000)] | None = None
+    q: Annotated[Text, Field(max_length=500)] = ""
 
 
 class NewAccount(Body):

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from database.accounts import api_tokens, sessions, throttle, users
+from database.accounts import api_tokens, listing, sessions, throttle, users
 from database.accounts.audit import Actor
 from database.accounts.roles import set_role
 from database.engine.errors import UserNotFoundError
@@ -18,9 +18,9 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.languages import remember_language
-from endpoints.http.responses import ok
+from endpoints.http.responses import json_page, ok
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email, current_user_scope
-from endpoints.http.validation import answers, fails, takes
+from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 
@@ -52,12 +52,17 @@ def create_user(body: account_models.NewAccount) -> object:
 
 
 @blueprint.get("/users")
-@answers(list[users.Account])
+@asks(account_models.AccountPage)
+@answers(list[listing.Account])
 @fails("forbidden")
-def list_users() -> object:
-    """All accounts of this server; administrators only."""
+def list_users(query: account_models.AccountPage) -> Response:
+    """The accounts of this server, by address; administrators only.
+
+    A page of at most 500; a `Link` header with rel="next" leads to the next page.
+    """
     require_administrator("Only an administrator sees the accounts.")
-    return users.list_users(database=current_state().database)
+    accounts, cursor = listing.list_accounts(database=current_state().database, **query.model_dump())
+    return json_page(accounts, cursor=cursor)
 
 
 @blueprint.put("/users/<user_email>")

@@ -10,17 +10,19 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from flask import Blueprint
+from flask import Blueprint, Response
 
 from chat.exchange.services import default_quota
 from database import duties
 from database import jobs as job_rows
-from database.accounts import audit, quotas, users
+from database.accounts import audit, listing, quotas, users
 from database.imports.repository import count_by_state
 from database.maintenance.statistics import engine_version
+from endpoints.accounts import models as account_models
 from endpoints.accounts.views import require_administrator
 from endpoints.http import models as http_models
 from endpoints.http.assets import static_version
+from endpoints.http.responses import json_page
 from endpoints.http.scope import current_actor, current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.operations.health import readiness
@@ -44,29 +46,32 @@ def own_usage() -> object:
 
 
 @blueprint.get("/admin/people")
+@asks(account_models.AccountPage)
 @answers(list[administration_models.PersonItem])
 @fails("forbidden")
-def list_people() -> object:
-    """All accounts with what they have used; administrators only."""
+def list_people(query: account_models.AccountPage) -> Response:
+    """The accounts with what they have used, by address; administrators only.
+
+    A page of at most 500; a `Link` header with rel="next" leads to the next page.
+    """
     require_administrator(_REFUSAL)
     database, defaults = current_state().database, default_quota(current_settings())
-    used, own = quotas.usage_of_all(database=database), quotas.quotas_of_all(database=database)
-    files = quotas.bytes_of_all(database=database, unmetered=current_state().attachments.unmetered)
-    nothing = quotas.usage_of(database=database, user_email="")
+    accounts, cursor = listing.list_accounts(database=database, **query.model_dump())
+    these: dict[str, Any] = {"database": database, "user_emails": [each["user_email"] for each in accounts]}
+    used, own = quotas.usage_of_each(**these), quotas.quotas_of_each(**these)
+    files = quotas.bytes_of_each(**these, unmetered=current_state().attachments.unmetered)
 
-    def item(account: users.Account) -> dict[str, Any]:
+    def item(account: listing.Account) -> dict[str, Any]:
         email = account["user_email"]
-        names = administration_models.PersonItem.model_fields.keys() & account.keys()
-        quota = own.get(email, quotas.Quota())
         return {
-            **{name: value for name, value in account.items() if name in names},
-            "usage": asdict(used.get(email, nothing)),
-            "file_bytes": files.get(email, 0),
-            "quota": asdict(quota.with_defaults(defaults)),
-            "own": asdict(quota),
+            **account,
+            "usage": asdict(used[email]),
+            "file_bytes": files[email],
+            "quota": asdict(own[email].with_defaults(defaults)),
+            "own": asdict(own[email]),
         }
 
-    return [item(account) for account in users.list_users(database=database)]
+    return json_page([item(account) for account in accounts], cursor=cursor)
 
 
 @blueprint.put("/admin/people/<user_email>/quota")

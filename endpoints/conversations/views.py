@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from urllib.parse import urlencode
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from database.conversations import conversation, friendly_ids, listing
 from database.conversations import repository as conversations
@@ -14,7 +13,7 @@ from database.workspaces.default import is_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.languages import translated
-from endpoints.http.responses import json_reply
+from endpoints.http.responses import json_page, json_reply
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -44,11 +43,7 @@ def list_conversation_by_user(domain: str, query: conversation_models.Conversati
         tag=query.tag,
         q=query.q,
     )
-    answer = json_reply(items)
-    if cursor is not None:
-        following = urlencode({**request.args.to_dict(), "cursor": cursor})
-        answer.headers["Link"] = f'<{request.path}?{following}>; rel="next"'
-    return answer
+    return json_page(items, cursor=cursor)
 
 
 @blueprint.post("/create_conversation/<domain>/")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import orjson
 from anyascii import anyascii
-from flask import Response
+from flask import Response, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from sentences import said
@@ -18,6 +18,15 @@ from sentences import said
 def json_reply(data: Any, *, status: HTTPStatus | int = HTTPStatus.OK) -> Response:
     """`data` as JSON."""
     return Response(orjson.dumps(data), status=int(status), mimetype="application/json")
+
+
+def json_page(items: Sequence[Any], *, cursor: str | None) -> Response:
+    """`items` as JSON; a `Link` header with rel="next" leads to the page of `cursor`, None after the last one."""
+    answer = json_reply(items)
+    if cursor is not None:
+        following = urlencode({**request.args.to_dict(), "cursor": cursor})
+        answer.headers["Link"] = f'<{request.path}?{following}>; rel="next"'
+    return answer
 
 
 def ok(**more: Any) -> Response:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from chat.context.knowledge import close_knowledge
 from database.accounts.audit import list_acts
-from database.accounts.users import create_user, list_users
+from database.accounts.listing import list_accounts
+from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from server import create_app
 from settings import load_settings
@@ -42,7 +43,8 @@ def test_a_store_is_moved_by_command_with_a_report(postgresql_server: PostgreSQL
         close_store(settings.users_dir)
         create_app(served)
         store = open_store(settings.users_dir)
-        assert [row["user_email"] for row in list_users(database=store)] == [ADA]
+        accounts, _ = list_accounts(database=store, limit=10)
+        assert [row["user_email"] for row in accounts] == [ADA]
         (act,) = list_acts(database=store, limit=10)
         assert (act["act"], act["door"]) == ("store_moved", "command line")
         assert (act["subject"], act["details"]) == (f"sqlite://{tmp_path}", {"rows": rows})

@@ -29,7 +29,10 @@ ADA = "ada@example.org"
 OTHERS = 20
 PLAN = SeedPlan(conversations=4, messages=24, chars=60)
 # Whose rows are other people's too, and grow with them.
-GROWING = "messages|activities|UserToConversationId|ConversationIdToWorkspaceId|WorkspaceMetadata|changes|threads|users"
+GROWING = (
+    "messages|activities|UserToConversationId|ConversationIdToWorkspaceId|WorkspaceMetadata|changes|threads|users|"
+    "sessions|usage_days|quotas|attachments|documents"
+)
 
 Asked = list[tuple[str, Any]]
 

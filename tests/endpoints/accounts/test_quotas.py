@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
-from database.accounts.quotas import Quota, UsedUp, bytes_of_all, take_message, usage_of
+from database.accounts.quotas import Quota, UsedUp, bytes_of_each, take_message, usage_of
 from database.accounts.users import create_user
 from database.engine.database import Database
 from database.schema import usage_days
@@ -214,8 +214,9 @@ def test_documents_in_a_folder_of_the_operators_take_no_room(store: Database, tm
         create_user(database=store, user_email=email, password=PASSWORD)
         vaults.of(email).write("a.md", "12345")
     assert asked == [("eve@example.org", 5)]
-    assert bytes_of_all(database=store) == {"ada@example.org": 5, "eve@example.org": 5}
-    assert bytes_of_all(database=store, unmetered=everybody) == {"eve@example.org": 5}
+    people = {"database": store, "user_emails": ["ada@example.org", "eve@example.org"]}
+    assert bytes_of_each(**people) == {"ada@example.org": 5, "eve@example.org": 5}
+    assert bytes_of_each(**people, unmetered=everybody) == {"ada@example.org": 0, "eve@example.org": 5}
 
 
 @pytest.mark.parametrize(
