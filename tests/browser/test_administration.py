@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
+from sqlalchemy import insert
 
+from database.accounts.users import new_account
+from database.connection import close_store, open_store
+from database.schema import users
 from tests.browser.chromium import PageProblems
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
@@ -76,6 +80,41 @@ def test_an_administrator_sets_a_quota_which_the_person_meets_and_sees(
     theirs.goto("/settings#limits")
     mine = theirs.locator("#own-usage .record")
     expect(mine.filter(has_text="Messages today").locator(".record-value")).to_have_text("1 of 1")
+
+
+def test_people_come_page_after_page_and_are_found_by_name(live_server: LiveServer, open_page: OpenPage) -> None:
+    administrator = live_server.sign_up("ada@example.org")
+    names = [f"{number:02}" for number in range(52)]
+    rows = [new_account(f"person-{name}@example.org", "", f"Zoë {name}", is_admin=False) for name in names]
+    open_store(live_server.users_dir).write(lambda connection: connection.execute(insert(users), rows).close())
+    close_store(live_server.users_dir)
+    for section, place in (("people", "#people-list"), ("administration", "[data-part='people']")):
+        page = open_page(administrator, f"/settings#{section}")
+        people = page.locator(place)
+        shown, status = people.locator(".record"), people.get_by_role("status")
+        expect(shown).to_have_count(50)
+        expect(status).to_have_text("The first 50 accounts")
+        more = people.get_by_role("button", name="Show more")
+        more.focus()
+        more.press("Enter")
+        expect(shown).to_have_count(53)
+        expect(status).to_have_text("53 accounts")
+        # Keys go on with the first who came.
+        expect(shown.nth(50)).to_be_focused()
+        expect(shown.nth(50)).to_contain_text("person-49@example.org")
+        expect(more).to_be_hidden()
+        find = people.get_by_label("Find somebody")
+        find.press_sequentially("zoe 07")
+        expect(shown).to_have_count(1)
+        expect(shown).to_contain_text("person-07@example.org")
+        expect(find).to_be_focused()
+        find.fill("nobody at all")
+        expect(status).to_have_text("Nobody is called so.")
+        expect(shown).to_have_count(0)
+        find.fill("")
+        expect(shown).to_have_count(50)
+        expect(more).to_be_visible()
+        page.close()
 
 
 def test_what_administrators_did_is_listed_page_by_page_and_filtered(

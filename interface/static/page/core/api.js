@@ -230,6 +230,12 @@ export function createApi({
     return answer;
   }
 
+  /** One page of a list: `{items, cursor}`, `cursor` null at the end. */
+  async function getPage(path, query) {
+    const response = await open('GET', path, { query });
+    return { items: await response.json(), cursor: nextCursor(response.headers.get('Link')) };
+  }
+
   const post = (path, body = {}, { signal, quiet, patience } = {}) => request('POST', path, { body, signal, quiet, patience });
   const patch = (path, body = {}) => request('PATCH', path, { body });
   const put = (path, body = {}, { headers } = {}) => request('PUT', path, { body, headers });
@@ -267,6 +273,7 @@ export function createApi({
   return {
     open,
     get,
+    getPage,
     post,
     patch,
     put,
@@ -281,7 +288,7 @@ export function createApi({
       /** What nobody took is asked for anew by whoever wants it from now on. */
       forget: () => ahead.clear(),
     },
-    ...conversationCalls({ open, get, patch, post, put, remove }),
+    ...conversationCalls({ getPage, get, patch, post, put, remove }),
     ...messageCalls({ open, get, post, put, remove }),
     ...referenceCalls({ get }),
     ...workspaceCalls({ get, post, put, remove }),
@@ -292,15 +299,15 @@ export function createApi({
   };
 }
 
-function conversationCalls({ open, get, patch, post, put, remove }) {
+function conversationCalls({ getPage, get, patch, post, put, remove }) {
   return {
     listConversations: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, query),
     /** The same with only what a tree shows, for all of them: see `wholeOf`. */
     listBriefly: (domain, query = {}) => get(`/list_conversation_by_user/${part(domain)}`, { ...query, brief: true }),
     /** One page of the list: `{conversations, cursor}`, `cursor` null at the end. */
     async listConversationsPage(domain, query = {}) {
-      const response = await open('GET', `/list_conversation_by_user/${part(domain)}`, { query });
-      return { conversations: await response.json(), cursor: nextCursor(response.headers.get('Link')) };
+      const { items: conversations, cursor } = await getPage(`/list_conversation_by_user/${part(domain)}`, query);
+      return { conversations, cursor };
     },
     /** The conversation of this `clientId`, which the first request creates. */
     createConversation: (domain, { clientId, workspaceId }) =>

@@ -43,7 +43,8 @@ export function createSettingsApi(api) {
     /** Waits for that server, which may take a while. */
     tryToolServer: (name) => api.post(`/api/tool_servers/${part(name)}/try`, {}, { patience: LONG_PATIENCE_MS }),
     limits: () => api.get('/limits'),
-    people: () => api.get('/users'),
+    /** One page of the accounts: `{items, cursor}`. @param {{q: string, limit: number, cursor: string|null}} query */
+    people: (query) => api.getPage('/users', query),
     createPerson: (person) => api.post('/users', person),
     passwordLink: (email) => api.post(`/users/${part(email)}/password_link`, {}),
     deletePerson: (email) => api.delete(`/users/${part(email)}`),

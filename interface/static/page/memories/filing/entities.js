@@ -8,7 +8,8 @@ import { element } from '../../ui/dom.js';
 import { openDialog } from '../dialog.js';
 import { createPager } from '../list/pager.js';
 import { button, createLoader, emptyBlock, field, select } from '../controls.js';
-import { recordRow, recordSearch } from './records.js';
+import { searchField } from '../../ui/controls/search_field.js';
+import { recordRow } from './records.js';
 
 const words = memoriesTabStrings.entities;
 
@@ -42,11 +43,11 @@ export function createTab(page) {
     number = next;
     refresh();
   });
-  const search = recordSearch(words.search, (text) => {
+  const search = searchField((text) => {
     query = text.trim();
     number = 1;
     refresh();
-  });
+  }, { placeholder: words.search, 'aria-label': words.search, maxlength: '200' });
   const node = element('div', { class: 'memories-tab-content' },
     element('div', { class: 'memories-head memories-head-line' }, search, button(words.new, create, { symbol: 'plus-lg', class: 'btn btn-primary' })),
     element('div', { class: 'memories-scroller' }, loader.node, element('div', { class: 'memories-list-foot' }, pager.node)));

@@ -27,14 +27,3 @@ export function recordRow(thing, { note, count, openLabel, onOpen, items, depth 
   });
   return row;
 }
-
-/** A search field that asks as it is typed in. */
-export function recordSearch(label, onSearch, delay = 200) {
-  let timer = null;
-  const input = element('input', { class: 'form-control', type: 'search', placeholder: label, 'aria-label': label, autocomplete: 'off', maxlength: '200' });
-  input.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => onSearch(input.value), delay);
-  });
-  return input;
-}

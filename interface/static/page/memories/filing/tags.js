@@ -8,7 +8,8 @@ import { element, setHidden } from '../../ui/dom.js';
 import { chooseFrom } from '../dialog.js';
 import { createPager } from '../list/pager.js';
 import { button, createLoader, emptyBlock } from '../controls.js';
-import { recordRow, recordSearch } from './records.js';
+import { searchField } from '../../ui/controls/search_field.js';
+import { recordRow } from './records.js';
 
 const words = memoriesTabStrings.tags;
 const ROWS = 100;
@@ -38,11 +39,11 @@ export function createTab(page) {
     number = next;
     draw();
   });
-  const search = recordSearch(words.search, (text) => {
+  const search = searchField((text) => {
     query = text;
     number = 1;
     draw();
-  }, 50);
+  }, { placeholder: words.search, 'aria-label': words.search, maxlength: '200', delay: 50 });
   const node = element('div', { class: 'memories-tab-content' },
     element('div', { class: 'memories-head memories-head-line' }, search, button(words.new, () => create(null), { symbol: 'plus-lg', class: 'btn btn-primary' })),
     element('div', { class: 'memories-scroller' }, note, loader.node, element('div', { class: 'memories-list-foot' }, pager.node)));

@@ -1,33 +1,12 @@
-import { composes } from '../../core/typing.js';
 import { icon } from '../../ui/icons.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { spoken } from '../memory_model.js';
 import { STATUSES, STRATEGIES, activeFilters, nameIn, withoutFilter, withoutFilters } from '../query_model.js';
 import { element, setHidden } from '../../ui/dom.js';
+import { searchField } from '../../ui/controls/search_field.js';
 import { button, checkbox, fillSelect, select } from '../controls.js';
 
 const words = memoriesStrings.search;
-const DELAY_MS = 250;
-
-/** The field for words, asked as they are typed. */
-function searchField(onSearch) {
-  let timer = null;
-  const input = element('input', {
-    class: 'form-control', type: 'search', id: 'memories-search', placeholder: words.placeholder, 'aria-label': words.label, autocomplete: 'off', maxlength: '500',
-  });
-  const ask = () => {
-    clearTimeout(timer);
-    onSearch(input.value);
-  };
-  input.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(ask, DELAY_MS);
-  });
-  input.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && !composes(event)) ask();
-  });
-  return input;
-}
 
 function chip({ name, value }, label, onRemove) {
   const said = words.filter[name];
@@ -45,7 +24,7 @@ function chip({ name, value }, label, onRemove) {
  * @returns {{node: HTMLElement, show: (state: object) => void, focus: () => void}}
  */
 export function createFilters(page, onChange) {
-  const input = searchField((q) => onChange({ q }, { replace: true }));
+  const input = searchField((q) => onChange({ q }, { replace: true }), { id: 'memories-search', placeholder: words.placeholder, 'aria-label': words.label });
   const box = element('div', { class: 'memories-search', role: 'search', 'aria-label': words.label }, icon('search'), input);
   const strategy = select(STRATEGIES.map((name) => [name, words.strategies[name]]), 'hybrid', { 'aria-label': words.strategy });
   const type = select([['', words.anyType]], '', { 'aria-label': words.type });

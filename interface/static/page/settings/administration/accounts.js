@@ -4,7 +4,8 @@ import { shortTime } from '../../core/words/times.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { confirmAction, showValue } from '../../ui/controls/dialog.js';
 import { mountInvitations } from './invitations.js';
-import { fill, onSubmit, record, records } from '../records.js';
+import { mountPeopleList } from './people_list.js';
+import { onSubmit, record } from '../records.js';
 import { showToast } from '../../ui/notices/toast.js';
 
 const find = (id) => document.getElementById(id);
@@ -68,7 +69,7 @@ export function mountPeople(section, { settings, bootstrap }) {
     });
   }
 
-  const show = () => fill(place, () => settings.people(), (people) => [records(people.map(row))]);
+  const show = mountPeopleList(place, { ask: settings.people, row });
   const form = find('person-form');
   onSubmit(form, async () => {
     const { user_email: email } = await settings.createPerson({

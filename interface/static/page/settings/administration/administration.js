@@ -9,6 +9,7 @@ import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { createAdministrationApi } from './administration_api.js';
 import { fill, record, records } from '../records.js';
+import { mountPeopleList } from './people_list.js';
 import { megabytes, quotaOf, used } from './usage_model.js';
 
 const LIMITS = ['messages_a_day', 'tokens_a_day', 'tokens_a_month', 'file_megabytes'];
@@ -55,7 +56,7 @@ function personRow(person, onQuota) {
 }
 
 function mountPeopleUse(place, { settings }) {
-  const show = () => fill(place, () => settings.administeredPeople(), (people) => [records(people.map((person) => personRow(person, change)))]);
+  const show = mountPeopleList(place, { ask: settings.administeredPeople, row: (person) => personRow(person, change) });
 
   async function change(person) {
     const quota = await askQuota(person);

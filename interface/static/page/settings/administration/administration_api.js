@@ -6,7 +6,8 @@ const part = encodeURIComponent;
 export function createAdministrationApi(api) {
   return {
     usage: () => api.get('/usage'),
-    administeredPeople: () => api.get('/admin/people'),
+    /** One page of the accounts with their use: `{items, cursor}`. @param {{q: string, limit: number, cursor: string|null}} query */
+    administeredPeople: (query) => api.getPage('/admin/people', query),
     changeQuota: (email, quota) => api.put(`/admin/people/${part(email)}/quota`, quota),
     jobs: () => api.get('/admin/jobs'),
     retryJob: (jobId) => api.post(`/admin/jobs/${part(jobId)}/retry`, {}),

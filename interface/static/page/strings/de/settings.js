@@ -175,6 +175,13 @@ export const settingsStrings = fill(english, {
     promoteTitle: (email) => `${email} Administrationsrechte geben?`,
     promoteText: 'Wer sie hat, legt Konten an, sperrt und löscht sie, lädt Personen ein und erstellt Passwort-Links.',
   },
+  peopleList: {
+    find: 'Jemanden finden',
+    hint: 'Teil einer Adresse oder eines Namens',
+    more: 'Mehr anzeigen',
+    none: 'So heißt niemand.',
+    shown: (n, more) => (more ? `Die ersten ${count(n, 'Konto', 'Konten')}` : count(n, 'Konto', 'Konten')),
+  },
   invitations: {
     anybody: 'wer den Link hat',
     left: (count) => (count === 1 ? 'einmal zu verwenden' : `${count}-mal zu verwenden`),

@@ -176,6 +176,13 @@ export const settingsStrings = {
     promoteTitle: (email) => `Make ${email} an administrator?`,
     promoteText: 'Administrators make, disable and delete accounts, invite people and make password links.',
   },
+  peopleList: {
+    find: 'Find somebody',
+    hint: 'Part of an address or a name',
+    more: 'Show more',
+    none: 'Nobody is called so.',
+    shown: (n, more) => (more ? `The first ${count(n, 'account', 'accounts')}` : count(n, 'account', 'accounts')),
+  },
   invitations: {
     anybody: 'whoever has the link',
     left: (count) => (count === 1 ? 'can be used once' : `can be used ${count} times`),

@@ -175,6 +175,13 @@ export const settingsStrings = fill(english, {
     promoteTitle: (email) => `¿Dar administración a ${email}?`,
     promoteText: 'Quien administra crea, desactiva y elimina cuentas, invita a personas y crea enlaces de contraseña.',
   },
+  peopleList: {
+    find: 'Buscar a alguien',
+    hint: 'Parte de una dirección o de un nombre',
+    more: 'Mostrar más',
+    none: 'Nadie se llama así.',
+    shown: (n, more) => (more ? `Las primeras ${count(n, 'cuenta', 'cuentas')}` : count(n, 'cuenta', 'cuentas')),
+  },
   invitations: {
     anybody: 'quien tenga el enlace',
     left: (count) => (count === 1 ? 'se puede usar una vez' : `se puede usar ${count} veces`),

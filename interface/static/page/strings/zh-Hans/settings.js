@@ -175,6 +175,13 @@ export const settingsStrings = fill(english, {
     promoteTitle: (email) => `将 ${email} 设为管理员？`,
     promoteText: '管理员可以创建、停用和删除帐户，邀请他人，以及创建密码链接。',
   },
+  peopleList: {
+    find: '查找某人',
+    hint: '地址或姓名的一部分',
+    more: '显示更多',
+    none: '没有叫这个名字的人。',
+    shown: (n, more) => (more ? `前 ${number(n)} 个帐户` : `${number(n)} 个帐户`),
+  },
   invitations: {
     anybody: '持有链接的任何人',
     left: (count) => `还可使用 ${count} 次`,
