@@ -40,7 +40,7 @@ from endpoints.messages import views as message_views
 from endpoints.operations import health, limits, metrics
 from endpoints.pages import installation
 from endpoints.pages import views as page_views
-from endpoints.pkb import claims, groups, history, intake, search
+from endpoints.pkb import claims, duplicates, groups, history, intake, notes, search
 from endpoints.proposals import views as proposal_views
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
@@ -80,6 +80,8 @@ _NOUNS = (
     limits,
     metrics,
     intake,
+    notes,
+    duplicates,
     history,
     inbox_views,
     invitations,

@@ -37,6 +37,7 @@ _NOUN_OF_ARGUMENT = {
     "import_id": "import",
     "invitation_id": "invitation",
     "message_id": "message",
+    "note_id": "note",
     "preset_id": "preset",
     "prompt_id": "prompt",
     "proposal_id": "proposal",

@@ -36,6 +36,16 @@ def work_of_list(parameters: Mapping[str, str], body: bytes) -> Work:
     return work_of_search(parameters, body) if parameters.get("query", "").strip() else Work.SHORT
 
 
+def work_of_note_list(parameters: Mapping[str, str], _body: bytes) -> Work:
+    """The kind of work that a list of notes with these query parameters is: a search where it has a query."""
+    return Work.SEARCH if parameters.get("q", "").strip() else Work.SHORT
+
+
+def work_of_text(_parameters: Mapping[str, str], body: bytes) -> Work:
+    """The kind of work that a text in words is: a change of memories where rules alone read it."""
+    return Work.MEMORIES if _declines_model(body) else Work.MODEL
+
+
 def work_of_analysis(parameters: Mapping[str, str], body: bytes) -> Work:
     """The kind of work that the analysis of a statement is: a search where rules make the suggestions."""
     by_rules = parameters.get("use_model") == "false" or _declines_model(body)

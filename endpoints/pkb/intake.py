@@ -1,4 +1,4 @@
-"""Suggestions for a statement, proposals from a text or a conversation, and their approval."""
+"""Suggestions for a statement, what a text in words asks for, proposals from texts, and their approval."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from endpoints.http.responses import json_reply, warned
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
-from endpoints.pkb.common import described_all, knowledge, unwrap, work_of_analysis
+from endpoints.pkb.common import described_all, knowledge, unwrap, work_of_analysis, work_of_text
 from endpoints.serving.work_queues import Work, works
 from sentences import say
-from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller
+from truth_management_system import ConversationDistiller, StructuredAPI, TextIngestionDistiller, TextOrchestrator
 
 from .claims import similar_claims
 
 blueprint = Blueprint("pkb_intake", __name__, url_prefix="/pkb")
 _MOST_BYTES = 50 * 1024
+_NOT_UNDERSTOOD = "clarify"
 _READ_TOKENS, _WRITTEN_TOKENS = 500, 100
 """Of the question about a statement and its answer, about."""
 
@@ -41,6 +42,26 @@ def analyze_statement(query: requests.AnalysisMode, body: requests.StatementText
     similar = similar_claims(api, analysis["similar"])
     warnings = warned(analysis["warnings"])
     return {**analysis, **warnings, "similar": similar, "expected_seconds": _expected_seconds()}
+
+
+@blueprint.post("/text")
+@takes(requests.TextInWords)
+@answers(responses.TextOutcome)
+@works(work_of_text)
+def process_text(body: requests.TextInWords) -> object:
+    """Do what a text asks for: remember something, find, forget, show conflicts. Forgetting waits to be confirmed."""
+    api = knowledge()
+    return _text_outcome(api, TextOrchestrator(api).process(body.text, use_llm=body.use_model))
+
+
+@blueprint.post("/text/confirm")
+@takes(requests.ConfirmedAction)
+@answers(responses.TextOutcome)
+@fails("claim_not_found")
+def confirm_action(body: requests.ConfirmedAction) -> object:
+    """Do with a claim what the person confirmed."""
+    api = knowledge()
+    return _text_outcome(api, TextOrchestrator(api).execute_confirmed_action(body.action, body.claim_id))
 
 
 @blueprint.post("/ingest_text")
@@ -102,6 +123,22 @@ def propose_updates(body: requests.TurnToRemember) -> Response:
 def execute_updates(body: requests.Approval) -> Response:
     """Execute the approved proposals of a plan, once."""
     return _executed(body)
+
+
+def _text_outcome(api: StructuredAPI, outcome: Any) -> dict[str, object]:
+    result = outcome.action_result
+    if outcome.raw_intent["action"] != _NOT_UNDERSTOOD:
+        unwrap(result)
+    ids = [affected["object_id"] for affected in outcome.affected_objects]
+    claims = [claim for claim in unwrap(api.get_claims_by_ids(ids)) if claim is not None]
+    return {
+        "action_taken": outcome.action_taken,
+        "intent": outcome.raw_intent,
+        "clarifying_questions": outcome.clarifying_questions,
+        "claims": described_all(api, claims),
+        "audit_id": result.metadata.get("audit_id"),
+        **warned(result.warnings),
+    }
 
 
 def _expected_seconds() -> float | None:

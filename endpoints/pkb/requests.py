@@ -18,6 +18,8 @@ Ids = Annotated[list[Id], Field(max_length=500)]
 Questions = Annotated[list[Annotated[Text, Field(min_length=1, max_length=2_000)]], Field(max_length=20)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Note = Annotated[Text, Field(max_length=10_000)]
+NoteBody = Annotated[Text, Field(min_length=1, max_length=200_000)]
+NoteTitle = Annotated[Text, Field(max_length=500)]
 
 
 class NamedEntity(Body):
@@ -218,6 +220,47 @@ class Category(Body):
     label: Word | None = None
 
 
+class NoteFilter(Page):
+    """A filter of notes."""
+
+    q: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class NoteDraft(Body):
+    """A new note."""
+
+    body: NoteBody
+    title: NoteTitle | None = None
+    context_domain: Word | None = None
+
+
+class NoteChange(Body):
+    """The fields of a note to change; `title` and `context_domain` null take them away."""
+
+    body: NoteBody | None = None
+    title: NoteTitle | None = None
+    context_domain: Word | None = None
+
+
+class EntityKind(Query):
+    """The type of the entities to compare; without it those of each type."""
+
+    entity_type: Word | None = None
+
+
+class ClaimsToConsolidate(Body):
+    """Claims that say the same. `keep_id`: the one that stays; without it the surest, of equals the newest."""
+
+    claim_ids: Annotated[list[Id], Field(min_length=2, max_length=50)]
+    keep_id: Id | None = None
+
+
+class MergeTarget(Body):
+    """The entity or tag that another becomes part of."""
+
+    into: Id
+
+
 class ConflictDraft(Body):
     """Claims that contradict each other."""
 
@@ -243,6 +286,20 @@ class StatementText(Body):
 
     statement: Statement
     use_model: bool = True
+
+
+class TextInWords(Body):
+    """What a person says in words; without the model, rules read it, at once."""
+
+    text: Statement
+    use_model: bool = True
+
+
+class ConfirmedAction(Body):
+    """What a person confirmed. `claim_id`: an id, a number or a readable id."""
+
+    action: Literal["delete", "forget", "pin", "unpin"]
+    claim_id: Id
 
 
 class TextToIngest(Body):

@@ -311,6 +311,76 @@ class Executed(Changed):
     failed_count: int
 
 
+class TextIntent(Shape):
+    """What a text asks for, and who understood it so.
+
+    action: `add_claim`, `search`, `delete_claim` (nothing is deleted before it is confirmed), `list_conflicts`,
+    `clarify`, or what was confirmed.
+    """
+
+    action: str
+    subject: str
+    by: Literal["rules", "model", "person"]
+
+
+class TextOutcome(Changed, Warned):
+    """What a text led to: in words, and the claims that were added, found, or may be forgotten."""
+
+    action_taken: str
+    intent: TextIntent
+    clarifying_questions: list[str]
+    claims: list[ClaimItem]
+
+
+class NoteItem(Shape):
+    """A note."""
+
+    note_id: str
+    title: str | None
+    body: str
+    context_domain: str | None
+    created_at: str
+    updated_at: str
+
+
+class NotePage(Warned):
+    """A page of notes."""
+
+    notes: list[NoteItem]
+    total_count: int
+
+
+class Alike(Shape):
+    """Things that may be one. `max_similarity`: of the two that are most alike, 0 to 1."""
+
+    suggested_keep_id: str
+    max_similarity: float
+
+
+class AlikeClaims(Alike):
+    """Claims that may say the same."""
+
+    claims: list[ClaimItem]
+
+
+class AlikeEntities(Alike):
+    """Entities whose names may mean one."""
+
+    entities: list[EntityItem]
+
+
+class AlikeTags(Alike):
+    """Tags whose names may mean one."""
+
+    tags: list[TagItem]
+
+
+class DuplicateClaims(Warned):
+    """Groups of claims that may say the same; `warnings` say why none could be compared."""
+
+    duplicates: list[AlikeClaims]
+
+
 class ConflictItem(Shape):
     """Claims that contradict each other."""
 

@@ -16,6 +16,11 @@ MISSING = {
     "context_id": "00000000-0000-4000-8000-00000000000b",
     "entity_id": "00000000-0000-4000-8000-00000000000c",
     "tag_id": "00000000-0000-4000-8000-00000000000d",
+    "second_claim_id": "00000000-0000-4000-8000-00000000001a",
+    "second_context_id": "00000000-0000-4000-8000-00000000001b",
+    "second_tag_id": "00000000-0000-4000-8000-00000000001c",
+    "second_entity_id": "00000000-0000-4000-8000-00000000001d",
+    "note_id": "00000000-0000-4000-8000-000000000012",
     "conflict_id": "00000000-0000-4000-8000-00000000000e",
     "audit_id": "00000000-0000-4000-8000-00000000000f",
     "plan_id": "00000000-0000-4000-8000-000000000010",
@@ -78,6 +83,11 @@ BY_ADDRESS = [
     Probe("PUT", "/pkb/tags/<tag_id>", {"name": "Mine now"}),
     Probe("DELETE", "/pkb/tags/<tag_id>"),
     Probe("POST", "/pkb/conflicts/<conflict_id>/resolve", {"winning_claim_id": "<claim_id>"}),
+    Probe("GET", "/pkb/notes/<note_id>"),
+    Probe("PUT", "/pkb/notes/<note_id>", {"body": "Mine now"}),
+    Probe("DELETE", "/pkb/notes/<note_id>"),
+    Probe("POST", "/pkb/entities/<entity_id>/merge", {"into": "<second_entity_id>"}),
+    Probe("POST", "/pkb/tags/<tag_id>/merge", {"into": "<second_tag_id>"}),
     Probe("POST", "/pkb/undo/<audit_id>"),
     Probe("GET", "/pkb/resolve/<path:reference>"),
     Probe("GET", "/pkb/conversation/<conversation_id>/pinned"),
@@ -105,6 +115,13 @@ BY_BODY_OR_QUERY = [
     Probe("POST", "/pkb/contexts", {"name": "Below", "parent_context_id": "<context_id>"}),
     Probe("POST", "/pkb/tags", {"name": "Below", "parent_tag_id": "<tag_id>"}),
     Probe("POST", "/pkb/conflicts", {"claim_ids": ["<claim_id>", "<second_claim_id>"]}),
+    Probe("POST", "/pkb/consolidate", {"claim_ids": ["<claim_id>", "<second_claim_id>"]}),
+    Probe("POST", "/pkb/consolidate", {"claim_ids": ["<claim_id>", "<second_claim_id>"]}, own=_mine("second_claim_id")),
+    Probe("POST", "/pkb/entities/<entity_id>/merge", {"into": "<second_entity_id>"}, own=_mine("entity_id")),
+    Probe("POST", "/pkb/entities/<entity_id>/merge", {"into": "<second_entity_id>"}, own=_mine("second_entity_id")),
+    Probe("POST", "/pkb/tags/<tag_id>/merge", {"into": "<second_tag_id>"}, own=_mine("tag_id")),
+    Probe("POST", "/pkb/tags/<tag_id>/merge", {"into": "<second_tag_id>"}, own=_mine("second_tag_id")),
+    Probe("POST", "/pkb/text/confirm", {"action": "forget", "claim_id": "<claim_id>"}),
     Probe("POST", "/pkb/execute_ingest", {"plan_id": "<plan_id>", "approved": "all"}),
     Probe("POST", "/pkb/execute_updates", {"plan_id": "<plan_id>", "approved": "all"}),
     Probe("POST", "/pkb/propose_updates", {"conversation_id": "<conversation_id>", "message_id": "<message_id>"}),
@@ -143,8 +160,12 @@ WITHOUT_ID = {
     ("GET", "/pkb/conflicts"),
     ("GET", "/pkb/contexts"),
     ("GET", "/pkb/domains"),
+    ("GET", "/pkb/duplicates/claims"),
+    ("GET", "/pkb/duplicates/entities"),
+    ("GET", "/pkb/duplicates/tags"),
     ("GET", "/pkb/entities"),
     ("GET", "/pkb/export"),
+    ("GET", "/pkb/notes"),
     ("GET", "/pkb/pinned"),
     ("GET", "/pkb/stats"),
     ("GET", "/pkb/tags"),
@@ -154,7 +175,9 @@ WITHOUT_ID = {
     ("POST", "/pkb/entities"),
     ("POST", "/pkb/import"),
     ("POST", "/pkb/ingest_text"),
+    ("POST", "/pkb/notes"),
     ("POST", "/pkb/relevant_context"),
+    ("POST", "/pkb/text"),
     ("POST", "/pkb/types"),
 }
 
@@ -169,6 +192,8 @@ def things_of(person: Person) -> dict[str, str]:
     contexts = [_made(person, "/pkb/contexts", "context", name=name) for name in ("Health Goals", "Elsewhere")]
     tags = [person.get("/pkb/tags").json["tags"][0], _made(person, "/pkb/tags", "tag", name="Walking")]
     entity = person.get("/pkb/entities").json["entities"][0]
+    second_entity = _made(person, "/pkb/entities", "entity", name="Mum", entity_type="person")
+    note = _made(person, "/pkb/notes", "note", body=f"{person.email} keeps this to themselves")
     filed = person.put(f"/pkb/contexts/{contexts[0]['context_id']}/claims/{claim.claim_id}")
     both = [claim.claim_id, second.claim_id]
     conflict = _made(person, "/pkb/conflicts", "conflict", claim_ids=both)
@@ -186,6 +211,8 @@ def things_of(person: Person) -> dict[str, str]:
         "tag_id": tags[0]["tag_id"],
         "second_tag_id": tags[1]["tag_id"],
         "entity_id": entity["entity_id"],
+        "second_entity_id": second_entity["entity_id"],
+        "note_id": note["note_id"],
         "conflict_id": conflict["conflict_set_id"],
         "audit_id": filed.json["audit_id"],
         "plan_id": plan["plan_id"],

@@ -14,11 +14,6 @@ from tests.attack.knowledge_probes import BY_ADDRESS, BY_BODY_OR_QUERY, MISSING,
 from tests.endpoints.conftest import OWN_PAGE, Person, refused, told
 from tests.endpoints.pkb import responses
 
-FURTHER_MISSING = {
-    "second_claim_id": "00000000-0000-4000-8000-00000000001a",
-    "second_context_id": "00000000-0000-4000-8000-00000000001b",
-    "second_tag_id": "00000000-0000-4000-8000-00000000001c",
-}
 UNSAFE = {"POST", "PUT", "DELETE"}
 
 
@@ -45,7 +40,7 @@ def told_apart(probes: Sequence[Probe], ada: Person, eve: Person) -> dict[str, A
     for probe in probes:
         kept = {name: own[name] for name in probe.own}
         foreign = {**hers, **kept}
-        missing = {**FURTHER_MISSING, **MISSING, **kept}
+        missing = {**MISSING, **kept}
         answers = [without_ids(probe.ask(eve, ids), ids) for ids in (foreign, missing)]
         if answers[0] != answers[1] or answers[0][0] != probe.status:
             apart[f"{probe.method} {probe.path} {sorted(probe.own)}"] = answers
@@ -81,7 +76,10 @@ def test_no_reference_leads_to_what_somebody_else_knows(kind: str, ada: Person, 
 
 def test_lists_searches_and_exports_hold_nothing_of_others(ada: Person, eve: Person) -> None:
     things_of(ada)
-    secret = ada.remember("Zanzibar is where the treasure lies", tags=["Zanzibar"], contexts=None)
+    secret = ada.remember("Zanzibar is where the treasure lies", tags=["Zanzibar", "Zanzibars"], contexts=None)
+    for name in ("Zanzibar", "Zanzibar Island"):
+        assert ada.post("/pkb/entities", json={"name": name, "entity_type": "place"}).status_code == 201
+    assert ada.post("/pkb/notes", json={"body": "The way to Zanzibar"}).status_code == 201
     ada.put(f"/pkb/claims/{secret.claim_id}/pin")
     for path in (
         "/pkb/claims?status=all",
@@ -96,6 +94,11 @@ def test_lists_searches_and_exports_hold_nothing_of_others(ada: Person, eve: Per
         "/pkb/types",
         "/pkb/domains",
         "/pkb/conflicts",
+        "/pkb/notes",
+        "/pkb/notes?q=zanzibar",
+        "/pkb/duplicates/claims",
+        "/pkb/duplicates/entities",
+        "/pkb/duplicates/tags",
         "/pkb/audit",
         "/pkb/export",
         "/pkb/export?format=markdown",
@@ -105,6 +108,8 @@ def test_lists_searches_and_exports_hold_nothing_of_others(ada: Person, eve: Per
         assert "ada@example.org" not in text, path
     asked = eve.post("/pkb/relevant_context", json={"query": "Where does the treasure lie, in Zanzibar?", "k": 5})
     assert told(asked, responses.RelevantContext).claims == []
+    found = eve.post("/pkb/text", json={"text": "What do I know about Zanzibar?"})
+    assert told(found, responses.TextOutcome).claims == []
     analysed = eve.post("/pkb/analyze_statement", json={"statement": "Zanzibar is where the treasure lies"})
     assert told(analysed, responses.Analysis).similar == []
     assert told(eve.get("/pkb/stats"), responses.Statistics).claims == 0

@@ -86,11 +86,13 @@ def understood_by_rules(text: str) -> Understood:
     return Understood(intent=Intent.UNCLEAR, subject=told)
 
 
-def understood(text: str, *, llm: LLMHelpers) -> Understood:
+def understood(text: str, *, llm: LLMHelpers, use_llm: bool = True) -> Understood:
     """What a text asks for: by its first words, else as a model takes it; without one, a question is a search."""
     rules = understood_by_rules(text)
     if rules.intent != Intent.UNCLEAR:
         return rules
+    if not use_llm:
+        return _search_if_question(rules)
     question = Question(
         job="intent",
         schema=object_of(intent={"enum": [intent.value for intent in Intent]}, subject={"type": "string"}),
@@ -100,8 +102,12 @@ def understood(text: str, *, llm: LLMHelpers) -> Understood:
     try:
         return llm.answer(question, lambda answer: _read(answer, rules.subject))
     except UnansweredError:
-        is_question = _QUESTION_END.search(rules.subject) is not None
-        return Understood(intent=Intent.FIND, subject=rules.subject.rstrip(" ?？؟")) if is_question else rules
+        return _search_if_question(rules)
+
+
+def _search_if_question(unclear: Understood) -> Understood:
+    is_question = _QUESTION_END.search(unclear.subject) is not None
+    return Understood(intent=Intent.FIND, subject=unclear.subject.rstrip(" ?？؟")) if is_question else unclear
 
 
 def _read(answer: Any, told: str) -> Understood:
@@ -151,18 +157,24 @@ class TextOrchestrator:
         self.api = api
         self.llm = helpers_for(api, keys, config)
         self._acts: dict[Intent, Callable[[str], OrchestrationResult]] = {
-            Intent.REMEMBER: self._remember,
             Intent.FIND: self._find,
             Intent.FORGET: self._ask_which,
             Intent.CONFLICTS: self._show_conflicts,
             Intent.UNCLEAR: self._ask_what,
         }
 
-    def process(self, text: str) -> OrchestrationResult:
-        """Do what `text` asks for. Nothing is ever deleted here: the person is asked which one is meant first."""
+    def process(self, text: str, *, use_llm: bool = True) -> OrchestrationResult:
+        """Do what `text` asks for. Nothing is ever deleted here: the person is asked which one is meant first.
+
+        use_llm: without, rules alone say what is asked for and how it is filed.
+        """
         told = readable(text).strip() if isinstance(text, str) else ""
-        wanted = understood(told, llm=self.llm) if told else Understood(intent=Intent.UNCLEAR, subject="")
-        result = self._acts[wanted.intent](wanted.subject)
+        nothing = Understood(intent=Intent.UNCLEAR, subject="")
+        wanted = understood(told, llm=self.llm, use_llm=use_llm) if told else nothing
+        if wanted.intent == Intent.REMEMBER:
+            result = self._remember(wanted.subject, use_llm=use_llm)
+        else:
+            result = self._acts[wanted.intent](wanted.subject)
         result.raw_intent = {"action": _ACTIONS[wanted.intent], "subject": wanted.subject, "by": wanted.by}
         result.action_result.warnings += self.llm.take_warnings()
         return result
@@ -191,10 +203,11 @@ class TextOrchestrator:
         claim = self.api.resolve_claim_identifier(target_id)
         return acts[action](claim.claim_id if claim else target_id)
 
-    def _remember(self, statement: str) -> OrchestrationResult:
+    def _remember(self, statement: str, *, use_llm: bool) -> OrchestrationResult:
         types = [category.name for category in self.api.type_catalog.list()]
         domains = [category.name for category in self.api.domain_catalog.list()]
-        analysis = self.llm.analyze_statement(statement, types=types, domains=domains)
+        suggest = self.llm.analyze_statement if use_llm else self.llm.by_rules
+        analysis = suggest(statement, types=types, domains=domains)
         added: ActionResult = self.api.add_claim(
             statement,
             analysis.claim_type,

@@ -13,7 +13,8 @@ from ..crud.base import listed_ids
 from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, link_claim_tag
 from ..errors import InvalidKnowledgeError
 from ..models import Claim
-from ..search.consolidation import cluster_entity_variants
+from ..search.consolidation import cluster_entity_variants, cluster_near_duplicate_claims
+from ..search.vectors import newest_vectors
 from .claim_actions import ClaimActions
 from .parts import Outcome, outcome
 
@@ -63,6 +64,23 @@ class TidyingActions(ClaimActions):
         """Let one tag, with its claims and all below it, become part of another; `.data`: `{"tag"}`."""
         return Outcome({"tag": self.tags.merge(source_id, target_id)}, target_id)
 
+    @outcome("find_duplicates", "claim")
+    def find_claim_duplicates(self) -> Outcome:
+        """Claims that hold and may say the same, by their vectors, the most alike first.
+
+        `.data`: `[{"claim_ids", "suggested_keep_id", "max_similarity"}]`. At most 2,000 claims are compared, those that
+        were embedded last. `.warnings` say why none could be.
+        """
+        model = self.llm.models.embedding if self.config.embedding_enabled else None
+        if model is None:
+            return Outcome([], warnings=[say("meaning_without_model")])
+        with self.db.snapshot():
+            pairs = newest_vectors(self.db, self.owner, model.name, limit=_MOST_COMPARED)
+            claims = {claim.claim_id: claim for claim in self.claims.get_many([claim_id for claim_id, _ in pairs])}
+            warnings = [] if pairs or not self.claims.count() else [say("meaning_not_prepared")]
+        groups = cluster_near_duplicate_claims(pairs, self.config.duplicate_similarity)
+        return Outcome([_with_surest(group, claims) for group in groups], warnings=warnings)
+
     @outcome("find_duplicates", "entity")
     def find_entity_duplicates(self, entity_type: str | None = None) -> Outcome:
         """Entities of one type whose names may mean one, the most alike first.
@@ -97,6 +115,10 @@ class TidyingActions(ClaimActions):
 
 def _sureness(claim: Claim) -> tuple[float, int]:
     return -1.0 if claim.confidence is None else claim.confidence, claim.claim_number
+
+
+def _with_surest(group: Mapping[str, Any], claims: Mapping[str, Claim]) -> dict[str, Any]:
+    return {**group, "suggested_keep_id": max(map(claims.__getitem__, group["claim_ids"]), key=_sureness).claim_id}
 
 
 def _with_names(group: Mapping[str, Any], compared: Sequence[_Compared]) -> dict[str, Any]:

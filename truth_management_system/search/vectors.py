@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Table, bindparam, delete, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
@@ -19,8 +19,14 @@ from sqlalchemy.dialects.postgresql import insert
 from language_models.ports import EmbeddingModel
 from search.embedding import Embedder
 
+from ..crud.base import HOLDING, one_of
 from ..database import PKBDatabase, Prepared
+from ..schema.operators import in_order
 from ..schema.tables import claim_embeddings, claims, note_embeddings, notes, tag_embeddings, tags
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _LONGEST_TEXT = 8_000
 # They are long: each takes as much as ten claims.
@@ -146,6 +152,20 @@ def embedded_text(statement: str, possible_questions: str | None) -> str:
     return "\n".join([statement, *questions])[:_LONGEST_TEXT]
 
 
+def newest_vectors(
+    db: PKBDatabase, user_email: str, model: str, *, limit: int
+) -> list[tuple[str, NDArray[np.float32]]]:
+    """(claim_id, vector) of the user's claims that hold, those embedded last by `model` first; all of one length."""
+    import numpy as np
+
+    rows = db.rows(_NEWEST_VECTORS, user=user_email, model=model, limit=limit)
+    return [
+        (claim_id, np.frombuffer(vector, dtype="<f2").astype(np.float32))
+        for claim_id, vector in rows
+        if len(vector) == len(rows[0][1])
+    ]
+
+
 def _passed(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() >= deadline
 
@@ -191,6 +211,17 @@ class _Source:
 _CLAIMS = _Source(claims, claim_embeddings, "claim_rowid", "statement", "possible_questions", newest_first=True)
 _TAGS = _Source(tags, tag_embeddings, "tag_id", "name")
 _NOTES = _Source(notes, note_embeddings, "note_rowid", "title", "body")
+_NEWEST_VECTORS = Prepared(
+    select(claims.c.claim_id, claim_embeddings.c.vector)
+    .select_from(in_order(claim_embeddings, claims, claims.c.claim_rowid == claim_embeddings.c.claim_rowid))
+    .where(
+        claim_embeddings.c.user_email == bindparam("user"),
+        claim_embeddings.c.model == bindparam("model"),
+        one_of(claims.c.status, HOLDING),
+    )
+    .order_by(claim_embeddings.c.embedding_seq.desc())
+    .limit(bindparam("limit"))
+)
 _CLAIMS_BY_USER = Prepared(select(claims.c.user_email, func.count()).group_by(claims.c.user_email))
 _EMBEDDED_BY_USER = Prepared(
     select(claim_embeddings.c.user_email, func.count())

@@ -22,6 +22,11 @@ PATHS = (
     "/pkb/domains",
     "/pkb/conflicts",
     "/pkb/stats",
+    "/pkb/notes?limit=200",
+    "/pkb/notes?q=tea",
+    "/pkb/duplicates/claims",
+    "/pkb/duplicates/entities",
+    "/pkb/duplicates/tags",
     "/pkb/audit?limit=200",
     "/pkb/autocomplete?q=fact",
     "/pkb/search?q=tea&k=100",
@@ -61,6 +66,10 @@ def furnish(person: Person, numbers: range) -> None:
             contexts=[context["context_id"]],
             supersedes=old.claim_id,
         )
+        person.post("/pkb/notes", json={"body": f"Note {number} about tea"})
+        for name in (f"Bob {number}", f"Bob {number} Jones"):
+            person.post("/pkb/entities", json={"name": name})
+            person.post("/pkb/tags", json={"name": name})
         person.put(f"/pkb/claims/{new.claim_id}/pin")
         person.put(f"/pkb/contexts/{context['context_id']}/claims/1")
         person.put(f"/pkb/claims/1/tags/{new.tags[-1].tag_id}")

@@ -74,6 +74,17 @@ def test_a_model_that_wants_to_forget_everything_deletes_nothing(make_api: MakeA
     assert api.claims.list() == [claim]
 
 
+def test_without_the_model_rules_alone_read_a_text(make_api: MakeApi) -> None:
+    model = saying(Reply('{"intent": "forget", "subject": "Anna"}'))
+    orchestrator = TextOrchestrator(make_api(model))
+    added = orchestrator.process("remember that Anna likes tea", use_llm=False)
+    assert (added.action_taken, added.action_result.warnings) == ("added 1 claim", [])
+    assert orchestrator.process("Anna, perhaps", use_llm=False).raw_intent["action"] == "clarify"
+    found = orchestrator.process("Does Anna like tea?", use_llm=False)
+    assert [one["statement"] for one in found.affected_objects] == ["Anna likes tea"]
+    assert model.prompts == []
+
+
 def test_confirmed_actions_are_few(api: StructuredAPI) -> None:
     claim = api.add_claim("Anna likes tea", auto_extract=False).data
     orchestrator = TextOrchestrator(api)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import combinations, permutations
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
+from truth_management_system.search import consolidation
 from truth_management_system.search.consolidation import (
     cluster_entity_variants,
     cluster_near_duplicate_claims,
@@ -95,3 +100,51 @@ def test_names_that_are_the_same_are_wholly_alike():
 def test_few_and_different_names_are_no_group():
     assert cluster_entity_variants([], threshold=0.85) == []
     assert cluster_entity_variants([Named("1", "Google"), Named("2", "Microsoft")], threshold=0.85) == []
+
+
+def test_of_many_names_only_those_are_compared_that_may_mean_one(monkeypatch: pytest.MonkeyPatch):
+    compared = 0
+
+    class Counted(SequenceMatcher):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            nonlocal compared
+            compared += 1
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(consolidation, "SequenceMatcher", Counted)
+    letters, drawn = "abcdefghijklmnopqrstuvwxyz", Random(1)
+    names = ["".join(drawn.choices(letters, k=12)) for _ in range(400)]
+    names += [f"{name[:6]}x{name[6:]}" for name in names[:3]] + ["Ann", "Smith, Ann"]
+    groups = cluster_entity_variants([Named(str(number), name) for number, name in enumerate(names)])
+    assert {tuple(group["entity_ids"]) for group in groups} == {
+        ("0", "400"),
+        ("1", "401"),
+        ("2", "402"),
+        ("403", "404"),
+    }
+    assert compared < len(names)
+
+
+def test_names_are_grouped_as_if_each_was_compared_with_each():
+    drawn = Random(2)
+    names = [" ".join(drawn.choices(["ann", "anne", "smith", "smyth", "é", "日本", "li"], k=2)) for _ in range(60)]
+    found = cluster_entity_variants([Named(str(number), name) for number, name in enumerate(names)], 0.9)
+    together = {
+        (first, second)
+        for group in found
+        for first in map(int, group["entity_ids"])
+        for second in map(int, group["entity_ids"])
+    }
+    alike = [
+        (first, second)
+        for first, second in combinations(range(len(names)), 2)
+        if entity_name_similarity(names[first], names[second], 0.9) >= 0.9
+    ]
+    assert set(alike) <= together
+    # What hangs together over others, and nothing else.
+    roots = list(range(len(names)))
+    for first, second in alike:
+        roots = [roots[first] if root == roots[second] else root for root in roots]
+    assert {pair for pair in together if pair[0] != pair[1]} == {
+        pair for pair in permutations(range(len(names)), 2) if roots[pair[0]] == roots[pair[1]]
+    }

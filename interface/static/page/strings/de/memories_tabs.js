@@ -162,6 +162,7 @@ export const memoriesTabStrings = fill(english, {
     words: {
       add: 'Hinzugefügt', add_bulk: 'Hinzugefügt', create: 'Angelegt', edit: 'Geändert', update: 'Geändert', delete: 'Gelöscht',
       delete_claim: 'Zurückgezogen', retract: 'Zurückgezogen', pin: 'Angeheftet', unpin: 'Gelöst', undo: 'Rückgängig gemacht', import: 'Importiert', supersede: 'Ersetzt', resolve: 'Entschieden', link: 'Verknüpft', unlink: 'Getrennt',
+      consolidate: 'Zusammengefasst', merge: 'Zusammengeführt',
     },
     things: {
       claim: 'Erinnerung', claims: 'Erinnerungen', context: 'Kontext', entity: 'Entität', tag: 'Schlagwort', conflict: 'Widerspruch', conflict_set: 'Widerspruch',

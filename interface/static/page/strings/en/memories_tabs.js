@@ -162,6 +162,7 @@ export const memoriesTabStrings = {
     words: {
       add: 'Added', add_bulk: 'Added', create: 'Created', edit: 'Changed', update: 'Changed', delete: 'Deleted',
       delete_claim: 'Retracted', retract: 'Retracted', pin: 'Pinned', unpin: 'Unpinned', undo: 'Undid', import: 'Imported', supersede: 'Superseded', resolve: 'Resolved', link: 'Linked', unlink: 'Unlinked',
+      consolidate: 'Consolidated', merge: 'Merged',
     },
     things: {
       claim: 'memory', claims: 'memories', context: 'context', entity: 'entity', tag: 'tag', conflict: 'conflict', conflict_set: 'conflict',

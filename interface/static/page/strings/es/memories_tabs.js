@@ -162,6 +162,7 @@ export const memoriesTabStrings = fill(english, {
     words: {
       add: 'Añadido', add_bulk: 'Añadido', create: 'Creado', edit: 'Cambiado', update: 'Cambiado', delete: 'Borrado',
       delete_claim: 'Retirado', retract: 'Retirado', pin: 'Fijado', unpin: 'Soltado', undo: 'Deshecho', import: 'Importado', supersede: 'Reemplazado', resolve: 'Resuelto', link: 'Enlazado', unlink: 'Desenlazado',
+      consolidate: 'Consolidado', merge: 'Fusionado',
     },
     things: {
       claim: 'recuerdo', claims: 'recuerdos', context: 'contexto', entity: 'entidad', tag: 'etiqueta', conflict: 'contradicción', conflict_set: 'contradicción',

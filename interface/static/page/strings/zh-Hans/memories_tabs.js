@@ -162,6 +162,7 @@ export const memoriesTabStrings = fill(english, {
     words: {
       add: '添加', add_bulk: '添加', create: '创建', edit: '更改', update: '更改', delete: '删除',
       delete_claim: '撤回', retract: '撤回', pin: '固定', unpin: '取消固定', undo: '撤销', import: '导入', supersede: '取代', resolve: '解决', link: '关联', unlink: '取消关联',
+      consolidate: '整理', merge: '合并',
     },
     things: {
       claim: '记忆', claims: '记忆', context: '情境', entity: '实体', tag: '标签', conflict: '冲突', conflict_set: '冲突',
