@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from database.search.index import term_prefix
+from tests.truth_management_system.conftest import (
+    added,
+    finds_its_memories,
+    make_store_before,
+    stored_knowledge_base,
+)
 from truth_management_system import PKBDatabase, StructuredAPI
 from truth_management_system.interface.structured_api import verify_knowledge
 from truth_management_system.schema import sqlite, words
 from truth_management_system.schema.words import owned_words, stem, terms
-
-from .conftest import added, finds_its_memories, make_store_before, stored_knowledge_base
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 # Those of the paper, each with an ending that one of its steps knows.
@@ -34,7 +38,7 @@ _OF_THE_PAPER = """
 
 def documented_words() -> set[str]:
     """The words of the documentation."""
-    pages = Path(__file__).parents[2].joinpath("documentation").glob("*.md")
+    pages = Path(__file__).parents[3].joinpath("documentation").glob("*.md")
     return {word for page in pages for word in re.findall(r"[a-z]+", page.read_text(encoding="utf-8").lower())}
 
 
