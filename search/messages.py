@@ -2,7 +2,7 @@
 
 Of very many hits the newest 5,000 take part; the newest and the shortest of those are read and ranked, 400 in all,
 since a search has to answer within a blink, whatever is asked for. Each page says where more was found than that.
-`search_query` reads what was typed, `search_ranking` compares texts.
+`search.query` reads what was typed, `search.ranking` compares texts.
 """
 
 from __future__ import annotations

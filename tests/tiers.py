@@ -72,6 +72,7 @@ _UNMEASURED = (
     "tests/portability/",
     "tests/search/",
     "tests/test_architecture.py",
+    "tests/test_named_in_documents.py",
 )
 # Contracts above stores whose own tests (`tests/database`, `tests/search`, `tests/truth_management_system`) say on both
 # engines what differs between them. PostgreSQL's half of those above runs in `make proofs`.
