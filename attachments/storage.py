@@ -8,7 +8,6 @@ place, so that a crash leaves nothing half-made there.
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import shutil
 import time
@@ -26,6 +25,7 @@ from database.accounts.quotas import Quota, bytes_of, quota_of
 from database.accounts.users import get_user
 from database.engine.clock import iso_in
 from database.engine.database import Database
+from database.engine.durability import flush_to_disk
 from database.engine.errors import UserNotFoundError
 from database.history import attachments as rows
 from database.history.attachments import Attachment
@@ -190,7 +190,7 @@ class Attachments:
             extracted = read(into=draft)
             received.replace(draft / _ORIGINAL)
             for file in (*draft.iterdir(), draft):
-                _sync(file)
+                flush_to_disk(file)
             yield draft, extracted
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -200,7 +200,7 @@ class Attachments:
         # What lies there has no row: it was left by a crash, or its original is missing.
         shutil.rmtree(final, ignore_errors=True)
         draft.rename(final)
-        _sync(final.parent)
+        flush_to_disk(final.parent)
 
     def get(self, user_email: str, attachment_id: str) -> Attachment:
         """A file of the person. Raises AttachmentNotFoundError."""
@@ -312,14 +312,6 @@ def _make(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise FilesUnavailableError(f"The folder of files can't be made: {error.strerror}.") from error
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _entries(folder: Path) -> list[Path]:

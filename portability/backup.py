@@ -17,6 +17,7 @@ import orjson
 from pydantic import Field, NonNegativeInt, TypeAdapter, ValidationError
 
 from database.engine.clock import now_iso
+from database.engine.durability import replace_durably
 from database.engine.sqlite import copy_store, version_of
 from settings import SECRET_FILE
 
@@ -173,25 +174,6 @@ def back_up(
     except OSError as error:
         raise BackupError(f"The backup can't be written: {error.strerror or error}.") from error
     return file
-
-
-def replace_durably(draft: Path, file: Path) -> None:
-    """Rename `draft` to `file`, flushed so that it survives a power failure."""
-    with draft.open("rb") as written:
-        os.fsync(written.fileno())
-    draft.replace(file)
-    flush_folder(file.parent)
-
-
-def flush_folder(folder: Path) -> None:
-    """Flush the names in `folder` to disk, where the system supports that."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _second_half(progress: Progress, share: float) -> None:

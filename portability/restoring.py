@@ -18,6 +18,7 @@ from database.changes import renew_epoch
 from database.connection import close_store, open_store
 from database.engine.clock import now_iso
 from database.engine.database import Database
+from database.engine.durability import flush_to_disk
 from database.engine.errors import StoreError
 from database.engine.sqlite import holds_rows, is_sound
 from portability.backup import (
@@ -30,7 +31,6 @@ from portability.backup import (
     Progress,
     back_up,
     copy_bounded,
-    flush_folder,
     read_manifest,
 )
 from truth_management_system import PKBConfig, get_database
@@ -218,7 +218,7 @@ def _resume(draft: Path, data_dir: Path) -> None:
 def _put_secret(draft: Path, data_dir: Path) -> None:
     if (draft / SECRET).exists():
         (draft / SECRET).replace(data_dir / SECRET)
-    flush_folder(data_dir)
+    flush_to_disk(data_dir)
 
 
 def _fill_database(draft: Path, place: Place, former: Path) -> None:
@@ -252,7 +252,7 @@ def _exchange(draft: Path, data_dir: Path, former: Path) -> None:
     (draft / _EXCHANGE).write_text(former.name, encoding="utf-8")
     unpacked = (folder for folder in (draft / _USERS).rglob("*") if folder.is_dir())
     for folder in (*unpacked, draft / _USERS, draft, data_dir):
-        flush_folder(folder)
+        flush_to_disk(folder)
     if users.exists():
         users.rename(former / _USERS)
     try:

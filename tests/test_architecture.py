@@ -236,6 +236,18 @@ def test_one_module_alone_reads_the_session_and_g_of_flask():
     assert {module for module in modules() if names & set(imports(module))} <= {"endpoints.http.scope"}
 
 
+def test_a_folder_is_flushed_to_disk_by_one_module_alone():
+    def flushes(call: ast.AST) -> bool:
+        return (
+            isinstance(call, ast.Call)
+            and ast.unparse(call.func) == "os.fsync"
+            and not ast.unparse(call.args[0]).endswith(".fileno()")
+        )
+
+    flushing = [module for module, tree in modules().items() if any(map(flushes, ast.walk(tree)))]
+    assert flushing == ["database.engine.durability"]
+
+
 def test_conversation_stays_readable():
     assert len((ROOT / "Conversation.py").read_text(encoding="utf-8").splitlines()) < 400
 

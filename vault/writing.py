@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conversation_reference_utils import canonical_reference
+from database.engine.durability import flush_to_disk
 from database.engine.errors import InvalidChangeError
 from database.history.documents import follow_renamed
 from database.vault.writes import Action, Source, find_source, record_write
@@ -328,7 +329,7 @@ def _put(file: Path, content: bytes, *, is_new: bool) -> None:
             with suppress(OSError):
                 scratch.chmod(file.stat().st_mode & 0o777)
             scratch.replace(file)
-        _sync_folder(file.parent)
+        flush_to_disk(file.parent)
     except FileExistsError:
         if file.is_dir():
             raise _exists(file) from None
@@ -347,7 +348,7 @@ def _exists(file: Path) -> DocumentExistsError:
 def _move(file: Path, to: Path) -> None:
     try:
         file.rename(to)
-        _sync_folder(to.parent)
+        flush_to_disk(to.parent)
     except OSError as error:
         raise VaultUnavailableError(f"The document can't be moved: {error.strerror}.") from error
 
@@ -360,14 +361,6 @@ def _make_folder(folder: Path) -> None:
         raise DocumentExistsError(say("document_path_through")) from None
     except OSError as error:
         raise VaultUnavailableError(f"The folder can't be made: {error.strerror}.") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _require_version(current: Document | None, version: str | None) -> None:

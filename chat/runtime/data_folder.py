@@ -7,10 +7,11 @@ that, or can't flush, is found when a server starts, and not when it loses data.
 from __future__ import annotations
 
 import errno
-import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
+
+from database.engine.durability import flush_to_disk, replace_durably
 
 from .startup import DataFolderError
 
@@ -21,10 +22,10 @@ def probe(data_dir: Path) -> None:
     kept, draft = data_dir / f".probe-{token}", data_dir / f".probe-{token}.new"
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        _write(kept, "former")
-        _write(draft, token)
-        draft.replace(kept)
-        _flush_folder(data_dir)
+        kept.write_text("former", encoding="ascii")
+        flush_to_disk(kept)
+        draft.write_text(token, encoding="ascii")
+        replace_durably(draft, kept)
         if draft.exists() or kept.read_text(encoding="ascii") != token:
             raise OSError(errno.EIO, "a renamed file has another content than was written")
     except OSError as error:
@@ -33,18 +34,3 @@ def probe(data_dir: Path) -> None:
         for path in (kept, draft):
             with suppress(OSError):
                 path.unlink()
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("x", encoding="ascii") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
