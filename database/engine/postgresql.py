@@ -39,9 +39,10 @@ from .statements import Numbered
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""
 LOCK_TIMEOUT_MS = 10_000
-IDLE_WRITER_MS = 7_000
+IDLE_WRITER_MS = 5_000
 """So long a writing transaction may ask nothing. The server then ends it: its process is cut off or stands still, and
-keeps all others from writing. Less than LOCK_TIMEOUT_MS, so that they don't give up before."""
+keeps all others from writing. Less than LOCK_TIMEOUT_MS, so that they don't give up before; and little enough that they
+close its turns within ten seconds, though they first let the living renew their leases (`chat.processes.duties`)."""
 # A network that drops everything is noticed after about fifteen seconds, not after the system's two hours.
 _NOTICE_CUTS = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 _WORK_MEM = "32MB"
