@@ -22,6 +22,8 @@ LEASE_SECONDS = 7.0
 RENEW_SECONDS = 2.0
 
 _FOLDER = "data folder"
+_ENDED = "ended: "
+"""Before the name of a process that has stopped by itself. What it had begun may still write until its lease ends."""
 _c, _p = duties.c, server_processes.c
 
 
@@ -66,7 +68,8 @@ def _clear_of(connection: Connection, is_busy: Callable[[str], bool]) -> list[st
 
 def _renew_process(connection: Connection, owner: str, clear_of: list[str], *, forgets_others: bool) -> None:
     """forgets_others: those whose leases have ended."""
-    replaced = or_(_p.owner == owner, _p.lease_until < store_time()) if forgets_others else _p.owner == owner
+    mine = _p.owner.in_([owner, _ENDED + owner])
+    replaced = or_(mine, _p.lease_until < store_time()) if forgets_others else mine
     connection.execute(delete(server_processes).where(replaced))
     lease = {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
     connection.execute(insert(server_processes).values(**lease, clear_of=clear_of))
@@ -87,14 +90,31 @@ def others_may_write(
     return any(not row.has_ended for row in waited_for) or bool(waited_for and not may_take_over())
 
 
+def processes_left(*, database: Database) -> dict[str, str]:
+    """The processes that have not stopped by themselves, each with the end of its lease: they live, or were killed."""
+    left = select(_p.owner, _p.lease_until).where(~_p.owner.startswith(_ENDED, autoescape=True))
+    with database.reading() as connection:
+        return {row.owner: row.lease_until for row in connection.execute(left)}
+
+
 def forget_processes(*, database: Database) -> None:
-    """Take all other processes for gone: for one that knows that it is alone."""
-    database.write(lambda connection: connection.execute(delete(server_processes)).rowcount)
+    """Take all other processes for gone, with their duties: for one that knows that it is alone."""
+
+    def forget(connection: Connection) -> None:
+        connection.execute(delete(server_processes))
+        connection.execute(delete(duties).where(_c.name != _FOLDER))
+
+    database.write(forget)
 
 
 def release_duties(*, database: Database, owner: str) -> None:
-    """Let others take the duties of a process that stops."""
-    database.write(lambda connection: connection.execute(delete(duties).where(_c.owner == owner)).rowcount)
+    """Let others take the duties of a process that stops, and know that it was not killed."""
+
+    def release(connection: Connection) -> None:
+        connection.execute(delete(duties).where(_c.owner == owner))
+        connection.execute(update(server_processes).where(_p.owner == owner).values(owner=_ENDED + owner))
+
+    database.write(release)
 
 
 def owners(*, database: Database) -> dict[str, int]:

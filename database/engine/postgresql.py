@@ -240,6 +240,12 @@ class _ServerLock:
             self._asked(f"SELECT pg_advisory_lock_shared({_SERVER_LOCK}) IS NOT NULL")
             self._asked(f"SELECT pg_advisory_unlock({_SERVER_LOCK})")
 
+    def take_again(self, *, after: float) -> None:
+        """Let go of the lock, and take it after so many seconds as one that comes. Raises StoreError."""
+        self.release()
+        time.sleep(after)
+        self.take()
+
     def release(self) -> None:
         """Let go of the lock, so that whoever comes next has it at once, and close its connection."""
         if self._connection is not None:

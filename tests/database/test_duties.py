@@ -26,7 +26,7 @@ from chat.runtime.startup import bring_in_order
 from chat.turns.runner import TurnRunner
 from database.accounts.users import create_user
 from database.conversations.repository import create_conversation
-from database.duties import LEASE_SECONDS, serve_folder, take_duties
+from database.duties import LEASE_SECONDS, processes_left, serve_folder, take_duties
 from database.engine import postgresql
 from database.engine.clock import store_time
 from database.engine.database import Database
@@ -342,6 +342,33 @@ def test_who_is_alone_waits_for_no_process_that_was_killed(database: Database) -
     SharedDuties(database=database, is_busy=lambda _: True).keep(())
     bring_in_order(database=database)
     assert not SharedDuties(database=database).others_may_write("ada@example.org")
+
+
+def test_who_is_alone_leaves_no_duty_to_a_process_that_was_killed(database: Database) -> None:
+    serve_folder(database=database, folder_id="a", is_alone=True)
+    SharedDuties(database=database).keep(["index"])
+    bring_in_order(database=database)
+    started = SharedDuties(database=database)
+    started.keep(["index"])
+    assert started.holds("index")
+    with pytest.raises(ConflictError):
+        serve_folder(database=database, folder_id="b", is_alone=False)
+
+
+def test_a_process_is_left_until_it_stops_by_itself_and_is_waited_for_until_its_lease_ends(
+    database: Database, closed: str
+) -> None:
+    stopping, other = SharedDuties(database=database, is_busy=lambda _: True), SharedDuties(database=database)
+    assert processes_left(database=database) == {}
+    stopping.begin()
+    assert list(processes_left(database=database)) == [stopping.owner]
+    for _ in range(2):
+        stopping.release()
+        assert processes_left(database=database) == {}
+        assert other.others_may_write(closed)  # what it had begun may go on for a moment
+    stopping.begin()
+    assert list(processes_left(database=database)) == [stopping.owner]
+    assert not stopping.others_may_write(closed)
 
 
 def test_a_single_server_has_every_duty() -> None:
