@@ -103,6 +103,8 @@ class PostgreSQLDatabase:
                 **_NOTICE_CUTS,
                 "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC "
                 f"-c work_mem={_WORK_MEM} "
+                # Whatever the database prefers: any other snapshot of a writer is older than its lock.
+                "-c default_transaction_isolation=read\\ committed "
                 # Readers are always in a transaction: see `_commit_and_begin`.
                 f"-c idle_in_transaction_session_timeout={IDLE_WRITER_MS if writing else 0}",
             },
