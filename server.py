@@ -157,7 +157,7 @@ def build_state(settings: Settings, *, models: ModelRoles | None = None) -> AppS
     is_busy_anywhere = partial(_is_busy_anywhere, here=is_busy, duties=duties)
     erasure = _account_erasure(settings, stores, tool_servers, forget=forget, is_busy=is_busy_anywhere)
     inboxes = _inboxes(settings, stores.database, services)
-    work = _work(settings, stores, turns, changes, erasure, recipes, inboxes, requests)
+    work = _work(settings, stores, turns, changes, erasure, recipes, inboxes, requests, duties)
     return AppState(
         settings=settings,
         database=stores.database,
@@ -322,6 +322,7 @@ def _work(
     recipes: RecipeRegistry,
     inboxes: InboxDesk,
     requests: RequestsUnderWay,
+    duties: Duties,
 ) -> ServerWork:
     """What is done beside all requests, again and again."""
     database = stores.database
@@ -332,7 +333,7 @@ def _work(
     return ServerWork(
         erase_closed_accounts=account_erasure.erase_closed,
         look_for_changes=changes.look,
-        close_abandoned_turns=turns.close_abandoned,
+        close_abandoned_turns=partial(turns.close_abandoned, may_take_over=duties.may_take_over),
         work_on_imports=imports.work,
         name_threads=titles.make_waiting,
         sweep_files=stores.attachments.sweep,

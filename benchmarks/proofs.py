@@ -59,6 +59,7 @@ PARTS: dict[str, Part] = {
             "tests/load/test_one_of_two_servers_killed.py",
             "tests/load/test_serve_scaled.py",
             "tests/load/test_faults.py",
+            "tests/load/test_standing_still.py",
         ),
     ),
     "two-processes-one-port": Part(

@@ -1,8 +1,9 @@
 """Changes: one row for each event of a person's things, written in the transaction that makes the change.
 
 `GET /events` streams them to the person's other tabs, devices and programs (`chat.runtime.changes`). `seq` counts the
-changes of one person from 1 on, within one epoch: a store restored from a backup begins another one. Rows are kept for
-`KEPT_DAYS`; no row holds what a message or a memory says.
+changes of one person from 1 on, within one epoch: a store restored from a backup begins another one, and so does an
+account that is made again under the address of an erased one. Rows are kept for `KEPT_DAYS`; no row holds what a
+message or a memory says.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sqlalchemy import Connection, Text, bindparam, column, delete, func, insert
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import RECORDED, Database, Urgency
 from database.engine.statements import Prepared
-from database.schema import change_epoch, changes
+from database.schema import change_epoch, changes, users
 
 KEPT_DAYS = 7
 _ROWS_AT_ONCE = 500
@@ -45,9 +46,12 @@ _AFTER = Prepared(
 )
 _OLDEST = Prepared(select(func.min(_c.seq)).where(_c.user_email == bindparam("owner")))
 _NEWEST = Prepared(select(func.max(_c.seq)).where(_c.user_email == bindparam("owner")))
+_ACCOUNT = select(users.c.user_id).where(users.c.user_email == bindparam("owner")).scalar_subquery()
+_STORE = select(change_epoch.c.epoch).where(change_epoch.c.id == 1).scalar_subquery()
+_EPOCH_OF_PERSON = func.coalesce(_STORE, "") + "-" + func.coalesce(_ACCOUNT, "")
 _SEEN = Prepared(
     select(
-        select(change_epoch.c.epoch).where(change_epoch.c.id == 1).scalar_subquery(),
+        _EPOCH_OF_PERSON,
         select(func.max(_c.seq)).where(_c.user_email == bindparam("owner")).scalar_subquery(),
     )
 )
@@ -56,7 +60,7 @@ _CHANGED = Prepared(
     .where(_c.user_email == bindparam("owner"), _c.seq > bindparam("after"), _c.kind == bindparam("kind"))
     .distinct()
 )
-_EPOCH = Prepared(select(change_epoch.c.epoch).where(change_epoch.c.id == 1))
+_EPOCH = Prepared(select(_EPOCH_OF_PERSON))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,18 +225,19 @@ def changes_after(*, database: Database, user_email: str, after: int, most: int)
 def kept_range(*, database: Database, user_email: str) -> KeptRange:
     """Which of the person's changes can still be read."""
     with database.reading() as connection:
-        epoch = _EPOCH.row(connection)
+        row = _EPOCH.row(connection, owner=user_email)
+        assert row is not None
         return KeptRange(
             oldest=_value(_OLDEST, connection, user_email),
             newest=_value(_NEWEST, connection, user_email),
-            epoch="" if epoch is None else epoch[0],
+            epoch=row[0],
         )
 
 
 class ChangesSeen(NamedTuple):
-    """Up to which change somebody knows the things of a person; (None, 0) before the first change of a store."""
+    """Up to which change somebody knows the things of a person; newest: 0 before the first one."""
 
-    epoch: str | None
+    epoch: str
     newest: int
 
 

@@ -21,7 +21,7 @@ from chat.context.knowledge import KnowledgeAccess
 from chat.processes.duties import EVERY_DUTY, Duties
 from chat.processes.threads import in_thread
 from chat.turns.runner import TurnRunner
-from database.duties import forget_processes, serve_folder
+from database.duties import RENEW_SECONDS, forget_processes, processes_left, serve_folder
 from database.engine.backend import ServerHold
 from database.engine.database import Database
 from database.engine.errors import ConflictError, StorageFailedError, StoreError
@@ -36,7 +36,9 @@ from language_models.roles import ModelRoles
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _CHECK_SECONDS = 1.0
-_HELD_SECONDS = 2.0
+_HELD_SECONDS, _AFTER_FAILURE = 1.0, 0.25
+_OTHERS_SECONDS = RENEW_SECONDS + 0.5
+"""Within this time every living server has taken the lock of the database again, and has renewed its leases."""
 _FOLDER_FILE = "folder.id"
 _DATABASE_TAKEN = "A command has the database of DATABASE_URL for itself. Wait until it has ended."
 _OTHER_FOLDER = (
@@ -166,10 +168,23 @@ class ServerProcess:
         """Register as a server of the database, the only one during recovery. Raises ServerRunningError."""
         if self._hold is None:
             self._hold = self._holding.enter_context(self._database.backend.held_for_server())
+        if self._database.backend.is_shared and self._hold.is_alone():
+            self._wait_for_others(self._hold)
         if not self._hold.is_held():
             self._let_go()
             raise ServerRunningError(_DATABASE_TAKEN)
         return self._hold
+
+    def _wait_for_others(self, hold: ServerHold) -> None:
+        """Give the lock back to servers that lost it with their connections, as when PostgreSQL was restarted.
+
+        Only where servers are noted that did not stop by themselves: they live, or were killed.
+        """
+        left = processes_left(database=self._database)
+        if left:
+            hold.take_again(after=_OTHERS_SECONDS)
+            if processes_left(database=self._database) != left:
+                hold.share()  # one has renewed its leases
 
     def _put_in_order(self, hold: ServerHold) -> None:
         """Recover from a crash if no other server runs; turns that one abandons are closed when their leases expire."""
@@ -211,8 +226,14 @@ class ServerProcess:
         for watch in self._watches:
             watch.stop()
         self._watches = ()
+        if self._begun_in is not None:
+            self._release_duties()
         self._let_go()
         self._begun_in = self._running = None
+
+    def _release_duties(self) -> None:
+        with contextlib.suppress(StoreError):
+            self._duties.release()
 
     def _watch_files(self) -> None:
         """Check both files for damaged pages; the first request waits up to a second for the result."""
@@ -224,18 +245,22 @@ class ServerProcess:
                 watch.begin(wait=_CHECK_SECONDS)
 
     async def keep_up(self) -> None:
-        """Run the upkeep, and check every few seconds that the database is still held; until it is cancelled."""
+        """Run the upkeep, and check every second that the database is still held; until it is cancelled."""
         try:
             await asyncio.gather(self._upkeep(), self._keep_checking())
         finally:
-            with contextlib.suppress(StoreError):
-                self._duties.release()
+            self._release_duties()
 
     async def _keep_checking(self) -> None:
+        wait = _HELD_SECONDS
         while True:
-            await asyncio.sleep(_HELD_SECONDS)
-            with contextlib.suppress(StoreError):  # who asks for anything else is told of it
+            await asyncio.sleep(wait)
+            try:
                 await in_thread(self.check_database)
+            except StoreError:  # who asks for anything else is told of it
+                wait = _AFTER_FAILURE
+            else:
+                wait = _HELD_SECONDS
 
     async def _start(self) -> None:
         self._models.start()

@@ -323,9 +323,11 @@ class TurnRunner:
             self._others.tell_unkept()
             asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_leases)
 
-    def close_abandoned(self) -> int:
-        """Close the turns of other processes whose leases have ended; how many. Raises StoreError."""
-        closed = close_interrupted_turns(database=self.database, asking=self.owner, report_of=self.report_of)
+    def close_abandoned(self, *, may_take_over: Callable[[], bool] = lambda: True) -> int:
+        """Close what processes that are gone have left (`Duties.may_take_over`); how many. Raises StoreError."""
+        closed = close_interrupted_turns(
+            database=self.database, asking=self.owner, report_of=self.report_of, may_take_over=may_take_over
+        )
         if closed:
             log.warning("%d answers of a process that is gone were closed; what was said is kept", closed)
         return closed

@@ -29,6 +29,9 @@ class ServerHold(Protocol):
     def share(self) -> None:
         """Let others hold the database too, where several servers may work on it."""
 
+    def take_again(self, *, after: float) -> None:
+        """Let go of it, and take it after so many seconds: alone only if no other server has taken it by then."""
+
 
 class Backend(Protocol):
     """One database: how to connect to it, how to begin a transaction, and what its errors mean."""

@@ -39,9 +39,10 @@ from .statements import Numbered
 SCHEMA = "anaphora"
 """The schema of the tables; the next name on the search path is that of extensions."""
 LOCK_TIMEOUT_MS = 10_000
-IDLE_WRITER_MS = 7_000
+IDLE_WRITER_MS = 5_000
 """So long a writing transaction may ask nothing. The server then ends it: its process is cut off or stands still, and
-keeps all others from writing. Less than LOCK_TIMEOUT_MS, so that they don't give up before."""
+keeps all others from writing. Less than LOCK_TIMEOUT_MS, so that they don't give up before; and little enough that they
+close its turns within ten seconds, though they first let the living renew their leases (`chat.processes.duties`)."""
 # A network that drops everything is noticed after about fifteen seconds, not after the system's two hours.
 _NOTICE_CUTS = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 _WORK_MEM = "32MB"
@@ -102,6 +103,8 @@ class PostgreSQLDatabase:
                 **_NOTICE_CUTS,
                 "options": f"-c search_path={self.schema},public -c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC "
                 f"-c work_mem={_WORK_MEM} "
+                # Whatever the database prefers: any other snapshot of a writer is older than its lock.
+                "-c default_transaction_isolation=read\\ committed "
                 # Readers are always in a transaction: see `_commit_and_begin`.
                 f"-c idle_in_transaction_session_timeout={IDLE_WRITER_MS if writing else 0}",
             },
@@ -238,6 +241,12 @@ class _ServerLock:
             self._alone = False
             self._asked(f"SELECT pg_advisory_lock_shared({_SERVER_LOCK}) IS NOT NULL")
             self._asked(f"SELECT pg_advisory_unlock({_SERVER_LOCK})")
+
+    def take_again(self, *, after: float) -> None:
+        """Let go of the lock, and take it after so many seconds as one that comes. Raises StoreError."""
+        self.release()
+        time.sleep(after)
+        self.take()
 
     def release(self) -> None:
         """Let go of the lock, so that whoever comes next has it at once, and close its connection."""

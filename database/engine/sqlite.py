@@ -231,6 +231,9 @@ class _HeldWithItsFolder:
     def share(self) -> None:
         pass
 
+    def take_again(self, *, after: float) -> None:
+        pass
+
 
 @compiles(StoreTime, "sqlite")
 def _store_time(element: StoreTime, compiler: SQLCompiler, **how: Any) -> str:

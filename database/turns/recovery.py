@@ -33,12 +33,14 @@ def close_interrupted_turns(
     owner: str | None = None,
     asking: str | None = None,
     report_of: ReportMaker | None = None,
+    may_take_over: Callable[[], bool] = lambda: True,
 ) -> int:
     """Finish every turn that is still streaming as "interrupted"; returns how many.
 
     For a server that starts and knows that no other process uses the store, or for one abandoned answer (`only`, its
     message id) that this `owner` still has. asking: the owner name of the calling process while other processes may run
-    turns; then only turns of others whose lease has expired are closed.
+    turns; then only turns of others whose lease has expired are closed. may_take_over: asked after the look at the
+    leases; False leaves all as they are: the store may have taken no writes, so that nobody could renew a lease.
 
     Fifty turns share a transaction, and each is closed once even if several processes try: text as stored, hashes,
     title and friendly id on a first turn, and the closing events. A turn that has sent no event gets its report first:
@@ -53,6 +55,8 @@ def close_interrupted_turns(
         if_still &= messages.c.owner == owner
     with database.reading() as connection:
         running = connection.execute(_streaming(if_still, only)).all()
+    if not may_take_over():
+        return 0
     turns = [(AbandonedTurn(*row[:-1]), bool(row.begun)) for row in running]
     batches = (turns[start : start + TOGETHER] for start in range(0, len(turns), TOGETHER))
     closed = sum(_close_batch(database, batch, report_of, if_still) for batch in batches)

@@ -13,10 +13,13 @@ import pytest
 
 from chat.runtime import changes as feeds
 from chat.runtime.changes import ChangeFeed
+from database.accounts.users import create_user
 from database.changes import SETTINGS, kept_range, record
 from database.connection import close_store, open_store
 from database.engine.database import Database
 from database.engine.errors import StorageBusyError
+from database.maintenance.account_erasure import close_account, erase_account
+from tests.live_server import PASSWORD
 from tests.stores import put_empty_store
 
 ANN, BEN = "ann@example.org", "ben@example.org"
@@ -86,6 +89,20 @@ def test_it_goes_on_where_the_client_stopped(database: Database, feed: ChangeFee
     stream = feed.watch(user_email=ANN, after=10).lines()
     told = [line["seq"] for _ in range(3) for line in decoded(next(stream))]
     assert told == list(range(11, 451))
+
+
+def test_a_number_of_an_erased_account_is_none_of_one_that_is_made_again_under_its_address(
+    database: Database, feed: ChangeFeed
+) -> None:
+    create_user(database=database, user_email=ANN, password=PASSWORD)
+    change(database, "a", "b")
+    former = epoch_of(database)
+    close_account(database=database, user_email=ANN)
+    erase_account(database=database, user_email=ANN)
+    create_user(database=database, user_email=ANN, password=PASSWORD)
+    change(database, "c", "d", "e")
+    told = decoded(next(feed.watch(user_email=ANN, after=2, epoch=former).lines()))
+    assert told == [{"seq": 3, "reset": True, "epoch": epoch_of(database)}]
 
 
 def test_only_ones_own_changes_are_told(database: Database, feed: ChangeFeed) -> None:

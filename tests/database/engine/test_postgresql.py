@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, Engine, bindparam, event, insert, select
+from sqlalchemy import Connection, Engine, bindparam, event, func, insert, make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from database import schema
@@ -34,6 +34,7 @@ from database.engine import postgresql
 from database.engine.database import Database, Urgency
 from database.engine.errors import (
     ActivityNotFoundError,
+    AlreadySentError,
     DatabaseDamagedError,
     DatabaseTooNewError,
     StorageBusyError,
@@ -46,6 +47,7 @@ from database.history.reading import last_messages
 from database.history.references import conversations_by_friendly_id
 from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
+from database.turns.idempotency import refuse_sent_before
 from database.turns.turns import accept_turn, finish_turn
 from database.workspaces.default import default_workspace_id
 from tests.postgresql import PostgreSQLServer, shape
@@ -191,6 +193,63 @@ def test_one_process_writes_at_a_time_and_who_waits_too_long_is_told_to_come_aga
     other.close()
     with store.reading() as connection:
         assert subjects(connection) == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("urgency", [Urgency.CHANGE, Urgency.ACCEPT])
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_writer_sees_what_the_one_before_has_written_whatever_isolation_the_database_prefers(
+    url: str, tmp_path: Path, postgresql_server: PostgreSQLServer, level: str, urgency: Urgency
+) -> None:
+    name = make_url(url).database
+    postgresql_server.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{level}'")
+    first, second = (Database(database_at(url), folder=tmp_path) for _ in range(2))
+    waiting = Prepared(select(func.count()).select_from(text("pg_locks WHERE locktype = 'advisory' AND NOT granted")))
+    seen = Prepared(select(login_attempts.c.subject))
+    renamed = Prepared(update(login_attempts).values(subject="eve"))
+    begun = threading.Event()
+
+    def write(connection: Connection) -> None:
+        begun.set()
+        attempt(connection, "ann")
+        until = time.monotonic() + 60
+        while waiting.rows(connection) != [(1,)] and time.monotonic() < until:
+            time.sleep(0.01)
+
+    def look_and_write(connection: Connection) -> list[Any]:
+        found = seen.rows(connection)
+        renamed.run(connection)
+        return list(found)
+
+    try:
+        job = first.submit(write)
+        assert begun.wait(60)
+        assert second.write(look_and_write, urgency=urgency) == [("ann",)]
+        job.result(60)
+    finally:
+        for each in (first, second):
+            each.close()
+        postgresql_server.execute(f"ALTER DATABASE {name} RESET default_transaction_isolation")
+
+
+def test_a_message_that_is_sent_again_finds_its_answer_however_many_servers_accept_at_once(
+    url: str, tmp_path: Path
+) -> None:
+    stores = [Database(database_at(url), folder=tmp_path) for _ in range(3)]
+
+    def accept(number: int) -> tuple[dict[str, Any], str]:
+        own: dict[str, Any] = {"database": stores[number % 3], "user_email": "ann@example.org"}
+        own["conversation_id"] = create_conversation(**own, domain="assistant").conversation_id
+        sent = own | {"text": "Does it rain?", "client_message_id": f"message {number}"}
+        return sent, accept_turn(**sent, config={}).response_message_id
+
+    with ThreadPoolExecutor(6) as pool:
+        accepted = list(pool.map(accept, range(60)))
+    for sent, answer in accepted:
+        with pytest.raises(AlreadySentError) as found:
+            refuse_sent_before(**sent, again=None)
+        assert found.value.message_id == answer
+    for each in stores:
+        each.close()
 
 
 def let_no_writer_idle(connection: Connection, *, longer_than_ms: int) -> None:

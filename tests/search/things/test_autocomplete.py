@@ -8,13 +8,16 @@ import pytest
 from sqlalchemy import update
 
 from database import schema
+from database.accounts.users import create_user
 from database.changes import purge_changes, renew_epoch
 from database.conversations import repository as conversations
 from database.engine.database import Database
+from database.maintenance.account_erasure import close_account, erase_account
 from database.search import titles
 from database.search.titles import titles_of
 from search.things import conversations as conversation_search
 from search.things.conversations import autocomplete_conversations, conversations_spelled_like
+from tests.live_server import PASSWORD
 
 pytestmark = pytest.mark.contract
 
@@ -152,6 +155,25 @@ def test_titles_are_found_after_their_changes_were_purged_and_in_another_epoch(d
     assert offered(database, "reactor") == []  # no change was recorded: nothing of ours writes a title so
     renew_epoch(database=database)
     assert offered(database, "reactor") == ["two_bbbb", "one_aaaa"]
+
+
+def test_titles_of_an_erased_account_are_not_those_of_one_that_is_made_again_under_its_address(
+    database: Database,
+) -> None:
+    elsewhere = titles.HeldTitles()  # of a process that does not hear of the erasure
+
+    def found(word: str) -> list[str]:
+        with database.reading() as connection:
+            return elsewhere.titled(connection, ANN, [word]) or []
+
+    create_user(database=database, user_email=ANN, password=PASSWORD)
+    first = [make(database, "React", None) for _ in range(2)]
+    assert sorted(found("react")) == sorted(first)
+    close_account(database=database, user_email=ANN)
+    erase_account(database=database, user_email=ANN)
+    create_user(database=database, user_email=ANN, password=PASSWORD)
+    again = [make(database, "React", None) for _ in range(3)]
+    assert sorted(found("react")) == sorted(again)
 
 
 def test_many_titles_are_looked_through_by_the_database(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
