@@ -260,6 +260,66 @@ def test_conversations_are_found_by_titles_in_any_script(ada: Person, q: str) ->
     assert [each["title"] for each in listed] == [expected]
 
 
+def remembered(person: Person, q: str, **more: Any) -> set[str]:
+    """The statements of the memories that a search of memories alone, and one of everything, find."""
+    alone, among = (found(person, q, kind=kind, **more).results for kind in ("memory", "all"))
+    statements = {each.claim.statement for each in alone if isinstance(each, MemoryResult)}
+    assert {each.claim.statement for each in among if isinstance(each, MemoryResult)} == statements
+    return statements
+
+
+@pytest.mark.contract
+def test_quoted_words_and_the_mode_of_words_find_memories_that_say_them(ada: Person) -> None:
+    side_by_side = "I bake with rye flour"
+    apart = "Of flour, I like that of rye"
+    other = "I store flour in the cellar"
+    accented = "Kärnten sells Rye Flour, too"
+    for statement in (side_by_side, apart, other, accented):
+        ada.remember(statement)
+    phrase = {side_by_side, accented}
+    for mode in ("auto", "words"):
+        assert remembered(ada, '"rye flour"', mode=mode) == phrase
+        assert remembered(ada, '"RYE flour" karnten', mode=mode) == {accented}
+        assert remembered(ada, '"rye cellar"', mode=mode) == set()
+    assert remembered(ada, "rye flour", mode="words") == {*phrase, apart}
+    assert remembered(ada, "flour cel", mode="words") == {other}  # the last word may go on
+    assert remembered(ada, "rye cellar", mode="words") == set()
+    assert remembered(ada, "rye flour") >= {*phrase, apart, other}
+    assert remembered(ada, "rye flour", mode="meaning") >= {*phrase, apart, other}
+
+
+@pytest.mark.contract
+def test_memories_without_a_word_are_found_in_every_mode(ada: Person) -> None:
+    ada.remember("I bake with rye flour")
+    ada.remember("I bake with wheat flour")
+    for mode in ("auto", "words", "meaning"):
+        assert remembered(ada, "bake -wheat", mode=mode) == {"I bake with rye flour"}
+        assert remembered(ada, 'bake -"rye flour"', mode=mode) == {"I bake with wheat flour"}
+        assert remembered(ada, "-wheat", mode=mode) == set()
+
+
+def test_memories_that_say_the_words_are_paged_to_the_end(ada: Person) -> None:
+    for number in range(7):
+        ada.remember(f"Rye flour of brand {number}")
+        ada.remember(f"Wheat flour, no rye, of brand {number}")
+    seen, cursor = list[str | None](), None
+    while True:
+        page = found(ada, '"rye flour"', kind="memory", limit=3, **({"cursor": cursor} if cursor else {}))
+        seen += [each.snippet for each in page.results if isinstance(each, MemoryResult)]
+        cursor = page.next
+        if cursor is None:
+            break
+    assert sorted(filter(None, seen)) == [f"Rye flour of brand {number}" for number in range(7)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "words"])
+def test_a_memory_is_found_by_its_name(ada: Person, mode: str) -> None:
+    ada.remember("I feed my starter on Sundays", friendly_id="starter_care_k3f9")
+    for q in ("starter_care_k3f9", "@starter_care_k3f9"):
+        assert remembered(ada, q, mode=mode) == {"I feed my starter on Sundays"}
+    assert remembered(ada, '"starter care"', mode=mode) == set()
+
+
 def test_memories_are_found_by_whole_runs_of_characters_without_spaces(ada: Person) -> None:
     ada.remember("日本に行きたい")
     ada.remember("毎晩本を読む")
