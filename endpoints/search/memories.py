@@ -11,7 +11,7 @@ from search.ranking import holds, snippet
 from search.things.kinds import Page, Wanted
 from sentences import say
 from truth_management_system import Claim, StructuredAPI
-from truth_management_system.interface.structured_api import MOST_FOUND, KnowledgeError
+from truth_management_system.interface.structured_api import MOST_FOUND, KnowledgeError, is_near
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +55,17 @@ class Memories:
 
 
 def _found(api: StructuredAPI, wanted: Wanted, *, most: int) -> tuple[list[Claim], Sequence[str]]:
-    """The memories that are meant, best first, and warnings. Quoted words are meant as they are."""
+    """The memories that are meant, best first, and warnings.
+
+    Quoted words are meant as they are. What is asked for by meaning is near it, or says some of it.
+    """
     query = wanted.query
     by_words = wanted.mode == "words" or (wanted.mode == "auto" and query.exact)
-    # What does not say them as they are typed is left out afterwards.
-    most = MOST_FOUND if by_words or query.excluded else most
+    by_meaning = wanted.mode == "meaning"
+    # What does not fit is left out afterwards.
+    most = MOST_FOUND if by_words or by_meaning or query.excluded else most
     found = api.search(query.written, strategy="fts" if by_words else "hybrid", k=most)
-    claims = [result.claim for result in unwrap(found)]
+    claims = [result.claim for result in unwrap(found) if not by_meaning or is_near(result)]
     fitting = [each for each in claims if _fits(each, query, says_all=by_words)]
     return fitting, found.warnings
 

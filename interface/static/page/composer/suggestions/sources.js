@@ -16,7 +16,7 @@ import { badgeText, excerpt, senderName } from '../../conversation/message_model
 import { plainExcerpt } from '../../conversation/card/content/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { bareReference, iconOf, isGiven } from '../../references/report_model.js';
-import { aboutSuggestion, agentsOf, groupsAmong, sourcesFor, suggestionGroups } from './suggestions_model.js';
+import { aboutSuggestion, agentsOf, conversationsFound, groupsAmong, memoriesFound, saysMeaning, sourcesFor, suggestionGroups } from './suggestions_model.js';
 import { element } from '../../ui/dom.js';
 
 const words = composerStrings.suggestions;
@@ -111,13 +111,30 @@ const messages = {
   keys: () => words.keysMessage,
 };
 
-/** Everything that has a name, in groups; where one source fails, what the other knows. */
+/** What a search finds for words that nothing of this kind is called by. Where it fails, the search of messages does, too, and says so. */
+async function meant(kind, query, { api, signal }) {
+  if (!saysMeaning(query)) return [];
+  const asked = createSearchApi(api).search(query, { kind, mode: 'meaning', limit: MOST_OF_A_KIND }, { signal });
+  return asked.then(({ results }) => results, () => []);
+}
+
+async function conversationsLike(query, { api, signal }) {
+  const called = await api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal });
+  return called.length > 0 ? called : conversationsFound(await meant('conversation', query, { api, signal }));
+}
+
+async function memoriesLike(query, { api, signal }) {
+  const called = await createMemoriesApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal });
+  return called.memories?.length > 0 ? called : { ...called, memories: memoriesFound(await meant('memory', query, { api, signal })) };
+}
+
+/** Everything that has a name, in groups, or of several words what they mean; where one source fails, what the other knows. */
 const anything = {
   async ask({ query }, { api, signal, onMore }) {
     const sources = {
       agents: async () => agentsOf(await api.suggestReferences(query, { limit: MOST_OF_A_KIND }, { signal })),
-      conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
-      memories: () => createMemoriesApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
+      conversations: () => conversationsLike(query, { api, signal }),
+      memories: () => memoriesLike(query, { api, signal }),
       messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),
     };
     const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));

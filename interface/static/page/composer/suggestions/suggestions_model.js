@@ -18,6 +18,12 @@ export const groupsAmong = (memories) => ({ ...memories, [MEMORIES.part]: [] });
 /** Words that messages are searched for: of fewer characters nearly every message has some. */
 const WORDS = /[^\s_-]{3}/u;
 
+/** Several words, also where a script has no spaces between them. */
+const SEVERAL = /\S\s+\S|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]{4}/u;
+
+/** Whether what is typed can say what a thing is about, and is not only what it is called. @param {string} query */
+export const saysMeaning = (query) => SEVERAL.test(query) && WORDS.test(query) && !CLAIM_NUMBER.test(query);
+
 /** Whether what is typed is `agent_`, with a name behind it, or two letters or more of its beginning. */
 function meansAgents(query) {
   const typed = query.toLowerCase();
@@ -41,6 +47,14 @@ export function sourcesFor(query) {
 export function agentsOf(suggested) {
   return suggested.filter(({ kind }) => kind === 'agent').map(({ reference, title }) => ({ friendly_id: reference, name: agentName(title) }));
 }
+
+/**
+ * Conversations and memories that a search found, as completion of their names has them.
+ *
+ * @param {object[]} results of `GET /search`
+ */
+export const conversationsFound = (results) => results.map(({ conversation_friendly_id: friendlyId, ...hit }) => ({ ...hit, friendly_id: friendlyId }));
+export const memoriesFound = (results) => results.map(({ claim }) => claim);
 
 /**
  * @param {{agents?: object[], conversations?: object[], memories?: object, messages?: {results: object[]}}} answers of those sources that answered
