@@ -363,9 +363,13 @@ def resolve(names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
             if name not in found or resolution.entry.status not in _UNKNOWN:
                 found[name] = resolution
         left = [name for name in left if name not in found or found[name].passes_on]
-    for name in [name for name in names if _names_nothing(name, found[name])][:_MOST_CORRECTED]:
-        candidates = did_you_mean(name, scope)
-        found[name] = replace(found[name], entry=replace(found[name].entry, candidates=tuple(candidates)))
+    for place, name in enumerate(name for name in names if _names_nothing(name, found[name])):
+        entry = found[name].entry
+        if place < _MOST_CORRECTED:
+            entry = replace(entry, candidates=tuple(did_you_mean(name, scope)))
+        else:
+            entry = entry.with_note(say("not_corrected", most=_MOST_CORRECTED))
+        found[name] = replace(found[name], entry=entry)
     return [found[name] for name in names]
 
 
@@ -375,11 +379,7 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
         return _documents_meant(name, scope)
     if joined := joined_groups(name):
         return _groups_meant(joined, scope)
-    parts = classify_conversation_reference(name)
-    is_message = parts is not None and parts.kind in ("message", "range")
-    # Of a message, the conversation is misspelled: what follows its name is kept.
-    typed = f"conversation_{parts.conv_fid}" if parts is not None and is_message else name
-    rest = name[name.lower().rindex(parts.conv_fid) + len(parts.conv_fid) :] if parts is not None and is_message else ""
+    typed, rest = _taken_apart(name)
     bare = typed.removeprefix("conversation_").removeprefix("conv_")
     suggested = (
         each
@@ -392,13 +392,24 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     known = {
         each.reference.removeprefix(shared): each
         for each in (*_spelled_like(bare, scope), *suggested)
-        if each.kind == "conversation" or not is_message
+        if each.kind == "conversation" or not rest
     }
     nearest = [known[near] for near in nearest_names(bare, known, most=_MOST_CANDIDATES)]
-    kind = kind_by_form(name) if is_message else ""
+    kind = kind_by_form(name) if rest else ""
     return [
         {"kind": kind or near.kind, "ref": f"{written(near.reference)}{rest}", "title": near.title} for near in nearest
     ]
+
+
+def _taken_apart(name: str) -> tuple[str, str]:
+    """The name of the conversation in a reference into it, and what follows; of another name, all of it and ""."""
+    file = parse_file_reference(name)
+    parts = classify_conversation_reference(name if file is None else file.message)
+    if parts is None or parts.kind not in ("message", "range"):
+        return name, ""
+    # Of a message or a file, the conversation is misspelled: what follows its name is kept.
+    prefix, _, _ = name.partition("_")
+    return f"conversation_{parts.conv_fid}", name[len(prefix) + 1 + len(parts.conv_fid) :]
 
 
 def _spelled_like(name: str, scope: ReferenceScope) -> list[Suggestion]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -150,6 +151,43 @@ class TestDidYouMean:
         typed = name.replace("starter", "startr")
         assert self.candidates(talk, f"conversation_{typed}_message_2") == [f"@conversation_{name}_message_2"]
 
+    @pytest.mark.parametrize("rest", ["message_2_file_1", "message_a3f2b1_file_2", "msg_2_file_1_pages_3-5"])
+    @pytest.mark.parametrize("prefix", ["conversation", "conv", "Conversation"])
+    def test_of_files_whose_conversation_is_misspelled(self, talk: Talk, prefix: str, rest: str) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        typed = f"{prefix}_{name.replace('starter', 'startr')}_{rest}"
+        assert self.candidates(talk, typed) == [f"@conversation_{name}_{rest}"]
+        ((candidate,),) = (entry["candidates"] for entry in report(talk, typed))
+        assert (candidate["kind"], candidate["title"]) == ("file", "Bread Starter")
+
+    def test_of_messages_whose_conversation_is_called_like_what_follows(self, talk: Talk) -> None:
+        own = {"database": talk.database, "user_email": EMAIL}
+        made = create_conversation(**own, domain="assistant", title="Message 2").conversation_id
+        set_friendly_id(**own, conversation_id=made, conversation_friendly_id="message_k3f9")
+        assert self.candidates(talk, "conversation_mesage_k3f9_message_2") == ["@conversation_message_k3f9_message_2"]
+
+    def test_a_file_that_its_message_lacks_is_not_corrected(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        assert self.candidates(talk, f"conversation_{name}_message_1_file_7") == []
+
+    def test_of_agents(self, talk: Talk) -> None:
+        who = {"database": talk.database, "user_email": EMAIL}
+        create_agent(**who, rules=AgentRules(title="The Botanist"))
+        create_agent(**who, rules=AgentRules(title="The Cook"))
+        for typed in ("agent_the_botanst", "agent_teh_botanist", "Agent_the_botanist2"):
+            assert self.candidates(talk, typed)[:1] == ["@agent_the_botanist"]
+        ((candidate, *_),) = (entry["candidates"] for entry in report(talk, "agent_the_botanst"))
+        assert candidate == {"kind": "agent", "ref": "@agent_the_botanist", "title": "The Botanist"}
+        assert self.candidates(talk, "agent_the_botanst", email="bob@example.com") == []
+
+    def test_not_of_short_ids_which_may_as_well_be_colours(self, talk: Talk) -> None:
+        talk.about("Bread Starter", ("Hello", "Hi"))
+        offered = [each for digit in string.hexdigits for each in kinds.suggest(f"#{digit}", scope_of(talk), limit=5)]
+        name = next(each["reference"] for each in offered if each["kind"] == "activity")
+        typed = f"{name[:-1]}{'a' if name[-1] != 'a' else 'b'}"
+        (entry,) = report(talk, typed)
+        assert (entry["status"], entry["muted"], entry["candidates"]) == ("not_found", True, [])
+
     def test_of_memories(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
         claim = remember(knowledge, "I prefer morning workouts")
         typed = f"{claim.friendly_id[:-1]}{'1' if claim.friendly_id[-1] != '1' else '2'}"
@@ -222,7 +260,11 @@ class TestDidYouMean:
     def test_of_some_names_of_a_message_and_not_of_thousands(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
         typed = [f"conversation_{name.replace('starter', 'startr')}_message_{number}" for number in range(1, 13)]
-        assert [len(entry["candidates"]) for entry in report(talk, *typed)] == [1] * 10 + [0] * 2
+        told = report(talk, *typed)
+        assert [len(entry["candidates"]) for entry in told] == [1] * 10 + [0] * 2
+        assert [entry["notes"][1:] for entry in told] == [[]] * 10 + [
+            ["Similar names are offered for the first 10 only."]
+        ] * 2
 
     def test_never_of_what_others_have(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))

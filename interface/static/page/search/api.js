@@ -9,6 +9,6 @@ export function createSearchApi({ get }) {
      * @param {{signal?: AbortSignal}} [options]
      * @returns {Promise<{results: object[], next: string|null, warnings: string[]}>}
      */
-    search: (q, { kind, mode, limit, cursor } = {}, options) => get('/search', { q, kind, mode, limit, cursor }, options),
+    search: (q, { kind, limit, cursor, ...more } = {}, options) => get('/search', { q, kind, limit, cursor, ...more }, options),
   };
 }
