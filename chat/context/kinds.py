@@ -5,7 +5,7 @@ A further kind is one object with the shape of `ReferenceKind` and one line in `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -78,8 +78,13 @@ class Suggestion:
 class ReferenceKind(Protocol):
     """A kind of things, or a family of kinds that are looked up together.
 
-    Names come as typed, without "@"; those of documents with their brackets, those of activities with their "#".
+    Names come as typed, without "@"; those between brackets with them, those behind a "#" with it.
     """
+
+    @property
+    def signs(self) -> Sequence[str]:
+        """With which its names begin where a person types them, so that they are completed: "@", "#" or "[["."""
+        ...
 
     @property
     def icons(self) -> Mapping[str, str]:
@@ -98,7 +103,10 @@ class ReferenceKind(Protocol):
         ...
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """At most `limit` things of each kind that `typed` may be the beginning of, best first."""
+        """At most `limit` things of each kind that `typed`, with its sign but "@", may be the beginning of.
+
+        Best first. Names that are suggested begin with that sign, too.
+        """
         ...
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
@@ -114,6 +122,7 @@ def _may_be_another(entry: ReportEntry) -> bool:
 class _Conversations:
     """Conversations, messages and ranges of messages."""
 
+    signs = ("@",)
     icons = MappingProxyType({"message": "chat-square-text", "message_range": "collection", "conversation": "chat"})
 
     def recognise(self, name: str) -> str | None:
@@ -149,6 +158,7 @@ class _Conversations:
 class _Files:
     """Files of messages, and pages of them."""
 
+    signs = ("@",)
     icons = MappingProxyType({"file": "paperclip"})
 
     def recognise(self, name: str) -> str | None:
@@ -182,6 +192,7 @@ class _Files:
 class _Activities:
     """Activities by their short ids; in the conversation that names them, messages by their hashes, too."""
 
+    signs = ("#",)
     icons = MappingProxyType({"activity": "hash"})
 
     def recognise(self, name: str) -> str | None:
@@ -199,13 +210,13 @@ class _Activities:
         return activities.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`. Behind an "@" there are no activities: their names begin with a "#"."""
-        if not typed.startswith("#") or scope.database is None:
+        """See `ReferenceKind`."""
+        if scope.database is None:
             return []
         found = suggest_activities(
             database=scope.database,
             user_email=scope.user_email,
-            typed=typed[1:],
+            typed=typed.removeprefix("#"),
             conversation_id=scope.conversations.here,
             limit=limit,
         )
@@ -234,6 +245,7 @@ def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[A
 class _Agents:
     """Agents of the person, who answer the message that names them. They bring no items."""
 
+    signs = ("@",)
     icons = MappingProxyType({"agent": "robot"})
 
     def recognise(self, name: str) -> str | None:
@@ -289,6 +301,7 @@ class _Agents:
 class _Documents:
     """Documents of the vault, by wikilinks."""
 
+    signs = ("[[",)
     icons = MappingProxyType({"document": "file-text"})
 
     def recognise(self, name: str) -> str | None:
@@ -300,9 +313,7 @@ class _Documents:
         return scope.documents.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`. Behind an "@" there are no documents: their names begin with two brackets."""
-        if not typed.startswith("[["):
-            return []
+        """See `ReferenceKind`."""
         found = scope.documents.suggest(typed, limit=limit)
         return [Suggestion(kind="document", reference=link, title=path) for link, path in found]
 
@@ -315,6 +326,7 @@ class _Documents:
 class _Memories:
     """Memories, and the contexts, entities, tags and domains that hold some. Any name may be one of these."""
 
+    signs = ("@", "#")
     icons = MappingProxyType(
         {"claim": "bookmark", "context": "folder", "entity": "person", "tag": "tag", "domain": "collection"}
     )
@@ -473,22 +485,24 @@ def kind_by_form(name: str) -> str:
     return next(filter(None, (kind.recognise(name) for kind in KINDS)))
 
 
-def suggest(typed: str, scope: ReferenceScope, *, limit: int) -> list[dict[str, str]]:
-    """What `typed` may be the beginning of: `{kind, reference, title, icon}` each, at most `limit` of a kind."""
+def suggest(typed: str, scope: ReferenceScope, *, limit: int, without: Collection[str] = ()) -> list[dict[str, str]]:
+    """What `typed` may be the beginning of: `{kind, reference, title, icon}` each, at most `limit` of a kind.
+
+    without: kinds that are not wanted; nobody is asked for those alone.
+    """
     return [
         {"kind": found.kind, "reference": found.reference, "title": found.title, "icon": kind.icons[found.kind]}
         for kind in _offering(typed)
+        if not kind.icons.keys() <= set(without)
         for found in kind.suggest(typed, scope, limit=limit)
+        if found.kind not in without
     ]
 
 
 def _offering(typed: str) -> list[ReferenceKind]:
-    """The kinds that complete `typed`: behind two brackets documents, behind a "#" what has a short id or a number."""
-    if typed.startswith("[["):
-        return [kind for kind in KINDS if isinstance(kind, _Documents)]
-    if typed.startswith("#"):
-        return [kind for kind in KINDS if isinstance(kind, _Activities | _Memories)]
-    return KINDS
+    """The kinds that complete `typed`, by the sign that it begins with; without one, those behind an "@"."""
+    sign = next((sign for sign in ("[[", "#") if typed.startswith(sign)), "@")
+    return [kind for kind in KINDS if sign in kind.signs]
 
 
 def shown(entry: Mapping[str, Any]) -> dict[str, Any]:

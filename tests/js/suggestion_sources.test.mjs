@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { OFFERS } from '../../interface/static/page/composer/suggestions/sources.js';
+import { OFFERS, replacementFor } from '../../interface/static/page/composer/suggestions/sources.js';
 import { saysMeaning, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 
 const NAMED = { memories: [], contexts: [], entities: [{ friendly_id: 'car_entity', name: 'Car' }], tags: [], domains: [] };
@@ -11,7 +11,7 @@ const MEANT = {
 };
 
 /** An API that knows by name what `named` says, and finds by meaning what `MEANT` says. */
-function createFakeApi({ conversations = [], memories = NAMED, fails = [] } = {}) {
+function createFakeApi({ conversations = [], memories = NAMED, suggested = [], fails = [] } = {}) {
   const asked = [];
   const answers = {
     '/pkb/autocomplete': () => memories,
@@ -20,6 +20,11 @@ function createFakeApi({ conversations = [], memories = NAMED, fails = [] } = {}
   return {
     asked,
     autocompleteConversations: async () => conversations,
+    async suggestReferences(query, { without }) {
+      asked.push(['/references/suggest', query, without]);
+      if (fails.includes('suggest')) throw new Error('busy');
+      return suggested.filter(({ kind }) => !without.includes(kind));
+    },
     async get(path, parameters) {
       asked.push([path, parameters.kind, parameters.mode]);
       if (fails.includes(parameters.kind)) throw new Error('busy');
@@ -72,4 +77,38 @@ test('what was found by meaning is inserted as if it were named', async () => {
   const answer = await OFFERS.any.ask({ query: 'noise of car' }, { api: createFakeApi(), signal: null, onMore() {} });
   assert.deepEqual(answer.answers.conversations[0].title, 'My vehicle rattles');
   assert.deepEqual(answer.answers.memories.memories[0].claim_id, 'm1');
+});
+
+const TICKET = { kind: 'ticket', reference: 'ticket_7', title: 'The printer is on fire.', icon: 'flag' };
+const AGENT = { kind: 'agent', reference: 'agent_cook', title: 'The Cook', icon: 'robot' };
+
+test('things of kinds that were added on the server are offered, by one question that leaves out what other sources know', async () => {
+  const api = createFakeApi({ suggested: [TICKET, AGENT] });
+  const { groups } = await offered('tick', api);
+  assert.deepEqual(groups.ticket, ['ticket_7']);
+  assert.equal(groups.agent, undefined);
+  const questions = api.asked.filter(([path]) => path === '/references/suggest');
+  assert.equal(questions.length, 1);
+  for (const known of ['conversation', 'claim', 'context', 'entity', 'tag', 'domain', 'agent']) assert.ok(questions[0][2].includes(known), known);
+  assert.deepEqual((await offered('agent_c', createFakeApi({ suggested: [TICKET, AGENT] }))).groups.agent, ['agent_cook']);
+});
+
+test('where other kinds can not be suggested, nothing is said of them, but of agents that were meant', async () => {
+  const told = async (query) => {
+    const found = await OFFERS.any.ask({ query }, { api: createFakeApi({ fails: ['suggest'] }), signal: null, onMore() {} });
+    return OFFERS.any.failed(found);
+  };
+  assert.deepEqual(await told('tick'), []);
+  assert.equal((await told('agent_c')).length, 1);
+});
+
+test('a thing of an added kind is inserted by its reference, behind whatever sign', () => {
+  assert.equal(replacementFor({ kind: 'ticket', hit: { ...TICKET, friendly_id: TICKET.reference } }, { kind: 'any' }), '@ticket_7 ');
+  assert.equal(replacementFor({ kind: 'activity', hit: { kind: 'order', reference: '#T-7' } }, { kind: 'activity' }), '#T-7 ');
+});
+
+test('behind a number sign, what memories have numbers for is left out, and added kinds are not', async () => {
+  const suggested = [{ kind: 'activity', reference: '#a1b2c3' }, { kind: 'order', reference: '#T-7' }, { kind: 'claim', reference: 'tea_a1b2' }];
+  const found = await OFFERS.activity.ask({ query: '' }, { api: createFakeApi({ suggested }), conversationId: 'c1', signal: null });
+  assert.deepEqual(found.map(({ kind }) => kind), ['activity', 'order']);
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.chat.conftest import EMAIL, Talk, fid, remember
 class Tickets:
     """What an extension adds: tickets of a person, by number."""
 
+    signs: Sequence[str] = ("@",)
     icons: Mapping[str, str] = {"ticket": "flag"}
 
     def __init__(self, titles: Mapping[str, str]) -> None:
@@ -61,6 +63,32 @@ class Tickets:
 def tickets(monkeypatch: pytest.MonkeyPatch) -> Tickets:
     """A further kind, registered for one test."""
     added = Tickets({"ticket_7": "The printer is on fire."})
+    monkeypatch.setattr(kinds, "KINDS", [added, *kinds.KINDS])
+    return added
+
+
+class Orders(Tickets):
+    """A kind whose names begin with a "#", or stand between two brackets."""
+
+    signs = ("#", "[[")
+    icons: Mapping[str, str] = {"order": "box"}
+
+    def recognise(self, name: str) -> str | None:
+        return "order" if name.startswith(("#T-", "[[order ")) else None
+
+    def _resolved(self, name: str) -> Resolution:
+        found = super()._resolved(name)
+        entry = replace(found.entry, kind="order", ref=name)
+        return replace(found, entry=entry, items=tuple(replace(item, refs=(name,)) for item in found.items))
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        return [replace(each, kind="order") for each in super().suggest(typed, scope, limit=limit)]
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
+    """A further kind with signs of its own, registered for one test."""
+    added = Orders({"#T-7": "Seven apples.", "[[order 8]]": "Eight pears."})
     monkeypatch.setattr(kinds, "KINDS", [added, *kinds.KINDS])
     return added
 
@@ -103,6 +131,43 @@ def test_a_kind_from_outside_is_suggested_and_shown(talk: Talk, tickets: Tickets
         "claim",
     ]
     assert tickets.titles
+
+
+def test_a_kind_from_outside_is_completed_behind_the_sign_that_it_has(talk: Talk, orders: Orders) -> None:
+    for typed, reference in (("#T", "#T-7"), ("#", "#T-7"), ("[[ord", "[[order 8]]"), ("[[", "[[order 8]]")):
+        offered = [each for each in kinds.suggest(typed, scope_of(talk), limit=5) if each["kind"] == "order"]
+        assert [(each["reference"], each["icon"]) for each in offered] == [(reference, "box")]
+    for typed in ("", "T", "order"):
+        assert "order" not in {each["kind"] for each in kinds.suggest(typed, scope_of(talk), limit=5)}
+    assert orders.signs == ("#", "[[")
+
+
+def test_what_is_asked_for_elsewhere_is_left_out(
+    talk: Talk, tickets: Tickets, knowledge: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk.about("Tickets of today", ("Hello", "Hi"))
+    remember(knowledge, "Tickets are numbered.")
+    known = ("conversation", "message", "message_range", "claim", "context", "entity", "tag", "domain")
+    assert {each["kind"] for each in kinds.suggest("ticket", scope_of(talk), limit=5)} >= {"ticket", "conversation"}
+    assert {each["kind"] for each in kinds.suggest("ticket", scope_of(talk), limit=5, without=["claim"])} == {
+        "ticket",
+        "conversation",
+    }
+    # Nobody looks for conversations or memories then.
+    for kind in kinds.KINDS:
+        if set(kind.icons) <= set(known):
+            monkeypatch.setattr(type(kind), "suggest", None)
+    (offered,) = kinds.suggest("ticket", scope_of(talk), limit=5, without=known)
+    assert (offered["kind"], offered["title"]) == ("ticket", tickets.titles["ticket_7"])
+
+
+def test_a_kind_with_a_sign_of_its_own_takes_no_others_behind_it(talk: Talk) -> None:
+    talk.about("Bread Starter", ("Hello", "Hi"))
+    for typed in ("#", "#a", "#4"):
+        offered = {each["kind"] for each in kinds.suggest(typed, scope_of(talk), limit=5)}
+        assert offered <= {"activity", "claim", "context", "entity", "tag", "domain"}
+    for typed in ("", "a", "bread"):
+        assert not {"activity", "document"} & {each["kind"] for each in kinds.suggest(typed, scope_of(talk), limit=5)}
 
 
 def test_a_name_that_one_kind_does_not_know_is_left_to_the_next(
