@@ -181,6 +181,7 @@ _MEMORIES = {
 _REFERENCES = {
     "agent_later": "It answers later: the message waits in its inbox.",
     "no_agent": "There is no such agent: it may have been deleted.",
+    "not_corrected": "Similar names are offered for the first {most} only.",
     "most_agents": "At most {most} agents answer one message.",
     "no_document": "Warning: Document not found",
     "several_documents": "Several documents have this name; the first one is taken.",

@@ -16,14 +16,13 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
-from database.engine.text import storable
 from database.messages.message import MessageRow, live_in_any_branch, places_of, rows_numbered
-from database.schema import conversations, messages
+from database.schema import messages
 from database.search import index as fulltext_index
 from database.search.index import completions, expression_for, folded, words
 from language_models.circuit_breaker import begin, finish
@@ -35,6 +34,7 @@ from . import engine_of
 from .embedding import query_vector
 from .language import is_spoken, terms
 from .meaning import MessageVectors
+from .names import messages_named_by, named_conversation
 from .query import SearchQuery
 from .questions import Found, Scope, answering, fitting_keywords, is_surely_related, relevant
 from .ranking import Phrases, Snippet, best, holds, snippet
@@ -161,11 +161,11 @@ def search_messages(
 
     mode: "words" finds messages that say every word, "meaning" those that say or mean what is asked, and "auto" decides
     by the query: a question, a sentence, or keywords that find little are asked by meaning too. asking: what that
-    takes; without it words alone count.
+    takes; without it words alone count. Messages that the query is a reference to come first.
 
     Those of temporary conversations are not found, as no list shows them either. A query without words takes the
-    newest; one without anything finds nothing. At most nine queries, whatever is found, and on PostgreSQL one for each
-    step into the past. What is said after the first page was asked for is on no later one.
+    newest; one without anything finds nothing. At most nine queries, whatever is found, seven more for a reference, and
+    on PostgreSQL one for each step into the past. What is said after the first page was asked for is on no later one.
     Raises InvalidChangeError for a cursor that we did not make.
     """
     skipped, up_to = _place(cursor)
@@ -180,13 +180,15 @@ def search_messages(
         asking=asking,
         shows_hidden=shows_hidden,
     )
-    page = found.seqs[skipped : skipped + limit]
     with database.reading() as connection:
-        described = _described(connection, page, found.query, said=found.said)
-    newest = up_to if cursor else max(found.seqs, default=0)
+        named = [] if query.filters else messages_named_by(connection, user_email, query.name)
+        named = named if shows_hidden else _shown_to_models(connection, named)
+        seqs = list(dict.fromkeys([*named, *found.seqs]))
+        described = _described(connection, seqs[skipped : skipped + limit], found.query, said=found.said)
+    newest = up_to if cursor else max(seqs, default=0)
     return FoundMessages(
         messages=described,
-        next=f"{skipped + limit}-{newest}" if len(found.seqs) > skipped + limit else None,
+        next=f"{skipped + limit}-{newest}" if len(seqs) > skipped + limit else None,
         warnings=found.warnings,
     )
 
@@ -480,17 +482,6 @@ def _snippet(text: str, query: SearchQuery, *, says_all: bool) -> Snippet:
 def _forms(sought: str) -> frozenset[str]:
     """All forms of the words that count. Stemming takes milliseconds: only for texts found in another way than said."""
     return frozenset[str]().union(*terms(sought.split()))
-
-
-def named_conversation(connection: Connection, user_email: str, name: str | None) -> str | None:
-    """The id of the person's conversation of this id or friendly id; None where there is none."""
-    if name is None:
-        return None
-    c = conversations.c
-    named = or_(c.conversation_friendly_id == func.lower(storable(name)), c.conversation_id == storable(name))
-    own = select(c.conversation_id).where(c.user_email == user_email, c.deleted_at.is_(None), c.expires_at.is_(None))
-    found: str | None = connection.execute(own.where(named)).scalar()
-    return found
 
 
 def _place(cursor: str | None) -> tuple[int, int]:

@@ -7,6 +7,7 @@ sender:user  sender:model  who said it
 in:bread_starter_k3f9      in this conversation
 after:2026-02-08           on that day or later (a month or a year will do: after:2026-02, after:2026)
 before:2026-03             before it
+bread_starter_k3f9         alone: what this name or reference leads to, too
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class SearchQuery:
     phrases: each is said, its words side by side. beginning: whether the last word may be the beginning of one.
     excluded: none of these is said. conversation: a friendly id or a conversation_id. after, before: from that day on,
     and until the day before, as "YYYY-MM-DD". unread: filters that made no sense, and were taken for words. exact:
-    whether anything was quoted.
+    whether anything was quoted. name: a single word as it was typed, which may name a thing; "" for several words.
     """
 
     phrases: Phrases = ()
@@ -57,6 +58,7 @@ class SearchQuery:
     after: str | None = None
     unread: tuple[str, ...] = ()
     exact: bool = False
+    name: str = ""
 
     @property
     def filters(self) -> bool:
@@ -121,6 +123,7 @@ def parse_query(text: str) -> SearchQuery:
         after=found.get("after"),
         unread=tuple(unread),
         exact=exact,
+        name=_name(text),
     )
 
 
@@ -155,6 +158,11 @@ def _filter_value(name: str, value: str) -> str | None:
     if name == "in":
         return conversation_name(value)
     return first_day(value)
+
+
+def _name(text: str) -> str:
+    token = _TOKEN.fullmatch(text.strip()[:_LENGTH])
+    return (token["bare"] or "") if token is not None and not token["without"] else ""
 
 
 def _phrases(text: str) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ A further kind is one object with the shape of `ReferenceKind` and one line in `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -78,8 +78,13 @@ class Suggestion:
 class ReferenceKind(Protocol):
     """A kind of things, or a family of kinds that are looked up together.
 
-    Names come as typed, without "@"; those of documents with their brackets, those of activities with their "#".
+    Names come as typed, without "@"; those between brackets with them, those behind a "#" with it.
     """
+
+    @property
+    def signs(self) -> Sequence[str]:
+        """With which its names begin where a person types them, so that they are completed: "@", "#" or "[["."""
+        ...
 
     @property
     def icons(self) -> Mapping[str, str]:
@@ -98,7 +103,10 @@ class ReferenceKind(Protocol):
         ...
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """At most `limit` things of each kind that `typed` may be the beginning of, best first."""
+        """At most `limit` things of each kind that `typed`, with its sign but "@", may be the beginning of.
+
+        Best first. Names that are suggested begin with that sign, too.
+        """
         ...
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
@@ -114,6 +122,7 @@ def _may_be_another(entry: ReportEntry) -> bool:
 class _Conversations:
     """Conversations, messages and ranges of messages."""
 
+    signs = ("@",)
     icons = MappingProxyType({"message": "chat-square-text", "message_range": "collection", "conversation": "chat"})
 
     def recognise(self, name: str) -> str | None:
@@ -149,6 +158,7 @@ class _Conversations:
 class _Files:
     """Files of messages, and pages of them."""
 
+    signs = ("@",)
     icons = MappingProxyType({"file": "paperclip"})
 
     def recognise(self, name: str) -> str | None:
@@ -182,6 +192,7 @@ class _Files:
 class _Activities:
     """Activities by their short ids; in the conversation that names them, messages by their hashes, too."""
 
+    signs = ("#",)
     icons = MappingProxyType({"activity": "hash"})
 
     def recognise(self, name: str) -> str | None:
@@ -199,13 +210,13 @@ class _Activities:
         return activities.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`. Behind an "@" there are no activities: their names begin with a "#"."""
-        if not typed.startswith("#") or scope.database is None:
+        """See `ReferenceKind`."""
+        if scope.database is None:
             return []
         found = suggest_activities(
             database=scope.database,
             user_email=scope.user_email,
-            typed=typed[1:],
+            typed=typed.removeprefix("#"),
             conversation_id=scope.conversations.here,
             limit=limit,
         )
@@ -234,6 +245,7 @@ def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[A
 class _Agents:
     """Agents of the person, who answer the message that names them. They bring no items."""
 
+    signs = ("@",)
     icons = MappingProxyType({"agent": "robot"})
 
     def recognise(self, name: str) -> str | None:
@@ -289,6 +301,7 @@ class _Agents:
 class _Documents:
     """Documents of the vault, by wikilinks."""
 
+    signs = ("[[",)
     icons = MappingProxyType({"document": "file-text"})
 
     def recognise(self, name: str) -> str | None:
@@ -300,9 +313,7 @@ class _Documents:
         return scope.documents.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`. Behind an "@" there are no documents: their names begin with two brackets."""
-        if not typed.startswith("[["):
-            return []
+        """See `ReferenceKind`."""
         found = scope.documents.suggest(typed, limit=limit)
         return [Suggestion(kind="document", reference=link, title=path) for link, path in found]
 
@@ -315,6 +326,7 @@ class _Documents:
 class _Memories:
     """Memories, and the contexts, entities, tags and domains that hold some. Any name may be one of these."""
 
+    signs = ("@", "#")
     icons = MappingProxyType(
         {"claim": "bookmark", "context": "folder", "entity": "person", "tag": "tag", "domain": "collection"}
     )
@@ -363,9 +375,13 @@ def resolve(names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
             if name not in found or resolution.entry.status not in _UNKNOWN:
                 found[name] = resolution
         left = [name for name in left if name not in found or found[name].passes_on]
-    for name in [name for name in names if _names_nothing(name, found[name])][:_MOST_CORRECTED]:
-        candidates = did_you_mean(name, scope)
-        found[name] = replace(found[name], entry=replace(found[name].entry, candidates=tuple(candidates)))
+    for place, name in enumerate(name for name in names if _names_nothing(name, found[name])):
+        entry = found[name].entry
+        if place < _MOST_CORRECTED:
+            entry = replace(entry, candidates=tuple(did_you_mean(name, scope)))
+        else:
+            entry = entry.with_note(say("not_corrected", most=_MOST_CORRECTED))
+        found[name] = replace(found[name], entry=entry)
     return [found[name] for name in names]
 
 
@@ -375,11 +391,7 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
         return _documents_meant(name, scope)
     if joined := joined_groups(name):
         return _groups_meant(joined, scope)
-    parts = classify_conversation_reference(name)
-    is_message = parts is not None and parts.kind in ("message", "range")
-    # Of a message, the conversation is misspelled: what follows its name is kept.
-    typed = f"conversation_{parts.conv_fid}" if parts is not None and is_message else name
-    rest = name[name.lower().rindex(parts.conv_fid) + len(parts.conv_fid) :] if parts is not None and is_message else ""
+    typed, rest = _taken_apart(name)
     bare = typed.removeprefix("conversation_").removeprefix("conv_")
     suggested = (
         each
@@ -392,13 +404,24 @@ def did_you_mean(name: str, scope: ReferenceScope) -> list[dict[str, str]]:
     known = {
         each.reference.removeprefix(shared): each
         for each in (*_spelled_like(bare, scope), *suggested)
-        if each.kind == "conversation" or not is_message
+        if each.kind == "conversation" or not rest
     }
     nearest = [known[near] for near in nearest_names(bare, known, most=_MOST_CANDIDATES)]
-    kind = kind_by_form(name) if is_message else ""
+    kind = kind_by_form(name) if rest else ""
     return [
         {"kind": kind or near.kind, "ref": f"{written(near.reference)}{rest}", "title": near.title} for near in nearest
     ]
+
+
+def _taken_apart(name: str) -> tuple[str, str]:
+    """The name of the conversation in a reference into it, and what follows; of another name, all of it and ""."""
+    file = parse_file_reference(name)
+    parts = classify_conversation_reference(name if file is None else file.message)
+    if parts is None or parts.kind not in ("message", "range"):
+        return name, ""
+    # Of a message or a file, the conversation is misspelled: what follows its name is kept.
+    prefix, _, _ = name.partition("_")
+    return f"conversation_{parts.conv_fid}", name[len(prefix) + 1 + len(parts.conv_fid) :]
 
 
 def _spelled_like(name: str, scope: ReferenceScope) -> list[Suggestion]:
@@ -462,22 +485,24 @@ def kind_by_form(name: str) -> str:
     return next(filter(None, (kind.recognise(name) for kind in KINDS)))
 
 
-def suggest(typed: str, scope: ReferenceScope, *, limit: int) -> list[dict[str, str]]:
-    """What `typed` may be the beginning of: `{kind, reference, title, icon}` each, at most `limit` of a kind."""
+def suggest(typed: str, scope: ReferenceScope, *, limit: int, without: Collection[str] = ()) -> list[dict[str, str]]:
+    """What `typed` may be the beginning of: `{kind, reference, title, icon}` each, at most `limit` of a kind.
+
+    without: kinds that are not wanted; nobody is asked for those alone.
+    """
     return [
         {"kind": found.kind, "reference": found.reference, "title": found.title, "icon": kind.icons[found.kind]}
         for kind in _offering(typed)
+        if not kind.icons.keys() <= set(without)
         for found in kind.suggest(typed, scope, limit=limit)
+        if found.kind not in without
     ]
 
 
 def _offering(typed: str) -> list[ReferenceKind]:
-    """The kinds that complete `typed`: behind two brackets documents, behind a "#" what has a short id or a number."""
-    if typed.startswith("[["):
-        return [kind for kind in KINDS if isinstance(kind, _Documents)]
-    if typed.startswith("#"):
-        return [kind for kind in KINDS if isinstance(kind, _Activities | _Memories)]
-    return KINDS
+    """The kinds that complete `typed`, by the sign that it begins with; without one, those behind an "@"."""
+    sign = next((sign for sign in ("[[", "#") if typed.startswith(sign)), "@")
+    return [kind for kind in KINDS if sign in kind.signs]
 
 
 def shown(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from chat.context.gather import gather, stored_scope
 from chat.context.memories import KnowledgeRequest
 from chat.exchange.files import AttachedFile, named_file
 from chat.prompting.items import PkbItem
-from conversation_reference_utils import is_activity_name, parse_file_reference, read_reference
+from conversation_reference_utils import parse_file_reference, read_reference
 from database.engine.errors import AttachmentNotFoundError, MessageNotFoundError
-from database.history.reading import message_by_short_id
+from database.history.reading import message_by_id
 from vault.errors import DocumentNotFoundError
 
 from .conversations import author, body
@@ -73,10 +73,6 @@ def resolve_reference(
 ) -> dict[str, Any]:
     """Look up what a reference names: the messages, memory or document, word for word."""
     name = reference.strip()
-    if is_activity_name(name) and (message := _message_in_conversation(name, context)):
-        return message
-    if name.startswith("[["):
-        return _document(name, context)
     named = read_reference(name)
     if not any((*named.friendly_ids, *named.claim_ids)):
         raise NoReferenceError("reference: behind the @ there has to be a name.")
@@ -90,10 +86,14 @@ def resolve_reference(
     )
     found = gather(named.friendly_ids, scope=scope, request=KnowledgeRequest(claim_ids=named.claim_ids))
     entry = found.report_dicts()[0]
+    if entry["kind"] == "document" and (told := _document(entry, context)):
+        return told
     if entry["status"] not in _FOUND:
         if (entry["status"], entry["kind"]) == ("not_found", "activity"):
             raise MessageNotFoundError
         raise _UNRESOLVED.get(entry["status"], UnresolvedReferenceError)(entry)
+    if entry["kind"] == "activity" and (told := _message_in_conversation(entry, context)):
+        return told
     return {
         "success": True,
         "reference": entry["ref"],
@@ -119,27 +119,30 @@ def _item(item: PkbItem) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value}
 
 
-def _document(link: str, context: ToolContext) -> dict[str, Any]:
-    """The document that a link between double brackets leads to."""
+def _document(entry: Mapping[str, Any], context: ToolContext) -> dict[str, Any] | None:
+    """The document that a link leads to, whole; None where the vault can't be read just now."""
+    if entry["status"] == "unavailable":
+        return None
     vault = vault_of(context)
-    found = vault.resolve(link)
-    if found.path is None:
+    path = entry["target"].get("path")
+    if path is None:
         raise DocumentNotFoundError
-    document = vault.read(found.path)
+    document = vault.read(path)
     item = {"type": "document", "label": document.path, "content": document.text[: context.max_chars]}
-    told = {"success": True, "reference": link, "kind": "document", "title": document.title, "items": [item]}
+    told = {"success": True, "reference": entry["ref"], "kind": "document", "title": document.title, "items": [item]}
     return told if item["content"] == document.text else {**told, "truncated": True, "rangeMessage": _REST}
 
 
-def _message_in_conversation(name: str, context: ToolContext) -> dict[str, Any] | None:
-    """The message of the conversation in which the call is made that has this short id; None where there is none."""
-    if context.conversation_id is None:
+def _message_in_conversation(entry: Mapping[str, Any], context: ToolContext) -> dict[str, Any] | None:
+    """A message that a short id names, told as those around it are; None for one of another conversation."""
+    target = entry["target"]
+    if context.conversation_id is None or target.get("conversation_id") != context.conversation_id:
         return None
-    row = message_by_short_id(
+    row = message_by_id(
         database=context.database,
         user_email=context.user_email,
         conversation_id=context.conversation_id,
-        short_id=name.removeprefix("#").lower(),
+        message_id=str(target.get("message_id")),
     )
     if row is None:
         return None

@@ -31,7 +31,7 @@ from database.messages.message import (
     rows_where,
 )
 from database.messages.parts import parts_of
-from database.schema import activities, conversations, message_edits, message_variants, messages
+from database.schema import conversations, message_edits, message_variants, messages
 from sentences import say
 
 
@@ -197,17 +197,6 @@ def message_by_id(*, database: Database, user_email: str, conversation_id: str, 
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return row_with_id(connection, conversation_id, message_id)
-
-
-def message_by_short_id(
-    *, database: Database, user_email: str, conversation_id: str, short_id: str
-) -> MessageRow | None:
-    """The live message of this conversation with this short id, or None. Raises ConversationNotFoundError."""
-    with database.reading() as connection:
-        access_head(connection, user_email=user_email, conversation_id=conversation_id)
-        here = (messages.c.conversation_id == conversation_id) & messages.c.deleted_at.is_(None)
-        found = rows_where(connection, here & (activities.c.short_id == short_id))
-    return found[0] if found else None
 
 
 def last_messages(

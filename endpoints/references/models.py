@@ -40,10 +40,12 @@ class ReferenceQuestion(Query):
 class SuggestionSearch(Query):
     """What was typed behind an "@", or what begins with two brackets (documents) or a "#" (activities).
 
-    `conversation_id`: where it is typed; activities of this conversation and of its threads come first.
+    `conversation_id`: where it is typed; activities of this conversation and of its threads come first. `without`:
+    kinds that are not wanted, with commas between.
     """
 
     q: Annotated[str, Field(max_length=500)] = ""
+    without: Annotated[str, Field(max_length=400)] = ""
     conversation_id: Annotated[str, Field(max_length=400)] | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 10
 

@@ -109,7 +109,7 @@ def suggest_references(query: reference_models.SuggestionSearch) -> Response:
         services=current_state().services,
         here=query.conversation_id,
     )
-    return json_reply(kinds.suggest(query.q, scope, limit=query.limit))
+    return json_reply(kinds.suggest(query.q, scope, limit=query.limit, without=query.without.split(",")))
 
 
 @blueprint.get("/messages/<message_id>/backlinks")

@@ -31,9 +31,10 @@ class Search(Query):
     """What to find.
 
     `q`: words, "phrases", `-without`, `sender:`, `in:`, `before:`, `after:`. The other fields are the same filters and
-    go before those in `q`. `mode`: "words" finds messages that say every word,
-    "meaning" those that say or mean what is asked; "auto" asks by meaning where the query is a question or a sentence,
-    or keywords that find little. `conversation`: a friendly id or a `conversation_id`. `cursor`: what `next` was.
+    go before those in `q`. A friendly id or a reference alone finds first what it leads to. `mode`: "words" finds what
+    says every word, "meaning" what says or means what is asked; "auto" asks by meaning where the query is a question or
+    a sentence, or keywords that find little, and quotes nothing. `conversation`: a friendly id or a `conversation_id`.
+    `cursor`: what `next` was.
     """
 
     q: Annotated[Text, Field(max_length=2_000)] = ""

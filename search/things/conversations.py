@@ -29,7 +29,8 @@ from database.schema import conversation_aliases, conversations, messages
 from database.search.index import names_sought
 from database.search.titles import title_words, titles_of, typed_words
 from search import engine_of
-from search.query import SearchQuery
+from search.names import conversation_named_by
+from search.query import SearchQuery, conversation_name
 from search.relevance import NEAR
 
 if TYPE_CHECKING:
@@ -94,13 +95,24 @@ def conversations_called(
 ) -> list[ConversationSuggestion]:
     """The user's live conversations whose friendly ids or titles `query` may mean, as `autocomplete_conversations`.
 
-    The words of a phrase stand side by side.
+    The words of a phrase stand side by side. An alias leads to its conversation, a reference to the one it leads into.
     """
     words = names_sought(query.phrases)
     with database.reading() as connection:
-        by_id = list(_by_friendly_id(connection, user_email, None, query.text, limit))
+        by_id = _named_first(connection, user_email, query.name, limit)
         titled = _by_title(database, connection, user_email, None, words) if len(by_id) < limit else ()
         return _suggestions(by_id, titled, limit=limit)
+
+
+def _named_first(connection: Connection, user_email: str, name: str, limit: int) -> list[_Offered]:
+    """The conversation that `name` leads to, then those whose friendly ids begin so."""
+    begun = list(_by_friendly_id(connection, user_email, None, conversation_name(name).lower(), limit))
+    # A plain word is no more than the beginning of an id.
+    named = None if name.isalnum() or not name else conversation_named_by(connection, user_email, name)
+    if named is None:
+        return begun
+    exact = connection.execute(_offered(user_email, None).where(_c.conversation_id == named))
+    return [*map(_Offered._make, exact), *(row for row in begun if row.conversation_id != named)][:limit]
 
 
 def conversations_spelled_like(

@@ -22,7 +22,8 @@ from database.search.owned import PASSAGES
 from database.search.passages import StoredPassage
 from search import engine_of
 from search.language import Terms, is_spoken, terms
-from search.messages import Asking, Meaning, Mode, conditions_of, is_enough, named_conversation
+from search.messages import Asking, Meaning, Mode, conditions_of, is_enough
+from search.names import file_named_by, messages_named_by, named_conversation
 from search.query import SearchQuery
 from search.questions import (
     WORDS,
@@ -207,9 +208,15 @@ class _Search:
         return best([(each.passage_id, folded(each.text)) for each in read], self.query.phrases)
 
     def named(self) -> list[FileUse]:
-        """The files whose names hold all words, pictures too; one of several of the same content."""
+        """The file that the query is a reference to, or else those whose names hold all words, pictures too.
+
+        One of several of the same content.
+        """
         if self.scope.excluded:
             return []
+        if (number := file_named_by(self.query.name)) is not None:
+            of_message = messages_named_by(self.connection, self.scope.user_email, self.query.name)
+            return self._uses(and_(_m.seq.in_(of_message), _p.part_id == number), most=1)
         # Names are compared here, since SQL folds ASCII letters alone; what it can rule out, it does.
         sought = names_sought(self.query.phrases)
         holds = [func.lower(_a.name).contains(word, autoescape=True) for part in sought for word in part.split()]

@@ -70,6 +70,18 @@ def test_at_offers_conversations_and_memories_in_groups(open_page: OpenPage, per
         expect(group.get_by_role("option")).to_have_count(1)
 
 
+def test_several_words_offer_a_memory_that_is_called_otherwise(open_page: OpenPage, person: Client) -> None:
+    claim = add_claim(person, TEA)
+    page = open_page(person)
+    with page.expect_response("**/search?*kind=memory*"):
+        write(page, "About @tea at dawn")
+    expect(option(page, TEA)).to_be_visible()
+    suggested(page)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(INPUT)).to_have_value(f"About @{claim['friendly_id']} ")
+
+
 def test_joined_groups_are_completed_shown_and_opened_like_one(
     open_page: OpenPage, person: Client, shared_model: RecordingModel
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -45,6 +46,42 @@ def hits(page: Page) -> Locator:
 def search_for(page: Page, words: str) -> None:
     """Type into the field of the panel."""
     page.get_by_role("searchbox", name="Search everything").fill(words)
+
+
+def test_things_of_kinds_that_the_page_does_not_know_are_found_offered_and_opened(
+    open_page: OpenPage, person: Client, bread: Talk, garden: Talk
+) -> None:
+    page = open_page(person, garden.path)
+    recipe = {"kind": "recipe", "title": "Bread soup", "snippet": HOSTILE, "ranges": [], "icon": "flag"}
+    shown = [
+        {**recipe, "reference": "@recipe_7", "permalink": bread.path},
+        {**recipe, "reference": None, "title": "Old soup", "permalink": "//elsewhere.example/soup"},
+    ]
+    answer = {"results": shown, "next": None, "warnings": []}
+    offered = {"kind": "recipe", "reference": "recipe_7", "title": "Bread soup", "icon": "flag"}
+    page.route("**/references/suggest?*", lambda route: route.fulfill(json=[offered]))
+    page.focus("#composer-input")
+    page.keyboard.type("See @soup")
+    expect(page.locator(".listbox-heading")).to_have_text(["Recipe"])
+    option = page.get_by_role("option").filter(has_text="Bread soup")
+    expect(option.locator("use")).to_have_attribute("href", re.compile("#flag$"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#composer-input")).to_have_value("See @recipe_7 ")
+
+    page.route("**/search?*", lambda route: route.fulfill(json=answer))
+    page.get_by_role("button", name="Search", exact=True).click()
+    search_for(page, "soup")
+    expect(page.locator(".search-group-title")).to_have_text(["Recipe"])
+    expect(hits(page)).to_contain_text([HOSTILE, HOSTILE])
+    expect(hits(page).first.locator("use")).to_have_attribute("href", re.compile("#flag$"))
+    expect(page.get_by_role("button", name="Copy reference to “Bread soup”")).to_be_visible()
+    expect(hits(page).last).not_to_have_attribute("href", re.compile(""))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(hits(page).last).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card[message-index='1']")).to_contain_text("sourdough starter lives for years")
 
 
 def test_a_message_of_another_conversation_is_found_and_jumped_to(

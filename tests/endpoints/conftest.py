@@ -25,6 +25,7 @@ from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.openapi import describe, path_of
 from endpoints.http.scope import EXTENSION, SETTINGS
 from endpoints.pkb import responses
+from language_models.ports import ChatModel, EmbeddingModel
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
 from server import build_state, create_app
@@ -103,9 +104,17 @@ def settings_in(folder: Path, *, database_url: str | None = None) -> Settings:
 
 @contextmanager
 def running_app(
-    settings: Settings, *, main: ScriptedChatModel, cheap: ScriptedChatModel, own_routes: bool = False
+    settings: Settings,
+    *,
+    main: ScriptedChatModel,
+    cheap: ScriptedChatModel,
+    embedding: EmbeddingModel | None = None,
+    own_routes: bool = False,
 ) -> Iterator[Flask]:
     """The application over real parts; the models alone are scripted. own_routes: the test adds further routes."""
+    overrides: dict[str, ChatModel | EmbeddingModel] = {"main": main, "cheap": cheap}
+    if embedding is not None:
+        overrides["embedding"] = embedding
     models = ModelRoles(
         main="none",
         cheap="none",
@@ -114,7 +123,7 @@ def running_app(
         openai_api_key=None,
         anthropic_api_key=None,
         model_dir=settings.model_dir,
-        overrides={"main": main, "cheap": cheap},
+        overrides=overrides,
     )
     if settings.database_url is None:
         put_empty_store(settings.users_dir)

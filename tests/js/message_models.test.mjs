@@ -5,7 +5,7 @@ import { referenceStrings } from '../../interface/static/page/strings/en/referen
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
 import { createConversationReferences, createReferenceCache } from '../../interface/static/page/references/cache_model.js';
-import { bareReference, entriesByReference, iconOf, labelOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
+import { bareReference, entriesByReference, iconOf, labelOf, permalinkOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
 
 test('badge and reference give the hash, and the number while there is none', () => {
   const message = { message_index: 5, message_short_hash: 'a3f2b1' };
@@ -125,4 +125,16 @@ test('a file and some of its pages are told apart', () => {
 test('files of the message itself are neither found by content nor missing memories', () => {
   const entries = [{ ref: 'file_1', kind: 'file', status: 'resolved', target: {} }, { ref: 'file_2', kind: 'file', status: 'unavailable', target: {} }];
   assert.deepEqual(summarise(entries), { total: 0, problems: [['unavailable', 1]], found: 0, missing: 0 });
+});
+
+test('a kind that the page does not know has the icon and the permalink that the server says, or the ones of any reference', () => {
+  const ticket = { kind: 'ticket', status: 'resolved', icon: 'flag', permalink: '/tickets/7' };
+  assert.deepEqual([iconOf(ticket), permalinkOf(ticket)], ['flag', '/tickets/7']);
+  assert.deepEqual([iconOf({ kind: 'ticket' }), permalinkOf({ kind: 'ticket' })], ['at', null]);
+  assert.equal(iconOf({ kind: 'ticket', icon: null }), 'at');
+  // What the page knows it shows in its own way; and no link leads to another server.
+  assert.deepEqual([iconOf({ kind: 'claim', icon: 'flag' }), permalinkOf({ kind: 'agent', permalink: '/settings#agents' })], ['lightbulb', null]);
+  for (const permalink of ['https://elsewhere.example', '//elsewhere.example', '/\\elsewhere.example', 'javascript:alert(1)', '']) {
+    assert.equal(permalinkOf({ kind: 'ticket', permalink }), null, permalink);
+  }
 });

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { createSearchApi } from '../../interface/static/page/search/api.js';
 import { foundChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
-import { formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/page/search/search_model.js';
+import { aboutOther, formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/page/search/search_model.js';
 
 test('the address says what is looked for, and only of this panel', () => {
   assert.equal(parseSearch('?panel=memories&q=rye'), null);
@@ -46,6 +46,16 @@ test('documents are a group of their own before files, and can be asked for alon
   assert.equal(groupsOf(documents, 'document')[0].hasMore, false);
   const state = { q: 'rye', kind: 'document' };
   assert.deepEqual(parseSearch(formatSearch(state)), state);
+});
+
+test('results of a kind that the page does not know are shown before messages, as the server tells of them', () => {
+  const recipes = Array.from({ length: 6 }, () => ({ kind: 'recipe', title: 'Hot soup', snippet: 'soup', reference: '@recipe_7' }));
+  const results = [{ kind: 'conversation' }, ...recipes, { kind: 'message' }, { kind: 'file' }, { kind: 'ticket' }];
+  const told = groupsOf(results, 'all').map(({ kind, results: some, hasMore }) => [kind, some.length, hasMore]);
+  assert.deepEqual(told, [['conversation', 1, false], ['file', 1, false], ['recipe', 6, false], ['ticket', 1, false], ['message', 1, false]]);
+  assert.deepEqual(aboutOther(recipes[0]), { title: 'Hot soup', about: ['@recipe_7'], href: null, target: null, icon: 'at' });
+  const shown = aboutOther({ kind: 'recipe', title: 'soup', snippet: 'soup', reference: null, icon: 'bookmark', permalink: '/recipes/7' });
+  assert.deepEqual(shown, { title: null, about: [null], href: '/recipes/7', target: null, icon: 'bookmark' });
 });
 
 test('the route is asked with what was given', async () => {

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { askTogether } from '../../interface/static/page/core/ask_together.js';
 import { COMMANDS, commandNamed, commandsLike, readCommand, usageOf } from '../../interface/static/page/composer/commands/commands_model.js';
-import { aboutSuggestion, agentsOf, groupsAmong, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
+import { aboutSuggestion, agentsOf, groupsAmong, othersOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
 
 const countMemories = (n) => `${n} memories`;
@@ -60,6 +60,15 @@ test('messages are found by words of three letters or more, and stand below conv
   const messages = { results: [{ reference: '@conversation_morning_plan_b4f2_message_a3f2b1' }, { reference: null }] };
   const groups = suggestionGroups({ memories, conversations, messages }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
   assert.deepEqual(groups.slice(0, 4), [['conversation', 1], ['claim', 1], ['found', 1], ['entity', 1]]);
+});
+
+test('what is suggested of unknown kinds stands in groups of their own below memories', () => {
+  const suggested = [
+    { kind: 'ticket', reference: 'ticket_7', title: 'Fire', icon: 'flag' }, { kind: 'agent', reference: 'agent_cook', title: 'The Cook' },
+    { kind: 'order', reference: 'order_1', title: 'Pears', icon: 'box' }, { kind: 'ticket', reference: 'ticket_8', title: 'Water', icon: 'flag' },
+  ];
+  const groups = suggestionGroups({ memories, conversations, others: othersOf(suggested) }, 'x').map(({ kind, hits }) => [kind, hits.length]);
+  assert.deepEqual(groups, [['conversation', 1], ['claim', 1], ['ticket', 2], ['order', 1], ['entity', 1], ['domain', 1]]);
 });
 
 test('each kind says what it is beside its name', () => {

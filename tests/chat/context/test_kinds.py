@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +26,7 @@ from tests.chat.conftest import EMAIL, Talk, fid, remember
 class Tickets:
     """What an extension adds: tickets of a person, by number."""
 
+    signs: Sequence[str] = ("@",)
     icons: Mapping[str, str] = {"ticket": "flag"}
 
     def __init__(self, titles: Mapping[str, str]) -> None:
@@ -60,6 +63,32 @@ class Tickets:
 def tickets(monkeypatch: pytest.MonkeyPatch) -> Tickets:
     """A further kind, registered for one test."""
     added = Tickets({"ticket_7": "The printer is on fire."})
+    monkeypatch.setattr(kinds, "KINDS", [added, *kinds.KINDS])
+    return added
+
+
+class Orders(Tickets):
+    """A kind whose names begin with a "#", or stand between two brackets."""
+
+    signs = ("#", "[[")
+    icons: Mapping[str, str] = {"order": "box"}
+
+    def recognise(self, name: str) -> str | None:
+        return "order" if name.startswith(("#T-", "[[order ")) else None
+
+    def _resolved(self, name: str) -> Resolution:
+        found = super()._resolved(name)
+        entry = replace(found.entry, kind="order", ref=name)
+        return replace(found, entry=entry, items=tuple(replace(item, refs=(name,)) for item in found.items))
+
+    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
+        return [replace(each, kind="order") for each in super().suggest(typed, scope, limit=limit)]
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
+    """A further kind with signs of its own, registered for one test."""
+    added = Orders({"#T-7": "Seven apples.", "[[order 8]]": "Eight pears."})
     monkeypatch.setattr(kinds, "KINDS", [added, *kinds.KINDS])
     return added
 
@@ -102,6 +131,43 @@ def test_a_kind_from_outside_is_suggested_and_shown(talk: Talk, tickets: Tickets
         "claim",
     ]
     assert tickets.titles
+
+
+def test_a_kind_from_outside_is_completed_behind_the_sign_that_it_has(talk: Talk, orders: Orders) -> None:
+    for typed, reference in (("#T", "#T-7"), ("#", "#T-7"), ("[[ord", "[[order 8]]"), ("[[", "[[order 8]]")):
+        offered = [each for each in kinds.suggest(typed, scope_of(talk), limit=5) if each["kind"] == "order"]
+        assert [(each["reference"], each["icon"]) for each in offered] == [(reference, "box")]
+    for typed in ("", "T", "order"):
+        assert "order" not in {each["kind"] for each in kinds.suggest(typed, scope_of(talk), limit=5)}
+    assert orders.signs == ("#", "[[")
+
+
+def test_what_is_asked_for_elsewhere_is_left_out(
+    talk: Talk, tickets: Tickets, knowledge: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk.about("Tickets of today", ("Hello", "Hi"))
+    remember(knowledge, "Tickets are numbered.")
+    known = ("conversation", "message", "message_range", "claim", "context", "entity", "tag", "domain")
+    assert {each["kind"] for each in kinds.suggest("ticket", scope_of(talk), limit=5)} >= {"ticket", "conversation"}
+    assert {each["kind"] for each in kinds.suggest("ticket", scope_of(talk), limit=5, without=["claim"])} == {
+        "ticket",
+        "conversation",
+    }
+    # Nobody looks for conversations or memories then.
+    for kind in kinds.KINDS:
+        if set(kind.icons) <= set(known):
+            monkeypatch.setattr(type(kind), "suggest", None)
+    (offered,) = kinds.suggest("ticket", scope_of(talk), limit=5, without=known)
+    assert (offered["kind"], offered["title"]) == ("ticket", tickets.titles["ticket_7"])
+
+
+def test_a_kind_with_a_sign_of_its_own_takes_no_others_behind_it(talk: Talk) -> None:
+    talk.about("Bread Starter", ("Hello", "Hi"))
+    for typed in ("#", "#a", "#4"):
+        offered = {each["kind"] for each in kinds.suggest(typed, scope_of(talk), limit=5)}
+        assert offered <= {"activity", "claim", "context", "entity", "tag", "domain"}
+    for typed in ("", "a", "bread"):
+        assert not {"activity", "document"} & {each["kind"] for each in kinds.suggest(typed, scope_of(talk), limit=5)}
 
 
 def test_a_name_that_one_kind_does_not_know_is_left_to_the_next(
@@ -149,6 +215,43 @@ class TestDidYouMean:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
         typed = name.replace("starter", "startr")
         assert self.candidates(talk, f"conversation_{typed}_message_2") == [f"@conversation_{name}_message_2"]
+
+    @pytest.mark.parametrize("rest", ["message_2_file_1", "message_a3f2b1_file_2", "msg_2_file_1_pages_3-5"])
+    @pytest.mark.parametrize("prefix", ["conversation", "conv", "Conversation"])
+    def test_of_files_whose_conversation_is_misspelled(self, talk: Talk, prefix: str, rest: str) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        typed = f"{prefix}_{name.replace('starter', 'startr')}_{rest}"
+        assert self.candidates(talk, typed) == [f"@conversation_{name}_{rest}"]
+        ((candidate,),) = (entry["candidates"] for entry in report(talk, typed))
+        assert (candidate["kind"], candidate["title"]) == ("file", "Bread Starter")
+
+    def test_of_messages_whose_conversation_is_called_like_what_follows(self, talk: Talk) -> None:
+        own = {"database": talk.database, "user_email": EMAIL}
+        made = create_conversation(**own, domain="assistant", title="Message 2").conversation_id
+        set_friendly_id(**own, conversation_id=made, conversation_friendly_id="message_k3f9")
+        assert self.candidates(talk, "conversation_mesage_k3f9_message_2") == ["@conversation_message_k3f9_message_2"]
+
+    def test_a_file_that_its_message_lacks_is_not_corrected(self, talk: Talk) -> None:
+        name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
+        assert self.candidates(talk, f"conversation_{name}_message_1_file_7") == []
+
+    def test_of_agents(self, talk: Talk) -> None:
+        who = {"database": talk.database, "user_email": EMAIL}
+        create_agent(**who, rules=AgentRules(title="The Botanist"))
+        create_agent(**who, rules=AgentRules(title="The Cook"))
+        for typed in ("agent_the_botanst", "agent_teh_botanist", "Agent_the_botanist2"):
+            assert self.candidates(talk, typed)[:1] == ["@agent_the_botanist"]
+        ((candidate, *_),) = (entry["candidates"] for entry in report(talk, "agent_the_botanst"))
+        assert candidate == {"kind": "agent", "ref": "@agent_the_botanist", "title": "The Botanist"}
+        assert self.candidates(talk, "agent_the_botanst", email="bob@example.com") == []
+
+    def test_not_of_short_ids_which_may_as_well_be_colours(self, talk: Talk) -> None:
+        talk.about("Bread Starter", ("Hello", "Hi"))
+        offered = [each for digit in string.hexdigits for each in kinds.suggest(f"#{digit}", scope_of(talk), limit=5)]
+        name = next(each["reference"] for each in offered if each["kind"] == "activity")
+        typed = f"{name[:-1]}{'a' if name[-1] != 'a' else 'b'}"
+        (entry,) = report(talk, typed)
+        assert (entry["status"], entry["muted"], entry["candidates"]) == ("not_found", True, [])
 
     def test_of_memories(self, talk: Talk, knowledge: KnowledgeAccess) -> None:
         claim = remember(knowledge, "I prefer morning workouts")
@@ -222,7 +325,11 @@ class TestDidYouMean:
     def test_of_some_names_of_a_message_and_not_of_thousands(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))
         typed = [f"conversation_{name.replace('starter', 'startr')}_message_{number}" for number in range(1, 13)]
-        assert [len(entry["candidates"]) for entry in report(talk, *typed)] == [1] * 10 + [0] * 2
+        told = report(talk, *typed)
+        assert [len(entry["candidates"]) for entry in told] == [1] * 10 + [0] * 2
+        assert [entry["notes"][1:] for entry in told] == [[]] * 10 + [
+            ["Similar names are offered for the first 10 only."]
+        ] * 2
 
     def test_never_of_what_others_have(self, talk: Talk) -> None:
         name = fid(talk.about("Bread Starter", ("Hello", "Hi")))

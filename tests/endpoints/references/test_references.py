@@ -25,6 +25,8 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
     assert ResolvedItem(**resolved).icon == "chat-square-text"
     offered = ada.get(f"/references/suggest?q=conversation_{friendly_id}").json
     assert [Suggestion(**each).icon for each in offered if each["reference"].endswith(friendly_id)] == ["chat"]
+    others = ada.get(f"/references/suggest?q=conversation_{friendly_id}&without=conversation,message").json
+    assert others == [each for each in offered if each["kind"] != "conversation"]
     (backlink,) = ada.get(f"/messages/{ids['user_message_id']}/backlinks").json
     assert backlink["message_id"] == last_ids(events)["user_message_id"]
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 
+from database.conversations.repository import set_friendly_id
 from database.search.index import folded
 from endpoints.http.scope import EXTENSION
 from endpoints.search.models import ConversationResult, FileResult, MemoryResult, MessageResult, SearchResults
@@ -151,6 +152,85 @@ def test_a_search_that_is_not_valid_is_refused(ada: Person, wrong: dict[str, Any
     assert refused(ada.get("/search", query_string={"q": "tea", **wrong})) == (400, "bad_request")
 
 
+@pytest.fixture
+def named(ada: Person, talk: str) -> str:
+    """The friendly id of the conversation about sourdough, whose first message has a file."""
+    sent = ada.post("/attachments?name=notes.txt", data=b"Numbers.", content_type="application/octet-stream")
+    ada.say(talk, "Look.", files=[sent.json["attachment_id"]])
+    ada.put(f"/conversations/{talk}/title", json={"title": "Of another name"})
+    ada.say(ada.new_conversation(), "What is in @conversation_nothing_here_k3f9_message_1?")
+    return str(ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"])
+
+
+PASTED = ("{}", "@{}", "{}_message_1", "@conversation_{}", "conv_{}", "@CONVERSATION_{}", "@conversation_{}_message_3")
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("pasted", [*PASTED, "@conversation_{}_messages_1-2", "@conversation_{}_message_3_file_1"])
+def test_a_pasted_reference_finds_its_conversation_first(ada: Person, talk: str, named: str, pasted: str) -> None:
+    for kind in ("conversation", "all"):
+        for mode in ("auto", "words"):
+            first, *_ = found(ada, pasted.format(named), kind=kind, mode=mode).results
+            assert isinstance(first, ConversationResult)
+            assert (first.conversation_id, first.reference) == (talk, f"@conversation_{named}")
+
+
+@pytest.mark.contract
+def test_a_pasted_reference_finds_its_messages_first(ada: Person, talk: str, named: str) -> None:
+    for pasted, indexes in (("message_3", [3]), ("msg_1", [1]), ("messages_2-3", [2, 3]), ("message_3_file_1", [3])):
+        ada.say(ada.new_conversation(), f"We spoke of @conversation_{named}_{pasted} before.")
+        for shown in ("conversation_{}_{}", "@conv_{}_{}", "{}_{}"):
+            results = found(ada, shown.format(named, pasted), kind="message", mode="words").results
+            hits = [each for each in results if isinstance(each, MessageResult)]
+            there = [each.message_index for each in hits[: len(indexes)] if each.conversation_id == talk]
+            assert there == indexes
+            if shown.startswith("conversation"):
+                assert len(hits) > len(indexes)  # who refers to it says the same
+    (by_index, *_) = found(ada, f"@conversation_{named}_message_3", kind="message").results
+    assert isinstance(by_index, MessageResult)
+    assert by_index.reference
+    (by_hash, *_) = found(ada, by_index.reference, kind="message").results
+    assert by_hash == by_index
+
+
+def test_messages_of_a_pasted_reference_are_paged_as_all_others(ada: Person, named: str) -> None:
+    q, seen, cursor = f"@conversation_{named}_messages_1-3", list[str | None](), None
+    while True:
+        page = found(ada, q, kind="message", mode="words", limit=2, **({"cursor": cursor} if cursor else {}))
+        seen += [each.reference for each in page.results]
+        cursor = page.next
+        if cursor is None:
+            break
+    assert len(seen) == len(set(seen)) == 3
+
+
+@pytest.mark.contract
+def test_a_pasted_reference_finds_its_file(ada: Person, named: str) -> None:
+    reference = f"@conversation_{named}_message_3_file_1"
+    for kind in ("file", "all"):
+        (file,) = (each for each in found(ada, reference, kind=kind).results if isinstance(each, FileResult))
+        assert (file.title, file.number, file.message_index) == ("notes.txt", 1, 3)
+    assert found(ada, f"@conversation_{named}_message_3_file_2", kind="file").results == []
+    assert found(ada, f"@conversation_{named}_message_1_file_1", kind="file").results == []
+
+
+@pytest.mark.contract
+def test_a_former_name_finds_what_it_was_given_to(ada: Person, talk: str, named: str, app: Flask) -> None:
+    own: dict[str, Any] = {"database": app.extensions[EXTENSION].database, "user_email": ada.email}
+    set_friendly_id(**own, conversation_id=talk, conversation_friendly_id="loaves_zz99")
+    for kind, q in (("conversation", named), ("conversation", "loaves_zz99"), ("message", f"{named}_message_1")):
+        (first, *_) = found(ada, q, kind=kind).results
+        assert isinstance(first, ConversationResult | MessageResult)
+        assert (first.conversation_id, first.conversation_friendly_id) == (talk, "loaves_zz99")
+    assert found(ada, f"forty in:{named}").results
+
+
+def test_nobody_finds_by_reference_what_belongs_to_others(named: str, person: Callable[[str], Person]) -> None:
+    bob = person("bob@example.org")
+    for pasted in ("{}", "@conversation_{}_message_1", "@conversation_{}_message_3_file_1"):
+        assert found(bob, pasted.format(named)).results == []
+
+
 def test_nobody_finds_what_belongs_to_others(ada: Person, talk: str, person: Callable[[str], Person]) -> None:
     ada.remember("I feed my sourdough on Sundays")
     bob = person("bob@example.org")
@@ -178,6 +258,66 @@ def test_conversations_are_found_by_titles_in_any_script(ada: Person, q: str) ->
         assert [each.title for each in results] == [expected]
     listed = ada.get("/list_conversation_by_user/assistant", query_string={"q": q}).json
     assert [each["title"] for each in listed] == [expected]
+
+
+def remembered(person: Person, q: str, **more: Any) -> set[str]:
+    """The statements of the memories that a search of memories alone, and one of everything, find."""
+    alone, among = (found(person, q, kind=kind, **more).results for kind in ("memory", "all"))
+    statements = {each.claim.statement for each in alone if isinstance(each, MemoryResult)}
+    assert {each.claim.statement for each in among if isinstance(each, MemoryResult)} == statements
+    return statements
+
+
+@pytest.mark.contract
+def test_quoted_words_and_the_mode_of_words_find_memories_that_say_them(ada: Person) -> None:
+    side_by_side = "I bake with rye flour"
+    apart = "Of flour, I like that of rye"
+    other = "I store flour in the cellar"
+    accented = "Kärnten sells Rye Flour, too"
+    for statement in (side_by_side, apart, other, accented):
+        ada.remember(statement)
+    phrase = {side_by_side, accented}
+    for mode in ("auto", "words"):
+        assert remembered(ada, '"rye flour"', mode=mode) == phrase
+        assert remembered(ada, '"RYE flour" karnten', mode=mode) == {accented}
+        assert remembered(ada, '"rye cellar"', mode=mode) == set()
+    assert remembered(ada, "rye flour", mode="words") == {*phrase, apart}
+    assert remembered(ada, "flour cel", mode="words") == {other}  # the last word may go on
+    assert remembered(ada, "rye cellar", mode="words") == set()
+    assert remembered(ada, "rye flour") >= {*phrase, apart, other}
+    assert remembered(ada, "rye flour", mode="meaning") >= {*phrase, apart, other}
+
+
+@pytest.mark.contract
+def test_memories_without_a_word_are_found_in_every_mode(ada: Person) -> None:
+    ada.remember("I bake with rye flour")
+    ada.remember("I bake with wheat flour")
+    for mode in ("auto", "words", "meaning"):
+        assert remembered(ada, "bake -wheat", mode=mode) == {"I bake with rye flour"}
+        assert remembered(ada, 'bake -"rye flour"', mode=mode) == {"I bake with wheat flour"}
+        assert remembered(ada, "-wheat", mode=mode) == set()
+
+
+def test_memories_that_say_the_words_are_paged_to_the_end(ada: Person) -> None:
+    for number in range(7):
+        ada.remember(f"Rye flour of brand {number}")
+        ada.remember(f"Wheat flour, no rye, of brand {number}")
+    seen, cursor = list[str | None](), None
+    while True:
+        page = found(ada, '"rye flour"', kind="memory", limit=3, **({"cursor": cursor} if cursor else {}))
+        seen += [each.snippet for each in page.results if isinstance(each, MemoryResult)]
+        cursor = page.next
+        if cursor is None:
+            break
+    assert sorted(filter(None, seen)) == [f"Rye flour of brand {number}" for number in range(7)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "words"])
+def test_a_memory_is_found_by_its_name(ada: Person, mode: str) -> None:
+    ada.remember("I feed my starter on Sundays", friendly_id="starter_care_k3f9")
+    for q in ("starter_care_k3f9", "@starter_care_k3f9"):
+        assert remembered(ada, q, mode=mode) == {"I feed my starter on Sundays"}
+    assert remembered(ada, '"starter care"', mode=mode) == set()
 
 
 def test_memories_are_found_by_whole_runs_of_characters_without_spaces(ada: Person) -> None:

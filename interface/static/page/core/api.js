@@ -394,8 +394,8 @@ function referenceCalls({ get }) {
       get('/conversations/autocomplete', { q, domain, limit, with_unnamed: withUnnamed }, options),
     findMessages: (friendlyId, q, { limit = 20 } = {}, options) =>
       get(`/conversations/${part(friendlyId)}/messages`, { q, limit }, options),
-    suggestReferences: (q, { limit = 10, conversationId = null } = {}, options) =>
-      get('/references/suggest', { q, limit, conversation_id: conversationId }, options),
+    suggestReferences: (q, { limit = 10, conversationId = null, without = null } = {}, options) =>
+      get('/references/suggest', { q, limit, conversation_id: conversationId, without: without?.join(',') }, options),
     /** The documents that a conversation rests on, and others that may belong to it. */
     conversationDocuments: (id, options) => get(`/conversations/${part(id)}/documents`, {}, options),
     resolveReference: (ref, { conversationId, ...options } = {}) =>

@@ -4,7 +4,7 @@ import { inBrackets } from '../strings/en/count.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { findReferences } from './grammar.js';
 import { findWikilinks } from './wikilinks_model.js';
-import { bareReference, documentTarget, entriesByReference, iconOf, isActivityName, isGiven, isMuted, memoriesTarget, labelOf, looksLikeMemory } from './report_model.js';
+import { bareReference, documentTarget, entriesByReference, iconOf, isActivityName, isGiven, isMuted, memoriesTarget, labelOf, looksLikeMemory, permalinkOf } from './report_model.js';
 import { element } from '../ui/dom.js';
 import { attachReferenceCard, leadsSomewhere, openTarget, renewCard } from './card.js';
 
@@ -88,6 +88,7 @@ export function createChip(typed, entry, page, { isTitled = true } = {}) {
     chip.dataset.status = found.status;
     const { conversation_id: conversationId, message_id: messageId } = found.target ?? {};
     if (conversationId) chip.href = formatAddress(conversationId, messageId);
+    else if (permalinkOf(found)) chip.href = permalinkOf(found);
     else if (memoriesTarget(found) || documentTarget(found)) chip.setAttribute('role', 'button');
     chip.classList.toggle('unresolved', isLost(found));
     chip.title = isLost(found) ? reasonOf(found) : '';

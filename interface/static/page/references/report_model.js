@@ -62,10 +62,18 @@ export function isFound(entry) {
   return isBeside(entry) && isGiven(entry) && !isAttached(entry);
 }
 
-/** @param {object|null} entry the name of the icon that stands for what is referred to */
+/** Whether the page shows things of this kind in a way of its own; others were added on the server. */
+export const isKnownKind = (kind) => Object.hasOwn(ICONS, kind);
+
+/** @param {object|null} entry the name of the icon that stands for what is referred to; of a kind that was added, the server says it */
 export function iconOf(entry) {
   if (entry?.kind === 'activity' && !entry.target?.message_id) return 'circle';
-  return ICONS[entry?.kind] ?? 'at';
+  return (isKnownKind(entry?.kind) ? ICONS[entry.kind] : entry?.icon) ?? 'at';
+}
+
+/** @param {object} shown of a kind that the page doesn't know @returns {string|null} where the server shows it: a path of its own, and no other server's */
+export function permalinkOf({ kind, permalink }) {
+  return !isKnownKind(kind) && /^\/(?![/\\])/.test(permalink ?? '') ? permalink : null;
 }
 
 const LONGEST_LABEL = 60;

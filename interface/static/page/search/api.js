@@ -5,10 +5,10 @@ export function createSearchApi({ get }) {
   return {
     /**
      * @param {string} q with its operators
-     * @param {{kind?: string, limit?: number, cursor?: string|null}} [more]
+     * @param {{kind?: string, mode?: 'auto'|'words'|'meaning', limit?: number, cursor?: string|null}} [more]
      * @param {{signal?: AbortSignal}} [options]
      * @returns {Promise<{results: object[], next: string|null, warnings: string[]}>}
      */
-    search: (q, { kind, limit, cursor } = {}, options) => get('/search', { q, kind, limit, cursor }, options),
+    search: (q, { kind, limit, cursor, ...more } = {}, options) => get('/search', { q, kind, limit, cursor, ...more }, options),
   };
 }

@@ -7,7 +7,7 @@ import { shortTime } from '../core/words/times.js';
 import { badgeText, senderName } from '../conversation/message_model.js';
 import { formatDocuments } from '../documents/documents_model.js';
 import { spoken } from '../memories/memory_model.js';
-import { groupsOf, piecesOf } from './search_model.js';
+import { aboutOther, groupsOf, piecesOf } from './search_model.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';
 import { element } from '../ui/dom.js';
 
@@ -66,15 +66,15 @@ function copyButton(hit, title) {
 }
 
 function row(hit, events) {
-  const { title, about, href, target, icon: symbol } = KINDS[hit.kind](hit);
-  const link = element('a', { class: 'search-hit', href },
+  const { title, about, href, target, icon: symbol } = (KINDS[hit.kind] ?? aboutOther)(hit);
+  const link = element('a', { class: 'search-hit', ...(href ? { href } : { tabindex: '0' }) },
     icon(symbol),
     element('span', { class: 'search-hit-lines' },
       title && element('span', { class: 'search-hit-title', text: title }),
       element('span', { class: 'search-hit-text' }, ...highlighted(hit)),
       element('span', { class: 'search-hit-about', text: about.filter(Boolean).join(' · ') })));
   link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     events.emit(...target);
   });
@@ -95,7 +95,7 @@ export function createSearchResults(events, { onKind }) {
   function group({ kind, results, hasMore }) {
     const more = hasMore && element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all[kind], onclick: () => onKind(kind) });
     return element('section', { 'aria-labelledby': `search-group-${kind}` },
-      element('h2', { class: 'search-group-title', id: `search-group-${kind}`, text: words.kind[kind] }),
+      element('h2', { class: 'search-group-title', id: `search-group-${kind}`, text: words.kind[kind] ?? spoken(kind) }),
       element('ul', { class: 'search-list' }, ...results.map((hit) => row(hit, events))),
       more || null);
   }

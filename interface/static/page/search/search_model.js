@@ -1,9 +1,11 @@
 /** What the Search panel shows, as the address of the page says it, and how results are laid out. */
 
+import { iconOf, permalinkOf } from '../references/report_model.js';
+
 export const PANEL = 'search';
 export const KINDS = ['all', 'message', 'file', 'document', 'conversation', 'memory'];
-/** In the order in which they are shown; of all but messages a search of everything brings at most `FEW`. */
-const ORDER = ['conversation', 'memory', 'document', 'file', 'message'];
+/** In the order in which they are shown, before other kinds and messages; of all but messages a search of everything brings at most `FEW`. */
+const ORDER = ['conversation', 'memory', 'document', 'file'];
 const FEW = 5;
 
 /**
@@ -47,14 +49,18 @@ export function piecesOf(text, ranges) {
   return pieces;
 }
 
+/** What a result of a kind that the page doesn't know says of itself; `href`: where the server shows it, null for nowhere. @param {object} hit */
+export const aboutOther = (hit) => ({ title: hit.title === hit.snippet ? null : hit.title, about: [hit.reference], href: permalinkOf(hit), target: null, icon: iconOf(hit) });
+
 /**
  * @param {object[]} results
  * @param {string} kind that was asked for
- * @returns {Array<{kind: string, results: object[], hasMore: boolean}>} `hasMore`: there may be more when asked for alone
+ * @returns {Array<{kind: string, results: object[], hasMore: boolean}>} `hasMore`: there may be more when asked for alone, which is offered of known kinds
  */
 export function groupsOf(results, kind) {
-  const groups = ORDER.map((name) => ({ kind: name, results: results.filter((result) => result.kind === name) }));
+  const others = new Set(results.map((result) => result.kind).filter((name) => !KINDS.includes(name)));
+  const groups = [...ORDER, ...others, 'message'].map((name) => ({ kind: name, results: results.filter((result) => result.kind === name) }));
   return groups
     .filter((group) => group.results.length > 0)
-    .map((group) => ({ ...group, hasMore: kind === 'all' && group.kind !== 'message' && group.results.length >= FEW }));
+    .map((group) => ({ ...group, hasMore: kind === 'all' && ORDER.includes(group.kind) && group.results.length >= FEW }));
 }

@@ -15,8 +15,8 @@ import { activityChosen, conversationChosen, documentChosen, fileChosen, foundCh
 import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
 import { plainExcerpt } from '../../conversation/card/content/spoken_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
-import { bareReference, iconOf, isGiven } from '../../references/report_model.js';
-import { aboutSuggestion, agentsOf, groupsAmong, sourcesFor, suggestionGroups } from './suggestions_model.js';
+import { bareReference, iconOf, isGiven, isKnownKind } from '../../references/report_model.js';
+import { aboutSuggestion, agentsOf, askedElsewhere, byKind, conversationsFound, groupsAmong, memoriesFound, othersOf, saysMeaning, sourcesFor, suggestionGroups } from './suggestions_model.js';
 import { element } from '../../ui/dom.js';
 
 const words = composerStrings.suggestions;
@@ -74,8 +74,16 @@ function memoryOption(kind, hit) {
   };
 }
 
+/** A thing of a kind that was added on the server, by its title and its reference. */
+function otherOption(value, hit) {
+  return { value: { kind: value, hit }, key: `${hit.kind} ${hit.reference}`, content: row(iconOf(hit), plainExcerpt(hit.title, TITLE_LENGTH), hit.reference) };
+}
+
+const labelOfKind = (kind) => words.groups[kind] ?? spoken(kind);
+
 function optionOf(kind, hit) {
   if (kind === 'conversation') return conversationOption(hit);
+  if (kind !== 'found' && !isKnownKind(kind)) return otherOption(kind, hit);
   return kind === 'found' ? foundOption(hit) : memoryOption(kind, hit);
 }
 
@@ -111,25 +119,45 @@ const messages = {
   keys: () => words.keysMessage,
 };
 
-/** Everything that has a name, in groups; where one source fails, what the other knows. */
+/** What a search finds for words that nothing of this kind is called by. Where it fails, the search of messages does, too, and says so. */
+async function meant(kind, query, { api, signal }) {
+  if (!saysMeaning(query)) return [];
+  const asked = createSearchApi(api).search(query, { kind, mode: 'meaning', limit: MOST_OF_A_KIND }, { signal });
+  return asked.then(({ results }) => results, () => []);
+}
+
+async function conversationsLike(query, { api, signal }) {
+  const called = await api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal });
+  return called.length > 0 ? called : conversationsFound(await meant('conversation', query, { api, signal }));
+}
+
+async function memoriesLike(query, { api, signal }) {
+  const called = await createMemoriesApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal });
+  return called.memories?.length > 0 ? called : { ...called, memories: memoriesFound(await meant('memory', query, { api, signal })) };
+}
+
+/** Everything that has a name, in groups, or of several words what they mean; where one source fails, what the other knows. */
 const anything = {
   async ask({ query }, { api, signal, onMore }) {
+    const suggesting = api.suggestReferences(query, { limit: MOST_OF_A_KIND, without: askedElsewhere(query) }, { signal });
     const sources = {
-      agents: async () => agentsOf(await api.suggestReferences(query, { limit: MOST_OF_A_KIND }, { signal })),
-      conversations: () => api.autocompleteConversations(query, { limit: MOST_OF_A_KIND }, { signal }),
-      memories: () => createMemoriesApi(api).pkbAutocomplete(query, MOST_OF_A_KIND, { signal }),
+      agents: async () => agentsOf(await suggesting),
+      conversations: () => conversationsLike(query, { api, signal }),
+      memories: () => memoriesLike(query, { api, signal }),
       messages: () => createSearchApi(api).search(query, { kind: 'message', limit: MOST_OF_A_KIND }, { signal }),
     };
     const asked = Object.fromEntries(sourcesFor(query).map((name) => [name, sources[name]]));
+    asked.others = async () => othersOf(await suggesting);
     return { query, ...(await askTogether(asked, { onLate: (found) => onMore({ query, ...found }) })) };
   },
   groups: ({ query, answers }) => suggestionGroups(answers, query).map(({ kind, hits }) => ({
-    label: words.groups[kind],
+    label: labelOfKind(kind),
     options: hits.map((hit) => optionOf(kind, hit)),
   })),
   none: words.nothing,
   keys: () => words.keysUseNow,
-  failed: ({ failed }) => failed.map((name) => words.sourceFailed[name]),
+  // Most servers have no other kinds of things: of those, nothing is said.
+  failed: ({ failed }) => failed.filter((name) => name !== 'others').map((name) => words.sourceFailed[name]),
 };
 
 /** What holds memories, to be joined to other such groups. */
@@ -146,21 +174,23 @@ const joinable = {
 const documents = {
   ask: ({ query }, { api, signal }) => api.suggestReferences(`[[${query}`, {}, { signal }),
   groups: (hits) => [{ options: hits.map((hit) => ({
-    value: { kind: 'document', hit }, content: row(iconOf({ kind: 'document' }), hit.reference.slice(2, -2), hit.title),
+    value: { kind: 'document', hit }, content: row(iconOf(hit), hit.reference.slice(2, -2), hit.title),
   })) }],
   none: messageDocumentStrings.none,
   keys: () => words.keysMessage,
 };
 
-/** Activities by their short ids: those of this conversation first. */
+function activityOption(hit) {
+  return { value: { kind: 'activity', hit }, content: row('circle', plainExcerpt(hit.title, TITLE_LENGTH), hit.reference) };
+}
+
+/** Activities by their short ids, those of this conversation first, and what else has names that begin with a "#". */
 const activities = {
-  async ask({ query }, { api, conversationId, signal }) {
-    const found = await api.suggestReferences(`#${query}`, { limit: MOST_ACTIVITIES, conversationId }, { signal });
-    return found.filter(({ kind }) => kind === 'activity');
-  },
-  groups: (hits) => [{ label: words.groups.activity, options: hits.map((hit) => ({
-    value: { kind: 'activity', hit }, content: row('circle', plainExcerpt(hit.title, TITLE_LENGTH), hit.reference),
-  })) }],
+  ask: ({ query }, { api, conversationId, signal }) =>
+    api.suggestReferences(`#${query}`, { limit: MOST_ACTIVITIES, conversationId, without: askedElsewhere(query) }, { signal }),
+  groups: (hits) => byKind(hits).map(({ kind, hits: some }) => ({
+    label: labelOfKind(kind), options: some.map((hit) => (kind === 'activity' ? activityOption(hit) : otherOption('activity', hit))),
+  })),
   none: '',
   keys: () => words.keysMessage,
 };

@@ -2,6 +2,7 @@
 
 import { agentName } from '../../core/words/agent_name.js';
 import { spoken } from '../../memories/memory_model.js';
+import { isKnownKind } from '../../references/report_model.js';
 
 /** In the order in which they are shown; `part` is where an answer of `/pkb/autocomplete` has them. */
 const MEMORIES = { kind: 'claim', part: 'memories' };
@@ -17,6 +18,12 @@ const CLAIM_NUMBER = /^(?:#|claim_)/i;
 export const groupsAmong = (memories) => ({ ...memories, [MEMORIES.part]: [] });
 /** Words that messages are searched for: of fewer characters nearly every message has some. */
 const WORDS = /[^\s_-]{3}/u;
+
+/** Several words, also where a script has no spaces between them. */
+const SEVERAL = /\S\s+\S|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]{4}/u;
+
+/** Whether what is typed can say what a thing is about, and is not only what it is called. @param {string} query */
+export const saysMeaning = (query) => SEVERAL.test(query) && WORDS.test(query) && !CLAIM_NUMBER.test(query);
 
 /** Whether what is typed is `agent_`, with a name behind it, or two letters or more of its beginning. */
 function meansAgents(query) {
@@ -43,15 +50,38 @@ export function agentsOf(suggested) {
 }
 
 /**
- * @param {{agents?: object[], conversations?: object[], memories?: object, messages?: {results: object[]}}} answers of those sources that answered
+ * Conversations and memories that a search found, as completion of their names has them.
+ *
+ * @param {object[]} results of `GET /search`
+ */
+export const conversationsFound = (results) => results.map(({ conversation_friendly_id: friendlyId, ...hit }) => ({ ...hit, friendly_id: friendlyId }));
+export const memoriesFound = (results) => results.map(({ claim }) => claim);
+
+/** What other sources than `/references/suggest` are asked for. */
+const ASKED_ELSEWHERE = ['conversation', 'message', 'message_range', 'file', 'claim', 'context', 'entity', 'tag', 'domain'];
+
+/** @param {string} query @returns {string[]} the kinds that `/references/suggest` need not look for: agents, too, unless they are meant */
+export const askedElsewhere = (query) => (meansAgents(query) ? ASKED_ELSEWHERE : [...ASKED_ELSEWHERE, 'agent']);
+
+/** What is suggested of kinds that the page doesn't know. @param {Array<{kind: string, reference: string}>} suggested */
+export const othersOf = (suggested) => suggested.filter(({ kind }) => !isKnownKind(kind)).map((hit) => ({ ...hit, friendly_id: hit.reference }));
+
+/** Hits in groups, a kind each, in the order of the first of each. @param {Array<{kind: string}>} hits */
+export function byKind(hits) {
+  const kinds = [...new Set(hits.map(({ kind }) => kind))];
+  return kinds.map((kind) => ({ kind, hits: hits.filter((hit) => hit.kind === kind) }));
+}
+
+/**
+ * @param {{agents?: object[], conversations?: object[], memories?: object, messages?: {results: object[]}, others?: object[]}} answers of those sources that answered
  * @param {string} query
  * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them, messages by their words as `found`; one
  *   whose first hit bears the very name that was typed comes first
  */
-export function suggestionGroups({ agents = [], conversations = [], memories = {}, messages = { results: [] } }, query) {
+export function suggestionGroups({ agents = [], conversations = [], memories = {}, messages = { results: [] }, others = [] }, query) {
   const known = ({ kind, part }) => ({ kind, hits: memories[part] ?? [] });
   const found = { kind: 'found', hits: messages.results.filter(({ reference }) => reference) };
-  const all = [{ kind: 'agent', hits: agents }, { kind: 'conversation', hits: conversations }, known(MEMORIES), found, ...FILED.map(known)];
+  const all = [{ kind: 'agent', hits: agents }, { kind: 'conversation', hits: conversations }, known(MEMORIES), ...byKind(others), found, ...FILED.map(known)];
   const groups = all.filter(({ hits }) => hits.length > 0);
   return groups.toSorted((a, b) => Number(isNamed(b, query)) - Number(isNamed(a, query)));
 }

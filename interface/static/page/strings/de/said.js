@@ -157,6 +157,7 @@ export const saidWords = {
 
   agent_later: 'Antwortet später: Die Nachricht wartet im Posteingang.',
   no_agent: 'Diesen Agenten gibt es nicht: Vielleicht wurde er gelöscht.',
+  not_corrected: ({ most }) => `Ähnliche Namen werden nur für die ersten ${number(most)} vorgeschlagen.`,
   most_agents: ({ most }) => `Auf eine Nachricht antworten höchstens ${number(most)} Agenten.`,
   no_document: 'Dieses Dokument gibt es nicht.',
   several_documents: 'Mehrere Dokumente heißen so; das erste ist gemeint.',

@@ -157,6 +157,7 @@ export const saidWords = {
 
   agent_later: 'Responde más tarde: el mensaje espera en su bandeja de entrada.',
   no_agent: 'Este agente no existe: quizá se eliminó.',
+  not_corrected: ({ most }) => `Solo se sugieren nombres parecidos para los primeros ${number(most)}.`,
   most_agents: ({ most }) => `A un mensaje responden como mucho ${number(most)} agentes.`,
   no_document: 'Este documento no existe.',
   several_documents: 'Varios documentos se llaman así; se toma el primero.',

@@ -155,6 +155,7 @@ export const saidWords = {
 
   agent_later: '稍后回答：消息在其收件箱中等待。',
   no_agent: '没有这个智能体：它可能已被删除。',
+  not_corrected: ({ most }) => `只为前 ${number(most)} 个名称推荐相似的名称。`,
   most_agents: ({ most }) => `一条消息最多由 ${number(most)} 个智能体回答。`,
   no_document: '没有这个文档。',
   several_documents: '有多个文档叫这个名字；取第一个。',
