@@ -62,12 +62,11 @@ PARTS: dict[str, Part] = {
         ),
     ),
     "two-processes-one-port": Part(
-        "Contract, journey, crash and attack tests pass on PostgreSQL with two processes behind one port",
+        "Contract, journey and crash tests pass on PostgreSQL with two processes behind one port",
         _pytest(
             "--store=scaled",
             "-m",
             "(contract or live) and not hypothesis and not embedded",
-            "tests/attack/test_only_mine.py",
             "tests/browser/test_journey.py",
             "tests/database",
             "tests/endpoints/events",
@@ -82,6 +81,10 @@ PARTS: dict[str, Part] = {
             "tests/truth_management_system",
             "tests/vault",
         ),
+    ),
+    "attacks": Part(
+        "Every attack fails on PostgreSQL, those on what others own at two processes behind one port",
+        _pytest("-n", "2", "--dist", "loadfile", "--store=scaled", "tests/attack"),
     ),
     "postgresql": Part(
         "Whatever is marked as a contract holds on PostgreSQL, also where `make test` runs it on SQLite alone",

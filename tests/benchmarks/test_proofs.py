@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.proofs import Part, main, read_record
+from benchmarks.proofs import PARTS, Part, main, read_record
+from tests.live_server import ROOT
+
+NAMING_TESTS = {
+    name: named for name, part in PARTS.items() if (named := [each for each in part.command if each[:6] == "tests/"])
+}
 
 
 @pytest.fixture
@@ -81,3 +88,11 @@ def test_a_part_nobody_knows_is_refused(record: Path) -> None:
     with pytest.raises(SystemExit):
         main(["nonsense"], parts={}, record=record)
     assert not record.exists()
+
+
+@pytest.mark.parametrize("name", NAMING_TESTS)
+def test_a_part_selects_tests_of_every_file_and_folder_that_it_names(name: str) -> None:
+    command = [sys.executable, *PARTS[name].command, "--collect-only", "-p", "no:cacheprovider"]
+    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    selected = [line for line in collected.stdout.splitlines() if "::" in line]
+    assert [named for named in NAMING_TESTS[name] if not any(each.startswith(named) for each in selected)] == []
