@@ -55,15 +55,18 @@ PARTS: dict[str, Part] = {
     "two-servers": Part(
         "60 kills of one of two servers under 100 running turns, half of them with Valkey, lose and double nothing, "
         "and their watchers go on; a kill of serve-scaled stops no later start; PostgreSQL and Valkey are killed and "
-        "cut off, duties pass on",
+        "cut off, by a relay and by a network that drops all packets; duties pass on",
         _pytest(
             "tests/load/test_one_of_two_servers_killed.py",
             "tests/load/test_serve_scaled.py",
             "tests/load/test_faults.py",
+            "tests/load/test_pulled_wires.py",
+            "tests/load/test_two_servers.py",
         ),
     ),
     "two-processes-one-port": Part(
-        "Contract, journey and crash tests pass on PostgreSQL with two processes behind one port",
+        "Contract, journey and crash tests pass on PostgreSQL with two processes behind one port, whose rolling "
+        "restarts under load fail no request",
         _pytest(
             "--store=scaled",
             "-m",
@@ -75,6 +78,7 @@ PARTS: dict[str, Part] = {
             "tests/load/test_clock_off.py",
             "tests/load/test_crash.py",
             "tests/load/test_killed_jobs.py",
+            "tests/load/test_processes_on_one_port.py",
             "tests/load/test_running_turns.py",
             "tests/load/test_turns_at_the_other_server.py",
             "tests/test_one_turn_with_everything.py",

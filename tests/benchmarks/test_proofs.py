@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import BENCHMARKS
 from benchmarks.proofs import PARTS, Part, main, read_record
 from tests.live_server import ROOT
 
@@ -96,3 +97,11 @@ def test_a_part_selects_tests_of_every_file_and_folder_that_it_names(name: str) 
     collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     selected = [line for line in collected.stdout.splitlines() if "::" in line]
     assert [named for named in NAMING_TESTS[name] if not any(each.startswith(named) for each in selected)] == []
+
+
+def test_the_budgets_of_several_processes_are_measured_by_a_part() -> None:
+    measured = {
+        name for part in PARTS.values() if part.command[:2] == ("-m", "benchmarks") for name in part.command[2:]
+    }
+    assert measured <= BENCHMARKS.keys()
+    assert {"to_model", "burst_of_two", "searches_on_both", "engines", "transfer"} <= measured
